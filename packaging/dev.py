@@ -34,12 +34,13 @@ VENV = Path(os.environ.get("REVERIE_VENV") or ROOT / ".venv")
 LOCKS = (ROOT / "packaging" / "requirements.txt", ROOT / "packaging" / "requirements-dev.txt")
 # What `package` builds with, in an environment of its own (`build/venv`).
 PACKAGE_LOCK = ROOT / "packaging" / "requirements-package.txt"
+PICTURES = ROOT / "packaging" / "pictures.py"
 OLDEST_PYTHON = (3, 11)
 # -P: without it `-m` would import from the caller's current directory first.
 REVERIE = ("-P", "-m", "reverie")
 # Root may open any file, which hides mistakes: of these, one test in USER_SHARE runs without its rights too.
 USER_TESTS = (
-    *(f"tests/unit/{room}" for room in ("files", "homes", "memory", "runs", "services")),
+    *(f"tests/unit/{room}" for room in ("files", "agents", "memory", "runs", "services")),
     "tests/unit/test_settings.py",
     "tests/unit/test_profile.py",
     "tests/end2end/test_bad_homes.py",
@@ -267,7 +268,7 @@ def run(arguments: Sequence[str]) -> int:
         "The main job runs offscreen on the demo home instead. Every job is a command too:\n"
         "`python3 packaging/dev.py run homes`, `... run --home DIR --screenshot FILE`, `... run --help`."
     )
-    return replace_by([python, "-P", "-m", "reverie.ui.tour", directory], QT_QPA_PLATFORM="offscreen")
+    return replace_by([python, PICTURES, directory], QT_QPA_PLATFORM="offscreen")
 
 
 def pytest_arguments(arguments: Sequence[str]) -> list[str]:
@@ -385,11 +386,9 @@ def campaign(arguments: Sequence[str]) -> int:
 
 
 def shots(arguments: Sequence[str]) -> int:
-    if not arguments:
-        return replace_by([set_up(), ROOT / "packaging" / "pictures.py"])
     if len(arguments) > 1:
         raise Stop("shots takes one argument at most: the directory for the screenshots.")
-    return replace_by([set_up(), "-P", "-m", "reverie.ui.tour", arguments[0]], QT_QPA_PLATFORM="offscreen")
+    return replace_by([set_up(), PICTURES, *arguments], QT_QPA_PLATFORM="offscreen")
 
 
 def package(arguments: Sequence[str]) -> int:

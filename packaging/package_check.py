@@ -135,7 +135,7 @@ def _dream_and_undo(installed: Installed, say: Callable[[str], None]) -> None:
 
 def _helper(installed: Installed, say: Callable[[str], None]) -> None:
     """The process that does the window's heavy work, spoken to as the window does."""
-    from reverie.cli.context import the_context
+    from reverie.cli.homes import the_context
     from reverie.clock import system_clock
     from reverie.compose import open_parts
     from reverie.helper.process import ARGUMENT, Helper

@@ -1,6 +1,7 @@
-"""The pictures of the README, taken anew: the tour's own, under the names that the README knows.
+"""Pictures of the window, taken without a display: `python packaging/pictures.py [DIR [--home HOME]]`.
 
-`python3 packaging/dev.py shots` runs it. Nothing is replaced unless the whole tour went well.
+With DIR all pictures of the tour go there, one path a line on stdout. Without it the pictures of the README
+are taken again, and nothing is replaced unless the whole tour went well.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from tour import guide
 
 PLACE = Path(__file__).parent.parent / "resources" / "screenshots"
 TAKEN_FROM = {
@@ -25,10 +28,11 @@ TAKEN_FROM = {
 
 
 def main() -> int:
-    """Take and place them; returns the exit code of the tour."""
+    """Take the pictures of the README and place them; returns the exit code of the tour."""
     with tempfile.TemporaryDirectory(prefix="reverie-pictures-") as directory:
         environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-        tour = [sys.executable, "-m", "reverie.ui.tour", directory]
+        # A process of its own: the tour changes the home directory, and a stuck thread ends its process.
+        tour = [sys.executable, __file__, directory]
         code = subprocess.call(tour, env=environment, stdout=subprocess.DEVNULL)
         if code == 0:
             for name, taken in TAKEN_FROM.items():
@@ -38,4 +42,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guide.main() if sys.argv[1:] else main())

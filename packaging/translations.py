@@ -1,7 +1,7 @@
 """The texts of the window and their translations: `resources/translations/reverie_<language>.ts` and `.qm`.
 
 Run by `dev.py translate` inside the environment. Texts are found in the source by its syntax tree, because
-Qt's own `lupdate` does not follow helpers such as `words.tr` and `counted`; `lrelease`, which comes with
+Qt's own `lupdate` does not follow helpers such as `tr` and `counted`; `lrelease`, which comes with
 PySide6, makes the `.qm`. The `.ts` names no lines, so it changes only when a text does; what is not used any
 more leaves it. A text that is said the same way elsewhere takes its translation from there.
 
@@ -112,7 +112,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         # The helpers themselves hand on what they are given.
-        if node.name not in (*HELPERS, "counted", "translated"):
+        if node.name not in (*HELPERS, "counted", "translatable", "translated"):
             self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -131,7 +131,7 @@ class _Finder(ast.NodeVisitor):
             # Short for QCoreApplication.translate.
             self._take(node.args[1], next(self._literals(node.args[0]), self._own), node)
         elif name == "counted" and len(node.args) == 3:
-            self._take(node.args[1], self._contexts.get("reverie.ui.words", ""), node, counted=True)
+            self._take(node.args[1], self._contexts.get("reverie.ui.translation", ""), node, counted=True)
         elif name in HELPERS and node.args:
             if owner == "self":
                 context = self._classes[-1] if self._classes else ""

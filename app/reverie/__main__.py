@@ -39,7 +39,7 @@ from reverie.cli.main import main as run  # noqa: E402 - the path is made safe f
 def main() -> None:
     """Run the command line and exit with its code."""
     if sys.argv[1:] == ["_helper"]:
-        from reverie.helper.serve import main as serve
+        from reverie.helper.server import main as serve
 
         sys.exit(serve())
     sys.exit(run(sys.argv[1:]))

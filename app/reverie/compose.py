@@ -3,7 +3,7 @@
 Nothing here is global, and nothing is imported or opened before it is needed: a command that lists a tree
 pays for neither history nor settings.
 
-Threading: blocks on disk; any thread but the GUI's. Failure: `MendableError`.
+Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 """
 
 from __future__ import annotations
@@ -14,30 +14,32 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reverie.agents.base import Home
+from reverie.agents.discovery import DiscoveredHomes, FoundHome, User, find_homes, find_projects, open_home
+from reverie.agents.identity import HomeRegistry, OpenedHome
 from reverie.clock import Clock
-from reverie.errors import MendableError
-from reverie.homes.base import Home
-from reverie.homes.discovery import Found, FoundHome, User, find_homes, find_projects, open_home
-from reverie.homes.identity import HomeRegistry, OpenedHome
-from reverie.profile import Profile
-from reverie.resources import resource
-from reverie.services.parts import HomeKey, HomeParts
+from reverie.errors import UserError
+from reverie.profile import Profile, resource
+from reverie.services.container import HomeContainer, HomeKey
 
 if TYPE_CHECKING:
-    from reverie.doctor.facts import Desk
-    from reverie.homes.scopes import ScopeContext
+    from reverie.agents.scopes import ScopeContext
+    from reverie.doctor.facts import DoctorContext
     from reverie.services.workbench import Workbench
     from reverie.settings import Settings
 
 
-def look_for_homes(env: Mapping[str, str] | None = None, home_dir: Path | None = None) -> Found:
+def look_for_homes(env: Mapping[str, str] | None = None, home_dir: Path | None = None) -> DiscoveredHomes:
     """The agents' homes of this user, and the places that could not be looked at."""
     return find_homes(os.environ if env is None else env, Path.home() if home_dir is None else home_dir)
 
 
 def look_for_stores(
-    found: Found, profile: Profile, env: Mapping[str, str] | None = None, home_dir: Path | None = None
-) -> Found:
+    found: DiscoveredHomes,
+    profile: Profile,
+    env: Mapping[str, str] | None = None,
+    home_dir: Path | None = None,
+) -> DiscoveredHomes:
     """The stores in the projects that the homes `found` list, and what could not be looked at."""
     around = os.environ if env is None else env
     return find_projects(found.homes, home_dir or Path.home(), profile.homes_cache, around)
@@ -51,7 +53,9 @@ def discover_all(
     return (*found.homes, *look_for_stores(found, profile, env, home_dir).homes)
 
 
-def open_parts(path: Path, profile: Profile, clock: Clock, env: Mapping[str, str] | None = None) -> HomeParts:
+def open_parts(
+    path: Path, profile: Profile, clock: Clock, env: Mapping[str, str] | None = None
+) -> HomeContainer:
     """The parts of the home at `path`. `env`: of the agents; None for our own. Raises `Unavailable` where no
     kind of home is recognised."""
     home_dir = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises where there is no user
@@ -67,7 +71,7 @@ def open_parts(path: Path, profile: Profile, clock: Clock, env: Mapping[str, str
 
     opened = OpenedHome(registry, identity, home.root, kind=home.kind)
     key = HomeKey(home, identity.id, identity.adoptable, opened.require)
-    return HomeParts(key, profile, clock, settings)
+    return HomeContainer(key, profile, clock, settings)
 
 
 def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> None:
@@ -84,9 +88,9 @@ def open_workbench(path: Path, profile: Profile, clock: Clock) -> Workbench:
     return Workbench(open_parts(path, profile, clock))
 
 
-def doctor_desk(parts: HomeParts, context: ScopeContext) -> Desk:
+def doctor_desk(parts: HomeContainer, context: ScopeContext) -> DoctorContext:
     """What the Doctor asks of this home's services: models, a real test of one, a run of the writer."""
-    from reverie.doctor.facts import Desk, ModelFacts, ProbeFacts
+    from reverie.doctor.facts import DoctorContext, ModelFacts, ProbeFacts
     from reverie.services.models import Models
 
     models, workspace_id = Models(parts), context.workspace_id
@@ -97,8 +101,8 @@ def doctor_desk(parts: HomeParts, context: ScopeContext) -> Desk:
         return ModelFacts(choice.engine, choice.reason, models.obstacle(choice.engine))
 
     def writer_model() -> ModelFacts:
-        from reverie.services.writing import WriterEngines
-        from reverie.transcripts.tail import newest_rows
+        from reverie.agents.mux.transcript import newest_rows
+        from reverie.services.background import WriterEngines
 
         settings = parts.read_settings().system1
         if workspace_id is None:
@@ -110,7 +114,7 @@ def doctor_desk(parts: HomeParts, context: ScopeContext) -> Desk:
         engines = WriterEngines(parts, models)
         try:
             name, why = engines.choose(settings, parts.home.writer_wishes(workspace_id), turn_model)
-        except MendableError as error:
+        except UserError as error:
             return ModelFacts(settings.model, "The settings say so.", str(error))
         return ModelFacts(name, why)
 
@@ -119,7 +123,7 @@ def doctor_desk(parts: HomeParts, context: ScopeContext) -> Desk:
 
     def run_writer() -> None:
         from reverie.errors import StoreError
-        from reverie.services.writing import open_writer
+        from reverie.services.background import open_writer
 
         outcome = open_writer(parts, by_hand=True).run_now(workspace_id or "", force=True)
         if not outcome.succeeded:
@@ -127,7 +131,7 @@ def doctor_desk(parts: HomeParts, context: ScopeContext) -> Desk:
                 "The memory writer did not write.", cause=outcome.text, next_step=outcome.next_step
             )
 
-    return Desk(
+    return DoctorContext(
         model=writer_model,
         dream_model=dream_model,
         probe=probe,

@@ -1,6 +1,6 @@
 """The two families of error.
 
-`MendableError` is for what a person can mend: it always carries a title, a cause and a next step, and every
+`UserError` is for what a person can mend: it always carries a title, a cause and a next step, and every
 surface (window, command line, Activity) shows those three. Any other exception is a bug of ours and goes to
 the crash path. Each I/O layer makes this split once, at its edge; nothing above it catches `OSError`.
 
@@ -13,7 +13,7 @@ import errno
 from typing import Any
 
 
-class MendableError(Exception):
+class UserError(Exception):
     """What a person can mend. `title` says what did not happen, `cause` why, `next_step` what to do."""
 
     reason = "error"
@@ -36,38 +36,38 @@ class MendableError(Exception):
         return _made_again, (type(self), self.args, self.__dict__)
 
 
-def _made_again(kind: type[MendableError], args: tuple[Any, ...], state: dict[str, Any]) -> MendableError:
+def _made_again(kind: type[UserError], args: tuple[Any, ...], state: dict[str, Any]) -> UserError:
     error = kind.__new__(kind)
     error.args = args
     error.__dict__.update(state)
     return error
 
 
-class PathRuleError(MendableError):
+class PathRuleError(UserError):
     """A memory path that no agent would accept (formats/mux.md section 5)."""
 
     reason = "path"
 
 
-class StoreError(MendableError):
+class StoreError(UserError):
     """A memory command that cannot be done as asked; nothing was changed."""
 
     reason = "store"
 
 
-class Conflict(MendableError):
+class Conflict(UserError):
     """The file is no longer what the caller last saw; nothing was changed."""
 
     reason = "conflict"
 
 
-class Unavailable(MendableError):
+class Unavailable(UserError):
     """A home, scope, file or sidecar that cannot be reached now; never to be read as 'empty'."""
 
     reason = "unavailable"
 
 
-class Ambiguous(MendableError):
+class Ambiguous(UserError):
     """A question with more than one answer, or none yet; `choices` lists what there is. The command line
     exits 2."""
 
@@ -79,7 +79,7 @@ class Ambiguous(MendableError):
         self.choices = choices
 
 
-class Busy(MendableError):
+class Busy(UserError):
     """Another run or process holds what this one needs."""
 
     reason = "busy"
@@ -118,7 +118,7 @@ _NEXT_STEPS = {
 }
 
 
-def mendable_from_os(error: OSError, title: str) -> MendableError:
+def user_error_from_os(error: OSError, title: str) -> UserError:
     """Turn an OS error into words once, at the edge where it happens. `title` says what was not done."""
     if isinstance(error, NotRegularFileError):
         cause = "It is not a regular file, but a pipe, a device or the like."

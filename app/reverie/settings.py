@@ -6,7 +6,7 @@ not understand stay as written; a file that is not TOML at all is kept beside it
 
 Importing this module costs a tenth of a second (pydantic): nothing on the way to the first painted window
 does.
-Callable from any thread. Failure: only saving raises, `MendableError`.
+Callable from any thread. Failure: only saving raises, `UserError`.
 """
 
 from __future__ import annotations
@@ -20,18 +20,17 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 from tomlkit.exceptions import TOMLKitError
 
 from reverie.clock import Clock, system_clock
-from reverie.errors import mendable_from_os
+from reverie.errors import user_error_from_os
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private
-from reverie.files.real_path import real_path
-from reverie.files.regular import read_regular
+from reverie.files.paths import read_regular, real_path
 
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
-class _Table(RootModel[dict[str, Any]]):
+class _TomlTable(RootModel[dict[str, Any]]):
     """Sections of one kind by a name that people choose (`[providers.work]`). Subclasses say which kind."""
 
     model_config = ConfigDict(frozen=True, strict=True)
@@ -85,7 +84,7 @@ class ProviderSettings(_Section):
     max_retries: Annotated[int, Field(ge=0, le=10)] = 3
 
 
-class ProvidersSettings(_Table):
+class ProvidersSettings(_TomlTable):
     """Model services by name."""
 
     root: dict[str, ProviderSettings] = {}
@@ -101,7 +100,7 @@ class BackgroundSettings(_Section):
     """Tokens that background runs may use up in any 24 hours before no more are started; 0 allows none."""
 
 
-class BackgroundTable(_Table):
+class BackgroundTable(_TomlTable):
     """Background runs by home id, as the registry of homes names it."""
 
     root: dict[str, BackgroundSettings] = {}
@@ -214,13 +213,13 @@ def load_settings(path: Path) -> tuple[Settings, tuple[str, ...]]:
 
 def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock) -> None:
     """Write what differs from the file (a missing key stands for its default), atomically. Raises
-    `MendableError`."""
+    `UserError`."""
     # Through a symlink, so that the file of a dotfiles manager is the one that changes.
     real = Path(real_path(path))
     try:
         content = _read(real)
     except OSError as error:
-        raise mendable_from_os(error, "The settings could not be saved.") from error
+        raise user_error_from_os(error, "The settings could not be saved.") from error
     document, damage = _parse(content)
     before, _ = _validate(document.unwrap())
     wanted, there = dict(_values(settings)), dict(_values(before))
@@ -265,7 +264,7 @@ def _values(section: BaseModel, name: _Name = ()) -> Iterator[tuple[_Name, Any]]
     """The name of every setting with its value; each entry of a table has a line of its own, and of its
     values only those that are not the default."""
     for key, value in section:
-        if isinstance(value, _Table):
+        if isinstance(value, _TomlTable):
             for entry, item in value.root.items():
                 yield (*name, key, entry), _TABLE
                 default = type(item)()
@@ -317,7 +316,7 @@ def _drop(raw: dict[str, Any], place: list[str]) -> str:
 
 def _is_table(section: str) -> bool:
     field = Settings.model_fields.get(section)
-    return field is not None and isinstance(field.default, _Table)
+    return field is not None and isinstance(field.default, _TomlTable)
 
 
 def _unknown(raw: Mapping[str, Any]) -> Iterator[str]:
@@ -325,7 +324,7 @@ def _unknown(raw: Mapping[str, Any]) -> Iterator[str]:
         field = Settings.model_fields.get(section)
         if field is None:
             yield section
-        elif isinstance(field.default, _Table) and isinstance(values, Mapping):
+        elif isinstance(field.default, _TomlTable) and isinstance(values, Mapping):
             known = _kind(type(field.default)).model_fields
             yield from (
                 f"{section}.{entry}.{key}"
@@ -339,7 +338,7 @@ def _unknown(raw: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"{section}.{key}" for key in values if key not in known)
 
 
-def _kind(table: type[_Table]) -> type[_Section]:
+def _kind(table: type[_TomlTable]) -> type[_Section]:
     """The section that each entry of `table` is."""
     kind: type[_Section] = get_args(table.model_fields["root"].annotation)[1]
     return kind

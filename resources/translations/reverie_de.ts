@@ -130,10 +130,6 @@
 <context>
     <name>CoEditing</name>
     <message>
-        <source>&amp;Decide</source>
-        <translation>&amp;Entscheiden</translation>
-    </message>
-    <message>
         <source>&amp;Show</source>
         <translation>An&amp;zeigen</translation>
     </message>
@@ -154,72 +150,8 @@
         <translation>Zum ersten davon</translation>
     </message>
     <message>
-        <source>Not decided yet</source>
-        <translation>Noch nicht entschieden</translation>
-    </message>
-    <message>
-        <source>Save &amp;mine</source>
-        <translation>&amp;Meine speichern</translation>
-    </message>
-    <message>
-        <source>Saving your text replaces what others wrote there.</source>
-        <translation>Das Speichern des eigenen Textes ersetzt, was andere dort geschrieben haben.</translation>
-    </message>
-    <message>
         <source>Take them out again; what you typed stays</source>
         <translation>Wieder herausnehmen; das Getippte bleibt</translation>
-    </message>
-    <message>
-        <source>This file was changed by you and on disk.</source>
-        <translation>Diese Datei wurde hier und auf der Platte geändert.</translation>
-    </message>
-    <message>
-        <source>What is on disk now cannot be written here.</source>
-        <translation>Was jetzt auf der Platte steht, kann hier nicht geschrieben werden.</translation>
-    </message>
-    <message>
-        <source>by a background job</source>
-        <translation>von einem Hintergrundauftrag</translation>
-    </message>
-    <message>
-        <source>by a consolidation</source>
-        <translation>von einer Konsolidierung</translation>
-    </message>
-    <message>
-        <source>by a harvest</source>
-        <translation>von einer Ernte</translation>
-    </message>
-    <message>
-        <source>by an extraction</source>
-        <translation>durch eine Extraktion</translation>
-    </message>
-    <message>
-        <source>by an update of the session notes</source>
-        <translation>durch eine Aktualisierung der Sitzungsnotizen</translation>
-    </message>
-    <message>
-        <source>by others</source>
-        <translation>von anderen</translation>
-    </message>
-    <message>
-        <source>by the agent</source>
-        <translation>vom Agenten</translation>
-    </message>
-    <message>
-        <source>by the memory writer</source>
-        <translation>vom Notizschreiber</translation>
-    </message>
-    <message>
-        <source>by the undoing of a run</source>
-        <translation>durch die Rücknahme eines Laufs</translation>
-    </message>
-    <message>
-        <source>from outside</source>
-        <translation>von außen</translation>
-    </message>
-    <message>
-        <source>made by hand in Reverie</source>
-        <translation>von Hand in Reverie gemacht</translation>
     </message>
 </context>
 <context>
@@ -1256,21 +1188,6 @@
     </message>
 </context>
 <context>
-    <name>Field</name>
-    <message>
-        <source>Name: value; another: value</source>
-        <translation>Name: Wert; weiterer: Wert</translation>
-    </message>
-    <message>
-        <source>kept: {names}; Name: removes one</source>
-        <translation>behalten: {names}; Name: entfernt einen</translation>
-    </message>
-    <message>
-        <source>“{label}” is not valid.</source>
-        <translation>„{label}“ ist nicht gültig.</translation>
-    </message>
-</context>
-<context>
     <name>FilePane</name>
     <message>
         <source>Files</source>
@@ -1563,6 +1480,21 @@
     </message>
 </context>
 <context>
+    <name>GeneratedField</name>
+    <message>
+        <source>Name: value; another: value</source>
+        <translation>Name: Wert; weiterer: Wert</translation>
+    </message>
+    <message>
+        <source>kept: {names}; Name: removes one</source>
+        <translation>behalten: {names}; Name: entfernt einen</translation>
+    </message>
+    <message>
+        <source>“{label}” is not valid.</source>
+        <translation>„{label}“ ist nicht gültig.</translation>
+    </message>
+</context>
+<context>
     <name>HandControl</name>
     <message>
         <source>Deleted {name}</source>
@@ -1694,101 +1626,6 @@
     <message>
         <source>Closed {home}; its files are as they were.</source>
         <translation>{home} ist geschlossen; die Dateien darin sind unverändert.</translation>
-    </message>
-</context>
-<context>
-    <name>IndexCare</name>
-    <message>
-        <source>&amp;Add its line</source>
-        <translation>Zeile &amp;hinzufügen</translation>
-    </message>
-    <message>
-        <source>&amp;Drop the line</source>
-        <translation>Zeile &amp;streichen</translation>
-    </message>
-    <message>
-        <source>&amp;Shorten the line</source>
-        <translation>Zeile &amp;kürzen</translation>
-    </message>
-    <message>
-        <source>1 entry falls off.</source>
-        <translation>1 Eintrag fällt weg.</translation>
-    </message>
-    <message>
-        <source>1 thing to mend</source>
-        <translation>1 Sache zu beheben</translation>
-    </message>
-    <message>
-        <source>A line was added to the index</source>
-        <translation>Dem Index wurde eine Zeile hinzugefügt</translation>
-    </message>
-    <message>
-        <source>Add a line for this memory below the last entry; nothing else changes</source>
-        <translation>Unter dem letzten Eintrag eine Zeile für diese Notiz hinzufügen; sonst ändert sich nichts</translation>
-    </message>
-    <message>
-        <source>Cut this line at a word; its links stay, and nothing else changes</source>
-        <translation>Diese Zeile an einem Wort kürzen; ihre Links bleiben, und sonst ändert sich nichts</translation>
-    </message>
-    <message>
-        <source>Line {line}: longer than {wished} characters</source>
-        <translation>Zeile {line}: länger als {wished} Zeichen</translation>
-    </message>
-    <message>
-        <source>Line {line}: nothing is called “{about}”</source>
-        <translation>Zeile {line}: nichts heißt „{about}“</translation>
-    </message>
-    <message>
-        <source>Line {line}: there is no file “{about}”</source>
-        <translation>Zeile {line}: die Datei „{about}“ gibt es nicht</translation>
-    </message>
-    <message>
-        <source>Line {line}: “{about}” is listed already</source>
-        <translation>Zeile {line}: „{about}“ steht schon darin</translation>
-    </message>
-    <message>
-        <source>Line {line}: “{about}” is not loaded</source>
-        <translation>Zeile {line}: „{about}“ wird nicht geladen</translation>
-    </message>
-    <message>
-        <source>Take this line out of the index; nothing else changes</source>
-        <translation>Diese Zeile aus dem Index nehmen; sonst ändert sich nichts</translation>
-    </message>
-    <message>
-        <source>The agent loads {loaded} of {lines} lines: what stands below the dashed line is not read.</source>
-        <translation>Der Agent lädt {loaded} von {lines} Zeilen: Was unter der gestrichelten Linie steht, wird nicht gelesen.</translation>
-    </message>
-    <message>
-        <source>The line was shortened</source>
-        <translation>Die Zeile wurde gekürzt</translation>
-    </message>
-    <message>
-        <source>The line was taken out of the index</source>
-        <translation>Die Zeile wurde aus dem Index genommen</translation>
-    </message>
-    <message>
-        <source>{about} characters; the agent loads the first {chars}</source>
-        <translation>{about} Zeichen; der Agent lädt die ersten {chars}</translation>
-    </message>
-    <message>
-        <source>{about} lines; the agent loads the first {most}</source>
-        <translation>{about} Zeilen; der Agent lädt die ersten {most}</translation>
-    </message>
-    <message>
-        <source>{file}, line {line}: nothing is called “{name}”</source>
-        <translation>{file}, Zeile {line}: nichts heißt „{name}“</translation>
-    </message>
-    <message>
-        <source>“{file}” has no description</source>
-        <translation>„{file}“ hat keine Beschreibung</translation>
-    </message>
-    <message>
-        <source>“{file}” has no line here</source>
-        <translation>„{file}“ hat hier keine Zeile</translation>
-    </message>
-    <message>
-        <source>“{file}”: another memory is called “{about}”, too</source>
-        <translation>„{file}“: Auch eine andere Notiz heißt „{about}“</translation>
     </message>
 </context>
 <context>
@@ -1955,14 +1792,6 @@
         <translation>Notizen</translation>
     </message>
     <message>
-        <source>Not everything could be saved; the home stays open.</source>
-        <translation>Nicht alles konnte gespeichert werden; das Home bleibt offen.</translation>
-    </message>
-    <message>
-        <source>Not everything could be saved; the window stays open.</source>
-        <translation>Nicht alles konnte gespeichert werden; das Fenster bleibt offen.</translation>
-    </message>
-    <message>
         <source>There is no project {path} in this home.</source>
         <translation>In diesem Home gibt es kein Projekt {path}.</translation>
     </message>
@@ -2048,14 +1877,6 @@
         <translation>Dem laufenden Agenten noch nicht bekannt; Reverie behält es, bis der Agent neu gestartet wird</translation>
     </message>
     <message>
-        <source>Nothing changed since you last looked.</source>
-        <translation>Seit dem letzten Blick hat sich nichts geändert.</translation>
-    </message>
-    <message>
-        <source>Nothing here yet. Ctrl+N creates the first memory.</source>
-        <translation>Noch nichts hier. Strg+N legt die erste Notiz an.</translation>
-    </message>
-    <message>
         <source>Pinned: a consolidation never deletes or renames it</source>
         <translation>Angeheftet: Eine Konsolidierung löscht sie nie und benennt sie nie um</translation>
     </message>
@@ -2084,16 +1905,8 @@
         <translation>vom Agenten neu erzeugt</translation>
     </message>
     <message>
-        <source>not read by the agent</source>
-        <translation>liest der Agent nicht</translation>
-    </message>
-    <message>
         <source>not saved</source>
         <translation>nicht gespeichert</translation>
-    </message>
-    <message>
-        <source>not there yet</source>
-        <translation>noch nicht da</translation>
     </message>
     <message>
         <source>not yet known to the running agent</source>
@@ -2102,22 +1915,6 @@
     <message>
         <source>pinned</source>
         <translation>angeheftet</translation>
-    </message>
-    <message>
-        <source>read by a part of the agent</source>
-        <translation>liest ein Teil des Agenten</translation>
-    </message>
-    <message>
-        <source>read by the agent</source>
-        <translation>vom Agenten gelesen</translation>
-    </message>
-    <message>
-        <source>read once it was approved</source>
-        <translation>wird nach Genehmigung gelesen</translation>
-    </message>
-    <message>
-        <source>read when it is needed</source>
-        <translation>wird bei Bedarf gelesen</translation>
     </message>
     <message>
         <source>read-only</source>
@@ -2140,7 +1937,7 @@
     </message>
 </context>
 <context>
-    <name>MergeDialog</name>
+    <name>MergeMemoriesDialog</name>
     <message>
         <source>&amp;Keep as</source>
         <translation>&amp;Behalten als</translation>
@@ -2156,10 +1953,6 @@
     <message>
         <source>Every line of all of them is kept.</source>
         <translation>Jede Zeile von allen bleibt erhalten.</translation>
-    </message>
-    <message>
-        <source>Files of the orphaned store</source>
-        <translation>Dateien der verwaisten Ablage</translation>
     </message>
     <message>
         <source>I do not need these lines any &amp;more</source>
@@ -2178,20 +1971,8 @@
         <translation>Zusammenzuführende Notizen</translation>
     </message>
     <message>
-        <source>Merge an orphaned store</source>
-        <translation>Eine verwaiste Ablage zusammenführen</translation>
-    </message>
-    <message>
         <source>Merge memories</source>
         <translation>Notizen zusammenführen</translation>
-    </message>
-    <message>
-        <source>Merge {store} into {target}</source>
-        <translation>{store} mit {target} zusammenführen</translation>
-    </message>
-    <message>
-        <source>Nothing is written.</source>
-        <translation>Geschrieben wird nichts.</translation>
     </message>
     <message>
         <source>The memory that stays</source>
@@ -2215,6 +1996,29 @@
     <message>
         <source>No word is lost: conditions, sources and links are put together. These ids go: {ids}.</source>
         <translation>Kein Wort geht verloren: Bedingungen, Quellen und Verweise werden zusammengelegt. Diese Kennungen entfallen: {ids}.</translation>
+    </message>
+</context>
+<context>
+    <name>MergeStoreDialog</name>
+    <message>
+        <source>&amp;Merge</source>
+        <translation>&amp;Zusammenführen</translation>
+    </message>
+    <message>
+        <source>Files of the orphaned store</source>
+        <translation>Dateien der verwaisten Ablage</translation>
+    </message>
+    <message>
+        <source>Merge an orphaned store</source>
+        <translation>Eine verwaiste Ablage zusammenführen</translation>
+    </message>
+    <message>
+        <source>Merge {store} into {target}</source>
+        <translation>{store} mit {target} zusammenführen</translation>
+    </message>
+    <message>
+        <source>Nothing is written.</source>
+        <translation>Geschrieben wird nichts.</translation>
     </message>
 </context>
 <context>
@@ -2300,20 +2104,12 @@
         <translation>&amp;Ordner</translation>
     </message>
     <message>
-        <source>&amp;Keep both, with a number</source>
-        <translation>Beide &amp;behalten, mit einer Nummer</translation>
-    </message>
-    <message>
         <source>&amp;Name</source>
         <translation>&amp;Name</translation>
     </message>
     <message>
         <source>A folder cannot be moved into itself.</source>
         <translation>Ein Ordner kann nicht in sich selbst verschoben werden.</translation>
-    </message>
-    <message>
-        <source>A name is taken</source>
-        <translation>Ein Name ist vergeben</translation>
     </message>
     <message>
         <source>A name that begins with a dot is never listed.</source>
@@ -2326,10 +2122,6 @@
     <message>
         <source>Give it a name.</source>
         <translation>Ein Name fehlt.</translation>
-    </message>
-    <message>
-        <source>In that folder there is something of the same name already:</source>
-        <translation>In diesem Ordner gibt es schon etwas gleichen Namens:</translation>
     </message>
     <message>
         <source>It is there already.</source>
@@ -3798,32 +3590,8 @@
 <context>
     <name>TemplateChoice</name>
     <message>
-        <source>Checklist</source>
-        <translation>Checkliste</translation>
-    </message>
-    <message>
-        <source>Decision</source>
-        <translation>Entscheidung</translation>
-    </message>
-    <message>
         <source>Empty</source>
         <translation>Leer</translation>
-    </message>
-    <message>
-        <source>How to do something</source>
-        <translation>Anleitung</translation>
-    </message>
-    <message>
-        <source>Lessons learned</source>
-        <translation>Gelernte Lektionen</translation>
-    </message>
-    <message>
-        <source>Preference</source>
-        <translation>Vorliebe</translation>
-    </message>
-    <message>
-        <source>Task notes</source>
-        <translation>Notizen zu einer Aufgabe</translation>
     </message>
     <message>
         <source>Template</source>
@@ -4512,1466 +4280,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
-    <name>actions</name>
-    <message>
-        <source>&amp;About Reverie</source>
-        <translation>Ü&amp;ber Reverie</translation>
-    </message>
-    <message>
-        <source>&amp;Collapse all</source>
-        <translation>Alles ein&amp;klappen</translation>
-    </message>
-    <message>
-        <source>&amp;Consolidate</source>
-        <translation>&amp;Läufe</translation>
-    </message>
-    <message>
-        <source>&amp;Consolidate now</source>
-        <translation>&amp;Konsolidieren</translation>
-    </message>
-    <message>
-        <source>&amp;Delete</source>
-        <translation>&amp;Löschen</translation>
-    </message>
-    <message>
-        <source>&amp;Edit</source>
-        <translation>&amp;Bearbeiten</translation>
-    </message>
-    <message>
-        <source>&amp;Expand all</source>
-        <translation>Alles a&amp;usklappen</translation>
-    </message>
-    <message>
-        <source>&amp;File</source>
-        <translation>&amp;Datei</translation>
-    </message>
-    <message>
-        <source>&amp;Find in this memory</source>
-        <translation>In dieser Notiz &amp;suchen</translation>
-    </message>
-    <message>
-        <source>&amp;Help</source>
-        <translation>&amp;Hilfe</translation>
-    </message>
-    <message>
-        <source>&amp;History…</source>
-        <translation>&amp;Geschichte…</translation>
-    </message>
-    <message>
-        <source>&amp;Jobs of the agent…</source>
-        <translation>&amp;Aufgaben des Agenten …</translation>
-    </message>
-    <message>
-        <source>&amp;Keep mine</source>
-        <translation>&amp;Meine behalten</translation>
-    </message>
-    <message>
-        <source>&amp;Keyboard shortcuts</source>
-        <translation>&amp;Tastenkürzel</translation>
-    </message>
-    <message>
-        <source>&amp;Last runs…</source>
-        <translation>&amp;Letzte Läufe…</translation>
-    </message>
-    <message>
-        <source>&amp;Mark all as seen</source>
-        <translation>Alle als gesehen &amp;markieren</translation>
-    </message>
-    <message>
-        <source>&amp;Memory</source>
-        <translation>&amp;Notiz</translation>
-    </message>
-    <message>
-        <source>&amp;Move to…</source>
-        <translation>&amp;Verschieben nach…</translation>
-    </message>
-    <message>
-        <source>&amp;New memory…</source>
-        <translation>&amp;Neue Notiz…</translation>
-    </message>
-    <message>
-        <source>&amp;Only what changed</source>
-        <translation>Nur &amp;Geändertes</translation>
-    </message>
-    <message>
-        <source>&amp;Open home…</source>
-        <translation>Home ö&amp;ffnen…</translation>
-    </message>
-    <message>
-        <source>&amp;Pin</source>
-        <translation>&amp;Anheften</translation>
-    </message>
-    <message>
-        <source>&amp;Preview</source>
-        <translation>&amp;Vorschau</translation>
-    </message>
-    <message>
-        <source>&amp;Preview (dry run)</source>
-        <translation>&amp;Vorschau (Probelauf)</translation>
-    </message>
-    <message>
-        <source>&amp;Quit</source>
-        <translation>&amp;Beenden</translation>
-    </message>
-    <message>
-        <source>&amp;Refresh</source>
-        <translation>A&amp;ktualisieren</translation>
-    </message>
-    <message>
-        <source>&amp;Reload from disk</source>
-        <translation>Von der Platte &amp;neu laden</translation>
-    </message>
-    <message>
-        <source>&amp;Rename</source>
-        <translation>&amp;Umbenennen</translation>
-    </message>
-    <message>
-        <source>&amp;Replace…</source>
-        <translation>&amp;Ersetzen…</translation>
-    </message>
-    <message>
-        <source>&amp;Save</source>
-        <translation>&amp;Speichern</translation>
-    </message>
-    <message>
-        <source>&amp;Search memories</source>
-        <translation>Notizen &amp;durchsuchen</translation>
-    </message>
-    <message>
-        <source>&amp;Source</source>
-        <translation>&amp;Quelltext</translation>
-    </message>
-    <message>
-        <source>&amp;Take theirs</source>
-        <translation>&amp;Andere nehmen</translation>
-    </message>
-    <message>
-        <source>&amp;Tell Codex…</source>
-        <translation>Codex mi&amp;tteilen…</translation>
-    </message>
-    <message>
-        <source>&amp;Trash…</source>
-        <translation>&amp;Papierkorb…</translation>
-    </message>
-    <message>
-        <source>&amp;Undo last change</source>
-        <translation>Letzte Änderung &amp;rückgängig</translation>
-    </message>
-    <message>
-        <source>&amp;View</source>
-        <translation>&amp;Ansicht</translation>
-    </message>
-    <message>
-        <source>&amp;Welcome…</source>
-        <translation>&amp;Willkommen …</translation>
-    </message>
-    <message>
-        <source>&amp;Wrap long lines</source>
-        <translation>Lange Zeilen um&amp;brechen</translation>
-    </message>
-    <message>
-        <source>A pinned memory is never deleted or renamed by a consolidation</source>
-        <translation>Eine angeheftete Notiz wird von einer Konsolidierung nie gelöscht oder umbenannt</translation>
-    </message>
-    <message>
-        <source>Break lines at the edge</source>
-        <translation>Zeilen am Rand umbrechen</translation>
-    </message>
-    <message>
-        <source>Bring the notes of the chosen session up to date, whatever its thresholds say</source>
-        <translation>Die Notizen der gewählten Sitzung aktualisieren, was auch immer ihre Schwellen sagen</translation>
-    </message>
-    <message>
-        <source>C&amp;ancel the running consolidation</source>
-        <translation>Laufende Konsolidierung &amp;abbrechen</translation>
-    </message>
-    <message>
-        <source>Cancel what runs by itself in this home, and start nothing more until it is taken back</source>
-        <translation>Abbrechen, was in diesem Home von selbst läuft, und nichts mehr beginnen, bis es zurückgenommen wird</translation>
-    </message>
-    <message>
-        <source>Cl&amp;ose home</source>
-        <translation>Home s&amp;chließen</translation>
-    </message>
-    <message>
-        <source>Close every folder</source>
-        <translation>Alle Ordner schließen</translation>
-    </message>
-    <message>
-        <source>Command &amp;palette…</source>
-        <translation>Befehls&amp;palette…</translation>
-    </message>
-    <message>
-        <source>Consolidate with a model that you name</source>
-        <translation>Mit einem selbst genannten Modell konsolidieren</translation>
-    </message>
-    <message>
-        <source>Consolidate with the offline rules engine</source>
-        <translation>Mit den Regeln konsolidieren, ohne Netz</translation>
-    </message>
-    <message>
-        <source>Copy &amp;path</source>
-        <translation>&amp;Pfad kopieren</translation>
-    </message>
-    <message>
-        <source>Copy the memory path</source>
-        <translation>Den Pfad der Notiz kopieren</translation>
-    </message>
-    <message>
-        <source>Create a memory</source>
-        <translation>Eine Notiz anlegen</translation>
-    </message>
-    <message>
-        <source>Delete what is selected; it can be undone</source>
-        <translation>Das Ausgewählte löschen; es lässt sich rückgängig machen</translation>
-    </message>
-    <message>
-        <source>Description and other keys of the open memory as a form</source>
-        <translation>Beschreibung und andere Schlüssel der offenen Notiz als Formular</translation>
-    </message>
-    <message>
-        <source>E&amp;xtract rollouts…</source>
-        <translation>Rollouts e&amp;xtrahieren …</translation>
-    </message>
-    <message>
-        <source>Engine, models, keys and what runs in the background</source>
-        <translation>Engine, Modelle, Schlüssel und was im Hintergrund läuft</translation>
-    </message>
-    <message>
-        <source>Exactly what the agent would be told now, and why each memory is in or out</source>
-        <translation>Genau das, was der Agent jetzt gesagt bekäme, und warum jede Notiz dabei ist oder nicht</translation>
-    </message>
-    <message>
-        <source>Find &amp;next</source>
-        <translation>&amp;Weitersuchen</translation>
-    </message>
-    <message>
-        <source>Find &amp;previous</source>
-        <translation>&amp;Rückwärts suchen</translation>
-    </message>
-    <message>
-        <source>Find an action or a memory by its name</source>
-        <translation>Eine Aktion oder Notiz beim Namen finden</translation>
-    </message>
-    <message>
-        <source>Find and replace in the open memory</source>
-        <translation>In der offenen Notiz suchen und ersetzen</translation>
-    </message>
-    <message>
-        <source>Find d&amp;uplicates…</source>
-        <translation>D&amp;ubletten suchen…</translation>
-    </message>
-    <message>
-        <source>Find words or an expression in the open memory</source>
-        <translation>Wörter oder einen Ausdruck in der offenen Notiz suchen</translation>
-    </message>
-    <message>
-        <source>Front &amp;matter</source>
-        <translation>Kop&amp;fdaten</translation>
-    </message>
-    <message>
-        <source>Give the selected memory or folder another name</source>
-        <translation>Der ausgewählten Notiz oder dem Ordner einen anderen Namen geben</translation>
-    </message>
-    <message>
-        <source>Go to &amp;editor</source>
-        <translation>Zum &amp;Editor</translation>
-    </message>
-    <message>
-        <source>Go to &amp;homes</source>
-        <translation>Zu den &amp;Homes</translation>
-    </message>
-    <message>
-        <source>Go to &amp;memories</source>
-        <translation>Zu den &amp;Notizen</translation>
-    </message>
-    <message>
-        <source>Go to the match before</source>
-        <translation>Zum Treffer davor</translation>
-    </message>
-    <message>
-        <source>Go to the next match</source>
-        <translation>Zum nächsten Treffer</translation>
-    </message>
-    <message>
-        <source>Go to the next place that was changed here and on disk</source>
-        <translation>Zur nächsten Stelle, die hier und auf der Platte geändert wurde</translation>
-    </message>
-    <message>
-        <source>Go to the place before it</source>
-        <translation>Zur Stelle davor</translation>
-    </message>
-    <message>
-        <source>Keep &amp;both</source>
-        <translation>&amp;Beide behalten</translation>
-    </message>
-    <message>
-        <source>Keep your lines of this conflict, then those on disk</source>
-        <translation>Bei diesem Konflikt die eigenen Zeilen behalten, dann die auf der Platte</translation>
-    </message>
-    <message>
-        <source>Larger text in the editor</source>
-        <translation>Größerer Text im Editor</translation>
-    </message>
-    <message>
-        <source>Leave out what stands on disk at this conflict</source>
-        <translation>Bei diesem Konflikt weglassen, was auf der Platte steht</translation>
-    </message>
-    <message>
-        <source>Line n&amp;umbers</source>
-        <translation>Zeilenn&amp;ummern</translation>
-    </message>
-    <message>
-        <source>Make memories of what was said in the threads of Codex, and merge them</source>
-        <translation>Aus dem, was in den Threads von Codex gesagt wurde, Notizen machen und sie zusammenführen</translation>
-    </message>
-    <message>
-        <source>Memories that no project or workspace points at, and merging them where they belong</source>
-        <translation>Notizen, auf die kein Projekt oder Workspace zeigt, und wie sie dahin kommen, wo sie hingehören</translation>
-    </message>
-    <message>
-        <source>Memories that say the same, side by side, and merging them by hand</source>
-        <translation>Notizen, die dasselbe sagen, nebeneinander, und wie sie von Hand zusammenkommen</translation>
-    </message>
-    <message>
-        <source>Memories, editor and consolidation</source>
-        <translation>Notizen, Editor und Konsolidierung</translation>
-    </message>
-    <message>
-        <source>Merge duplicates and tidy up, with the engine that the settings name</source>
-        <translation>Dubletten zusammenführen und aufräumen, mit der Engine aus den Einstellungen</translation>
-    </message>
-    <message>
-        <source>Move what is selected to another folder or scope; pins and use go along</source>
-        <translation>Das Ausgewählte in einen anderen Ordner oder Bereich verschieben; Anheftung und Nutzung kommen mit</translation>
-    </message>
-    <message>
-        <source>Names and contents of every memory of every open home</source>
-        <translation>Namen und Inhalte aller Notizen aller offenen Homes</translation>
-    </message>
-    <message>
-        <source>Next c&amp;onflict</source>
-        <translation>Nächster K&amp;onflikt</translation>
-    </message>
-    <message>
-        <source>Number the lines of the text</source>
-        <translation>Die Zeilen des Textes nummerieren</translation>
-    </message>
-    <message>
-        <source>Open &amp;demo home</source>
-        <translation>&amp;Demo-Home öffnen</translation>
-    </message>
-    <message>
-        <source>Open a throw-away copy of the demo home</source>
-        <translation>Eine Wegwerfkopie des Demo-Homes öffnen</translation>
-    </message>
-    <message>
-        <source>Open every folder</source>
-        <translation>Alle Ordner öffnen</translation>
-    </message>
-    <message>
-        <source>Open the selected memory in the editor</source>
-        <translation>Die ausgewählte Notiz im Editor öffnen</translation>
-    </message>
-    <message>
-        <source>Open the state directory of an agent</source>
-        <translation>Das Zustandsverzeichnis eines Agenten öffnen</translation>
-    </message>
-    <message>
-        <source>Pause &amp;background services</source>
-        <translation>&amp;Hintergrunddienste anhalten</translation>
-    </message>
-    <message>
-        <source>Previous confli&amp;ct</source>
-        <translation>Voriger Konfli&amp;kt</translation>
-    </message>
-    <message>
-        <source>Read everything again</source>
-        <translation>Alles noch einmal lesen</translation>
-    </message>
-    <message>
-        <source>Run with &amp;model…</source>
-        <translation>Mit &amp;Modell ausführen…</translation>
-    </message>
-    <message>
-        <source>Run with &amp;rules</source>
-        <translation>Mit &amp;Regeln ausführen</translation>
-    </message>
-    <message>
-        <source>Save a&amp;ll</source>
-        <translation>A&amp;lles speichern</translation>
-    </message>
-    <message>
-        <source>Save every edited memory</source>
-        <translation>Alle bearbeiteten Notizen speichern</translation>
-    </message>
-    <message>
-        <source>Save the open memory</source>
-        <translation>Die offene Notiz speichern</translation>
-    </message>
-    <message>
-        <source>Se&amp;ttings…</source>
-        <translation>Eins&amp;tellungen…</translation>
-    </message>
-    <message>
-        <source>Show &amp;activity</source>
-        <translation>A&amp;ktivität zeigen</translation>
-    </message>
-    <message>
-        <source>Show &amp;doctor</source>
-        <translation>&amp;Diagnose zeigen</translation>
-    </message>
-    <message>
-        <source>Show &amp;failures</source>
-        <translation>&amp;Fehlschläge zeigen</translation>
-    </message>
-    <message>
-        <source>Show &amp;homes</source>
-        <translation>&amp;Homes zeigen</translation>
-    </message>
-    <message>
-        <source>Show &amp;memories</source>
-        <translation>&amp;Notizen zeigen</translation>
-    </message>
-    <message>
-        <source>Show &amp;orphaned stores</source>
-        <translation>&amp;Verwaiste Ablagen zeigen</translation>
-    </message>
-    <message>
-        <source>Show &amp;traces</source>
-        <translation>&amp;Traces zeigen</translation>
-    </message>
-    <message>
-        <source>Show conte&amp;xt</source>
-        <translation>Konte&amp;xt zeigen</translation>
-    </message>
-    <message>
-        <source>Show how the text looks</source>
-        <translation>Zeigen, wie der Text aussieht</translation>
-    </message>
-    <message>
-        <source>Show only what someone else changed since you last looked</source>
-        <translation>Nur zeigen, was jemand anders seit dem letzten Blick geändert hat</translation>
-    </message>
-    <message>
-        <source>Show or hide the list of homes</source>
-        <translation>Die Liste der Homes ein- oder ausblenden</translation>
-    </message>
-    <message>
-        <source>Show the text and how it looks</source>
-        <translation>Den Text zeigen, und wie er aussieht</translation>
-    </message>
-    <message>
-        <source>Show the text as it is on disk</source>
-        <translation>Den Text zeigen, wie er auf der Platte steht</translation>
-    </message>
-    <message>
-        <source>Show the version on disk; Ctrl+Z brings your text back</source>
-        <translation>Die Fassung auf der Platte zeigen; Strg+Z holt den eigenen Text zurück</translation>
-    </message>
-    <message>
-        <source>Show tra&amp;nscripts</source>
-        <translation>&amp;Mitschriften zeigen</translation>
-    </message>
-    <message>
-        <source>Show what a consolidation would do, choose from it, and only then apply it</source>
-        <translation>Zeigen, was eine Konsolidierung täte, daraus auswählen und erst dann anwenden</translation>
-    </message>
-    <message>
-        <source>Side &amp;by side</source>
-        <translation>N&amp;ebeneinander</translation>
-    </message>
-    <message>
-        <source>Smaller text in the editor</source>
-        <translation>Kleinerer Text im Editor</translation>
-    </message>
-    <message>
-        <source>Sort by &amp;name</source>
-        <translation>Nach &amp;Name ordnen</translation>
-    </message>
-    <message>
-        <source>Sort by &amp;use</source>
-        <translation>Nach N&amp;utzung ordnen</translation>
-    </message>
-    <message>
-        <source>Sort by last c&amp;hange</source>
-        <translation>Nach letzter &amp;Änderung ordnen</translation>
-    </message>
-    <message>
-        <source>Sort by si&amp;ze</source>
-        <translation>Nach &amp;Größe ordnen</translation>
-    </message>
-    <message>
-        <source>Stop before the next change</source>
-        <translation>Vor der nächsten Änderung anhalten</translation>
-    </message>
-    <message>
-        <source>Take away the mark from every memory that someone else edited</source>
-        <translation>Die Markierung von jeder Notiz nehmen, die jemand anders bearbeitet hat</translation>
-    </message>
-    <message>
-        <source>Take back the last deletion, move, renaming, pin, merge, restore or change of a record</source>
-        <translation>Letztes Löschen, Verschieben, Umbenennen, Anheften, Zusammenführen, Wiederherstellen oder Ändern einer Aufzeichnung zurücknehmen</translation>
-    </message>
-    <message>
-        <source>Take the selected home out of the list; its files stay as they are</source>
-        <translation>Das gewählte Home aus der Liste nehmen; seine Dateien bleiben, wie sie sind</translation>
-    </message>
-    <message>
-        <source>Take what stands on disk at this conflict</source>
-        <translation>Bei diesem Konflikt nehmen, was auf der Platte steht</translation>
-    </message>
-    <message>
-        <source>The agent's own order</source>
-        <translation>Die Reihenfolge des Agenten</translation>
-    </message>
-    <message>
-        <source>The editor's text as large as the interface's</source>
-        <translation>Den Text des Editors so groß wie den der Oberfläche</translation>
-    </message>
-    <message>
-        <source>The largest come first in each folder</source>
-        <translation>Die größten kommen in jedem Ordner zuerst</translation>
-    </message>
-    <message>
-        <source>Update session &amp;notes</source>
-        <translation>Sitzungs&amp;notizen aktualisieren</translation>
-    </message>
-    <message>
-        <source>Usual si&amp;ze</source>
-        <translation>Übliche &amp;Größe</translation>
-    </message>
-    <message>
-        <source>What Reverie reads and never reads, what runs by itself, where settings lie</source>
-        <translation>Was Reverie liest und nie liest, was von selbst läuft, wo die Einstellungen liegen</translation>
-    </message>
-    <message>
-        <source>What past runs changed, and undo them</source>
-        <translation>Was frühere Läufe geändert haben, und wie es rückgängig wird</translation>
-    </message>
-    <message>
-        <source>What the agent itself says of its extractions and consolidations</source>
-        <translation>Was der Agent selbst von seinen Extraktionen und Konsolidierungen sagt</translation>
-    </message>
-    <message>
-        <source>What the agent learnt of failing: lessons, anti-patterns and crashes</source>
-        <translation>Was der Agent aus Fehlschlägen gelernt hat: Lehren, Anti-Patterns und Abstürze</translation>
-    </message>
-    <message>
-        <source>What the agent used most comes first in each folder</source>
-        <translation>Was der Agent am meisten benutzt hat, kommt in jedem Ordner zuerst</translation>
-    </message>
-    <message>
-        <source>What the background services decided, and why</source>
-        <translation>Was die Hintergrunddienste entschieden haben, und warum</translation>
-    </message>
-    <message>
-        <source>What was deleted, by whom, and bringing it back</source>
-        <translation>Was gelöscht wurde, von wem, und wie es zurückkommt</translation>
-    </message>
-    <message>
-        <source>What was said between you and the agent, session by session</source>
-        <translation>Was zwischen Ihnen und dem Agenten gesagt wurde, Sitzung für Sitzung</translation>
-    </message>
-    <message>
-        <source>What was written last comes first in each folder</source>
-        <translation>Was zuletzt geschrieben wurde, kommt in jedem Ordner zuerst</translation>
-    </message>
-    <message>
-        <source>Who changed it when, what each change was, and bringing back what was there</source>
-        <translation>Wer sie wann geändert hat, was jede Änderung war, und wie zurückkommt, was da war</translation>
-    </message>
-    <message>
-        <source>Why runs wrote nothing: what they asked, were told and did</source>
-        <translation>Warum Läufe nichts geschrieben haben: was sie gefragt, gehört und getan haben</translation>
-    </message>
-    <message>
-        <source>Why the memory writer or a consolidation did not run</source>
-        <translation>Warum der Notizschreiber oder eine Konsolidierung nicht lief</translation>
-    </message>
-    <message>
-        <source>Write a note that Codex folds into its memory</source>
-        <translation>Eine Notiz schreiben, die Codex in sein Gedächtnis aufnimmt</translation>
-    </message>
-    <message>
-        <source>Zoom &amp;in</source>
-        <translation>&amp;Vergrößern</translation>
-    </message>
-    <message>
-        <source>Zoom &amp;out</source>
-        <translation>Ver&amp;kleinern</translation>
-    </message>
-</context>
-<context>
-    <name>context</name>
-    <message>
-        <source>AGENTS.override.md is loaded instead</source>
-        <translation>AGENTS.override.md wird stattdessen geladen</translation>
-    </message>
-    <message>
-        <source>Anti-patterns go by the goal of the next iteration, which nobody knows here.</source>
-        <translation>Anti-Patterns richten sich nach dem Ziel der nächsten Iteration, das hier niemand kennt.</translation>
-    </message>
-    <message>
-        <source>As the session's transcript records it. The other parts are what a new session would load.</source>
-        <translation>Wie das Transkript der Sitzung es festhält. Die anderen Teile sind, was eine neue Sitzung laden würde.</translation>
-    </message>
-    <message>
-        <source>Auto memory is off here ({detail}); this is what would be loaded.</source>
-        <translation>Das automatische Gedächtnis ist hier aus ({detail}); dies würde geladen.</translation>
-    </message>
-    <message>
-        <source>Claude Code writes it when a session starts</source>
-        <translation>Claude Code schreibt sie, wenn eine Sitzung beginnt</translation>
-    </message>
-    <message>
-        <source>Codex loads no memories here ({detail} is not on); this is what would be loaded.</source>
-        <translation>Codex lädt hier keine Notizen ({detail} ist nicht an); dies würde geladen.</translation>
-    </message>
-    <message>
-        <source>Codex uses version 1 of its memory here and puts its own instructions around the summary.</source>
-        <translation>Codex verwendet hier Version 1 seines Gedächtnisses und stellt eigene Anweisungen um die Zusammenfassung.</translation>
-    </message>
-    <message>
-        <source>Codex uses version 2 of its memory here and puts its own instructions around the summary.</source>
-        <translation>Codex verwendet hier Version 2 seines Gedächtnisses und stellt eigene Anweisungen um die Zusammenfassung.</translation>
-    </message>
-    <message>
-        <source>Hot set</source>
-        <translation>Hot-Set</translation>
-    </message>
-    <message>
-        <source>Index</source>
-        <translation>Index</translation>
-    </message>
-    <message>
-        <source>Instructions</source>
-        <translation>Anweisungen</translation>
-    </message>
-    <message>
-        <source>It is so long that Codex sends it in two pieces.</source>
-        <translation>Sie ist so lang, dass Codex sie in zwei Teilen sendet.</translation>
-    </message>
-    <message>
-        <source>LOKI_FAILURE_MEMORY switches the lessons off.</source>
-        <translation>LOKI_FAILURE_MEMORY schaltet die Lehren aus.</translation>
-    </message>
-    <message>
-        <source>Lessons</source>
-        <translation>Lehren</translation>
-    </message>
-    <message>
-        <source>Memory summary</source>
-        <translation>Zusammenfassung</translation>
-    </message>
-    <message>
-        <source>No index is loaded in the newest sessions; the agent chooses memories for each prompt.</source>
-        <translation>In den neuesten Sitzungen wird kein Index geladen; der Agent wählt Erinnerungen für jede Eingabe aus.</translation>
-    </message>
-    <message>
-        <source>Nothing changed since you looked ({when}).</source>
-        <translation>Seit dem letzten Blick ({when}) hat sich nichts geändert.</translation>
-    </message>
-    <message>
-        <source>Reverie's rules do not explain {detail} of these: a setting changed, or they are wrong.</source>
-        <translation>Reveries Regeln erklären {detail} davon nicht: Eine Einstellung hat sich geändert, oder sie sind falsch.</translation>
-    </message>
-    <message>
-        <source>Reverie's rules explain all of it.</source>
-        <translation>Reveries Regeln erklären alles davon.</translation>
-    </message>
-    <message>
-        <source>Reverie's rules load it, this session did not</source>
-        <translation>nach Reveries Regeln geladen, von dieser Sitzung nicht</translation>
-    </message>
-    <message>
-        <source>Since you looked ({when}): {changes}. {tokens} tokens.</source>
-        <translation>Seit dem letzten Blick ({when}): {changes}. {tokens} Tokens.</translation>
-    </message>
-    <message>
-        <source>Some memories are longer than the 4,096 bytes of each that reach the model.</source>
-        <translation>Manche Erinnerungen sind länger als die 4.096 Bytes, die von jeder das Modell erreichen.</translation>
-    </message>
-    <message>
-        <source>The agent itself gets another text: {detail}</source>
-        <translation>Der Agent selbst bekommt einen anderen Text: {detail}</translation>
-    </message>
-    <message>
-        <source>The agent puts lines of its own around each file.</source>
-        <translation>Der Agent setzt um jede Datei eigene Zeilen.</translation>
-    </message>
-    <message>
-        <source>The agent stops reading at line {line} and adds a warning, in its own words.</source>
-        <translation>Der Agent hört bei Zeile {line} auf zu lesen und fügt mit eigenen Worten eine Warnung an.</translation>
-    </message>
-    <message>
-        <source>The agent's fixed sentences around it are worded by Reverie.</source>
-        <translation>Die festen Sätze des Agenten darum herum sind von Reverie formuliert.</translation>
-    </message>
-    <message>
-        <source>The agent's own sentences around these lines are not shown.</source>
-        <translation>Die eigenen Sätze des Agenten um diese Zeilen werden nicht gezeigt.</translation>
-    </message>
-    <message>
-        <source>The project's own settings put the memory here.</source>
-        <translation>Die Einstellungen des Projekts selbst legen das Gedächtnis hierher.</translation>
-    </message>
-    <message>
-        <source>The session is running and keeps what it loaded. A change reaches the next session.</source>
-        <translation>Die Sitzung läuft und behält, was sie geladen hat. Eine Änderung erreicht die nächste Sitzung.</translation>
-    </message>
-    <message>
-        <source>This session loaded</source>
-        <translation>Diese Sitzung hat geladen</translation>
-    </message>
-    <message>
-        <source>a CLAUDE.md is loaded instead</source>
-        <translation>stattdessen wird eine CLAUDE.md geladen</translation>
-    </message>
-    <message>
-        <source>a new session would load the same</source>
-        <translation>eine neue Sitzung würde dasselbe laden</translation>
-    </message>
-    <message>
-        <source>a new session would not load it: the file is not there</source>
-        <translation>eine neue Sitzung würde es nicht laden: Die Datei ist nicht da</translation>
-    </message>
-    <message>
-        <source>always loaded</source>
-        <translation>immer geladen</translation>
-    </message>
-    <message>
-        <source>an anti-pattern</source>
-        <translation>ein Anti-Pattern</translation>
-    </message>
-    <message>
-        <source>below the cut line</source>
-        <translation>unter der Schnittlinie</translation>
-    </message>
-    <message>
-        <source>by Reverie's rules a new session would not load it, though it did not change</source>
-        <translation>nach Reveries Regeln würde eine neue Sitzung es nicht laden, obwohl es sich nicht geändert hat</translation>
-    </message>
-    <message>
-        <source>by Reverie's rules its text would be another, though it did not change</source>
-        <translation>nach Reveries Regeln wäre der Text ein anderer, obwohl er sich nicht geändert hat</translation>
-    </message>
-    <message>
-        <source>changed since; a new session would load what it is now</source>
-        <translation>seitdem geändert; eine neue Sitzung würde den jetzigen Stand laden</translation>
-    </message>
-    <message>
-        <source>cut to what fits</source>
-        <translation>auf das Passende gekürzt</translation>
-    </message>
-    <message>
-        <source>excluded in the settings</source>
-        <translation>in den Einstellungen ausgeschlossen</translation>
-    </message>
-    <message>
-        <source>it cannot be read</source>
-        <translation>es ist nicht lesbar</translation>
-    </message>
-    <message>
-        <source>it does not fit the bytes that are left</source>
-        <translation>es passt nicht in die übrigen Bytes</translation>
-    </message>
-    <message>
-        <source>it does not fit the tokens that are left</source>
-        <translation>es passt nicht in die übrigen Tokens</translation>
-    </message>
-    <message>
-        <source>it is not text</source>
-        <translation>es ist kein Text</translation>
-    </message>
-    <message>
-        <source>it is not valid UTF-8, so the agent loads nothing of it</source>
-        <translation>kein gültiges UTF-8, daher lädt der Agent nichts davon</translation>
-    </message>
-    <message>
-        <source>its line is loaded</source>
-        <translation>seine Zeile wird geladen</translation>
-    </message>
-    <message>
-        <source>larger than 4 MB</source>
-        <translation>größer als 4 MB</translation>
-    </message>
-    <message>
-        <source>listed</source>
-        <translation>aufgeführt</translation>
-    </message>
-    <message>
-        <source>loaded</source>
-        <translation>geladen</translation>
-    </message>
-    <message>
-        <source>loaded in part</source>
-        <translation>teilweise geladen</translation>
-    </message>
-    <message>
-        <source>loaded instead of AGENTS.md</source>
-        <translation>statt AGENTS.md geladen</translation>
-    </message>
-    <message>
-        <source>loaded only if its import was approved</source>
-        <translation>nur geladen, wenn der Import genehmigt wurde</translation>
-    </message>
-    <message>
-        <source>loaded only when it is needed</source>
-        <translation>nur bei Bedarf geladen</translation>
-    </message>
-    <message>
-        <source>loaded, but it may hold credentials: Reverie never opens it</source>
-        <translation>geladen, kann aber Zugangsdaten enthalten: Reverie öffnet sie nie</translation>
-    </message>
-    <message>
-        <source>mux loads this only where its experiment “memory-hot-set” is switched on.</source>
-        <translation>mux lädt dies nur, wo sein Experiment „memory-hot-set“ eingeschaltet ist.</translation>
-    </message>
-    <message>
-        <source>needs a look</source>
-        <translation>braucht einen Blick</translation>
-    </message>
-    <message>
-        <source>neither pinned nor used</source>
-        <translation>weder angeheftet noch benutzt</translation>
-    </message>
-    <message>
-        <source>new since; a new session would load it</source>
-        <translation>seitdem neu; eine neue Sitzung würde es laden</translation>
-    </message>
-    <message>
-        <source>no line of the index names it</source>
-        <translation>keine Zeile des Index nennt es</translation>
-    </message>
-    <message>
-        <source>not loaded</source>
-        <translation>nicht geladen</translation>
-    </message>
-    <message>
-        <source>not loaded: the agent recalls single memories instead</source>
-        <translation>nicht geladen: Der Agent ruft stattdessen einzelne Erinnerungen ab</translation>
-    </message>
-    <message>
-        <source>now</source>
-        <translation>jetzt</translation>
-    </message>
-    <message>
-        <source>one of the newest lessons</source>
-        <translation>eine der neuesten Lehren</translation>
-    </message>
-    <message>
-        <source>only older versions load it</source>
-        <translation>nur ältere Versionen laden es</translation>
-    </message>
-    <message>
-        <source>only the newest lessons are told</source>
-        <translation>nur die neuesten Lehren werden gesagt</translation>
-    </message>
-    <message>
-        <source>pinned</source>
-        <translation>angeheftet</translation>
-    </message>
-    <message>
-        <source>read by another part of the agent</source>
-        <translation>von einem anderen Teil des Agenten gelesen</translation>
-    </message>
-    <message>
-        <source>recalled for some prompts</source>
-        <translation>für manche Eingaben abgerufen</translation>
-    </message>
-    <message>
-        <source>recalled in part: only its first 4,096 bytes reach the model</source>
-        <translation>teilweise abgerufen: Nur die ersten 4.096 Bytes erreichen das Modell</translation>
-    </message>
-    <message>
-        <source>score {score}</source>
-        <translation>Wert {score}</translation>
-    </message>
-    <message>
-        <source>the agent does not see it</source>
-        <translation>der Agent sieht es nicht</translation>
-    </message>
-    <message>
-        <source>the agent does not see it: {why}</source>
-        <translation>der Agent sieht es nicht: {why}</translation>
-    </message>
-    <message>
-        <source>the set is full</source>
-        <translation>das Set ist voll</translation>
-    </message>
-    <message>
-        <source>there is none</source>
-        <translation>es gibt keine</translation>
-    </message>
-    <message>
-        <source>there is nothing in it</source>
-        <translation>es steht nichts darin</translation>
-    </message>
-    <message>
-        <source>too far down in the ranking</source>
-        <translation>zu weit unten in der Rangfolge</translation>
-    </message>
-    <message>
-        <source>used often</source>
-        <translation>oft benutzt</translation>
-    </message>
-    <message>
-        <source>{bytes} bytes · {tokens} tokens</source>
-        <translation>{bytes} Bytes · {tokens} Tokens</translation>
-    </message>
-    <message>
-        <source>{detail} is set: Claude Code loads nothing here; this is what it would load.</source>
-        <translation>{detail} ist gesetzt: Claude Code lädt hier nichts; das würde es laden.</translation>
-    </message>
-    <message>
-        <source>{name} has another size</source>
-        <translation>{name} ist anders groß</translation>
-    </message>
-    <message>
-        <source>{name} is cut now</source>
-        <translation>{name} ist jetzt gekürzt</translation>
-    </message>
-    <message>
-        <source>{name} is new in it</source>
-        <translation>{name} ist neu darin</translation>
-    </message>
-    <message>
-        <source>{name} is not in it any more</source>
-        <translation>{name} ist nicht mehr darin</translation>
-    </message>
-    <message>
-        <source>{name} is whole again</source>
-        <translation>{name} ist wieder ganz</translation>
-    </message>
-    <message>
-        <source>{name}: {marks}</source>
-        <translation>{name}: {marks}</translation>
-    </message>
-    <message>
-        <source>{tokens} tokens of its middle are left out</source>
-        <translation>{tokens} Tokens aus seiner Mitte fehlen</translation>
-    </message>
-    <message>
-        <source>{used} bytes</source>
-        <translation>{used} Bytes</translation>
-    </message>
-    <message>
-        <source>{used} characters</source>
-        <translation>{used} Zeichen</translation>
-    </message>
-    <message>
-        <source>{used} files</source>
-        <translation>{used} Dateien</translation>
-    </message>
-    <message>
-        <source>{used} lessons</source>
-        <translation>{used} Lehren</translation>
-    </message>
-    <message>
-        <source>{used} lines</source>
-        <translation>{used} Zeilen</translation>
-    </message>
-    <message>
-        <source>{used} memories</source>
-        <translation>{used} Notizen</translation>
-    </message>
-    <message>
-        <source>{used} of {cap} bytes</source>
-        <translation>{used} von {cap} Bytes</translation>
-    </message>
-    <message>
-        <source>{used} of {cap} characters</source>
-        <translation>{used} von {cap} Zeichen</translation>
-    </message>
-    <message>
-        <source>{used} of {cap} files</source>
-        <translation>{used} von {cap} Dateien</translation>
-    </message>
-    <message>
-        <source>{used} of {cap} lessons</source>
-        <translation>{used} von {cap} Lehren</translation>
-    </message>
-    <message>
-        <source>{used} of {cap} lines</source>
-        <translation>{used} von {cap} Zeilen</translation>
-    </message>
-    <message>
-        <source>{used} of {cap} memories</source>
-        <translation>{used} von {cap} Notizen</translation>
-    </message>
-    <message>
-        <source>{used} of {cap} tokens</source>
-        <translation>{used} von {cap} Tokens</translation>
-    </message>
-    <message>
-        <source>{used} tokens</source>
-        <translation>{used} Tokens</translation>
-    </message>
-    <message>
-        <source>{why} · not yet known to the running agent</source>
-        <translation>{why} · dem laufenden Agenten noch nicht bekannt</translation>
-    </message>
-    <message>
-        <source>{why}: line {line}</source>
-        <translation>{why}: Zeile {line}</translation>
-    </message>
-</context>
-<context>
     <name>dialogs</name>
-    <message>
-        <source>&amp;No</source>
-        <translation>&amp;Nein</translation>
-    </message>
-    <message>
-        <source>&amp;Take over</source>
-        <translation>Über&amp;nehmen</translation>
-    </message>
-    <message>
-        <source>&amp;Write anyway</source>
-        <translation>&amp;Trotzdem schreiben</translation>
-    </message>
-    <message>
-        <source>A home was moved</source>
-        <translation>Ein Home wurde verschoben</translation>
-    </message>
     <message>
         <source>Open the home of an agent</source>
         <translation>Home eines Agenten öffnen</translation>
     </message>
     <message>
-        <source>Save your changes before closing?</source>
-        <translation>Änderungen vor dem Schließen speichern?</translation>
-    </message>
-    <message>
-        <source>Take over its history and runs? Say no if it is another home, or a copy.</source>
-        <translation>Geschichte und Läufe übernehmen? Bei einem anderen Home oder einer Kopie: Nein.</translation>
-    </message>
-    <message>
-        <source>Unsaved changes</source>
-        <translation>Ungespeicherte Änderungen</translation>
-    </message>
-    <message>
-        <source>Write into an unknown layout?</source>
-        <translation>In einen unbekannten Aufbau schreiben?</translation>
-    </message>
-    <message>
         <source>Writing may damage these memories or switch them off for the agent. Reverie asks again when the layout or version changes.</source>
         <translation>Das kann diese Notizen beschädigen oder sie für den Agenten abschalten. Reverie fragt erneut, sobald sich Aufbau oder Version ändern.</translation>
     </message>
-    <message>
-        <source>{before} is gone, and {root} may be the same home.</source>
-        <translation>{before} ist weg, und {root} ist vielleicht dasselbe Home.</translation>
-    </message>
 </context>
 <context>
-    <name>extraction</name>
-    <message>
-        <source>At work: {holder}.</source>
-        <translation>Bei der Arbeit: {holder}.</translation>
-    </message>
-    <message>
-        <source>Each result becomes a note to Codex.</source>
-        <translation>Jedes Ergebnis wird eine Notiz an Codex.</translation>
-    </message>
-    <message>
-        <source>Extraction by Reverie</source>
-        <translation>Extraktion durch Reverie</translation>
-    </message>
-    <message>
-        <source>Last consolidation: {outcome}.</source>
-        <translation>Letzte Konsolidierung: {outcome}.</translation>
-    </message>
-    <message>
-        <source>No thread waits.</source>
-        <translation>Kein Thread wartet.</translation>
-    </message>
-    <message>
-        <source>cancelled</source>
-        <translation>abgebrochen</translation>
-    </message>
-    <message>
-        <source>comes next</source>
-        <translation>kommt als Nächstes</translation>
-    </message>
-    <message>
-        <source>consolidated</source>
-        <translation>konsolidiert</translation>
-    </message>
-    <message>
-        <source>failed</source>
-        <translation>gescheitert</translation>
-    </message>
-    <message>
-        <source>kept</source>
-        <translation>behalten</translation>
-    </message>
-    <message>
-        <source>left out</source>
-        <translation>ausgelassen</translation>
-    </message>
-    <message>
-        <source>reading</source>
-        <translation>liest</translation>
-    </message>
-    <message>
-        <source>thinking</source>
-        <translation>denkt nach</translation>
-    </message>
-    <message>
-        <source>waiting</source>
-        <translation>wartet</translation>
-    </message>
-    <message>
-        <source>writing</source>
-        <translation>schreibt</translation>
-    </message>
-</context>
-<context>
-    <name>failures</name>
-    <message>
-        <source>Anti-patterns</source>
-        <translation>Anti-Patterns</translation>
-    </message>
-    <message>
-        <source>Crashes</source>
-        <translation>Abstürze</translation>
-    </message>
-    <message>
-        <source>Do</source>
-        <translation>Tun</translation>
-    </message>
-    <message>
-        <source>Episode</source>
-        <translation>Episode</translation>
-    </message>
-    <message>
-        <source>File: {path}</source>
-        <translation>Datei: {path}</translation>
-    </message>
-    <message>
-        <source>Fingerprint: {fingerprint}, {seen}</source>
-        <translation>Fingerabdruck: {fingerprint}, {seen}</translation>
-    </message>
-    <message>
-        <source>In the block: {standing}</source>
-        <translation>Im Block: {standing}</translation>
-    </message>
-    <message>
-        <source>It stands in the older store, which nothing writes any more.</source>
-        <translation>Es steht in der älteren Ablage, in die nichts mehr schreibt.</translation>
-    </message>
-    <message>
-        <source>Its line: {line}</source>
-        <translation>Seine Zeile: {line}</translation>
-    </message>
-    <message>
-        <source>LOKI_FAILURE_MEMORY is 0 in this environment: nothing is told, nothing is recorded.</source>
-        <translation>LOKI_FAILURE_MEMORY ist 0 in dieser Umgebung: Nichts wird gesagt, nichts aufgezeichnet.</translation>
-    </message>
-    <message>
-        <source>LOKI_FAILURE_MEMORY is on in this environment: failed iterations are told to the next one.</source>
-        <translation>LOKI_FAILURE_MEMORY ist an in dieser Umgebung: Fehlgeschlagene Iterationen werden der nächsten gesagt.</translation>
-    </message>
-    <message>
-        <source>Lessons</source>
-        <translation>Lehren</translation>
-    </message>
-    <message>
-        <source>No lesson is told now</source>
-        <translation>Keine Lehre wird jetzt gesagt</translation>
-    </message>
-    <message>
-        <source>Nothing has failed here</source>
-        <translation>Hier ist nichts fehlgeschlagen</translation>
-    </message>
-    <message>
-        <source>Nothing is told.</source>
-        <translation>Nichts wird gesagt.</translation>
-    </message>
-    <message>
-        <source>Phase</source>
-        <translation>Phase</translation>
-    </message>
-    <message>
-        <source>Record</source>
-        <translation>Aufzeichnung</translation>
-    </message>
-    <message>
-        <source>Records, newest first:</source>
-        <translation>Aufzeichnungen, neueste zuerst:</translation>
-    </message>
-    <message>
-        <source>Resolution: {text}</source>
-        <translation>Lösung: {text}</translation>
-    </message>
-    <message>
-        <source>Stack:</source>
-        <translation>Stapel:</translation>
-    </message>
-    <message>
-        <source>Task</source>
-        <translation>Aufgabe</translation>
-    </message>
-    <message>
-        <source>The settings of the store stop the recording of episodes.</source>
-        <translation>Die Einstellungen der Ablage halten das Aufzeichnen von Episoden an.</translation>
-    </message>
-    <message>
-        <source>What the next iteration is told</source>
-        <translation>Was der nächsten Iteration gesagt wird</translation>
-    </message>
-    <message>
-        <source>When: {when}</source>
-        <translation>Wann: {when}</translation>
-    </message>
-    <message>
-        <source>Why</source>
-        <translation>Warum</translation>
-    </message>
-    <message>
-        <source>a crash without a class</source>
-        <translation>ein Absturz ohne Klasse</translation>
-    </message>
-    <message>
-        <source>an anti-pattern without words</source>
-        <translation>ein Anti-Pattern ohne Worte</translation>
-    </message>
-    <message>
-        <source>an error without a type</source>
-        <translation>ein Fehler ohne Art</translation>
-    </message>
-    <message>
-        <source>an error without words</source>
-        <translation>ein Fehler ohne Worte</translation>
-    </message>
-    <message>
-        <source>none yet; the agent never fills it</source>
-        <translation>noch keine; der Agent füllt sie nie aus</translation>
-    </message>
-    <message>
-        <source>not told any more: older than a day</source>
-        <translation>nicht mehr gesagt: älter als ein Tag</translation>
-    </message>
-    <message>
-        <source>not told: in a namespace</source>
-        <translation>nicht gesagt: in einem Namensraum</translation>
-    </message>
-    <message>
-        <source>not told: only the newest are</source>
-        <translation>nicht gesagt: nur die neuesten</translation>
-    </message>
-    <message>
-        <source>nothing</source>
-        <translation>nichts</translation>
-    </message>
-    <message>
-        <source>nothing is known that helps</source>
-        <translation>nichts bekannt, was hilft</translation>
-    </message>
-    <message>
-        <source>older store</source>
-        <translation>ältere Ablage</translation>
-    </message>
-    <message>
-        <source>resolved: {text}</source>
-        <translation>gelöst: {text}</translation>
-    </message>
-    <message>
-        <source>to merge</source>
-        <translation>zusammenzuführen</translation>
-    </message>
-    <message>
-        <source>told for this goal</source>
-        <translation>für dieses Ziel gesagt</translation>
-    </message>
-    <message>
-        <source>told now</source>
-        <translation>jetzt gesagt</translation>
-    </message>
-    <message>
-        <source>unknown time</source>
-        <translation>unbekannte Zeit</translation>
-    </message>
-</context>
-<context>
-    <name>finding</name>
-    <message>
-        <source>This expression is not complete or not valid: {why} (at character {at}).</source>
-        <translation>Dieser Ausdruck ist unvollständig oder ungültig: {why} (bei Zeichen {at}).</translation>
-    </message>
-    <message>
-        <source>This expression needs too many steps in this text; make it simpler.</source>
-        <translation>Dieser Ausdruck braucht in diesem Text zu viele Schritte; er muss einfacher werden.</translation>
-    </message>
-</context>
-<context>
-    <name>findings</name>
-    <message>
-        <source>Empty</source>
-        <translation>Leer</translation>
-    </message>
-    <message>
-        <source>Front matter</source>
-        <translation>Kopfdaten</translation>
-    </message>
-    <message>
-        <source>Hidden characters</source>
-        <translation>Verborgene Zeichen</translation>
-    </message>
-    <message>
-        <source>Instruction-like text</source>
-        <translation>Text wie eine Anweisung</translation>
-    </message>
-    <message>
-        <source>NUL byte</source>
-        <translation>NUL-Byte</translation>
-    </message>
-    <message>
-        <source>No description</source>
-        <translation>Keine Beschreibung</translation>
-    </message>
-    <message>
-        <source>Not seen by the agent</source>
-        <translation>Vom Agenten nicht gesehen</translation>
-    </message>
-    <message>
-        <source>Not valid UTF-8</source>
-        <translation>Kein gültiges UTF-8</translation>
-    </message>
-    <message>
-        <source>Reading direction</source>
-        <translation>Schreibrichtung</translation>
-    </message>
-    <message>
-        <source>Secret-like text</source>
-        <translation>Text wie ein Geheimnis</translation>
-    </message>
-    <message>
-        <source>{what}, line {line}</source>
-        <translation>{what}, Zeile {line}</translation>
-    </message>
-</context>
-<context>
-    <name>palette</name>
-    <message>
-        <source>A consolidation is not possible now.</source>
-        <translation>Eine Konsolidierung ist jetzt nicht möglich.</translation>
-    </message>
-    <message>
-        <source>No background services run here.</source>
-        <translation>Hier laufen keine Hintergrunddienste.</translation>
-    </message>
-    <message>
-        <source>Not possible now.</source>
-        <translation>Jetzt nicht möglich.</translation>
-    </message>
-    <message>
-        <source>Nothing is running.</source>
-        <translation>Nichts läuft.</translation>
-    </message>
-    <message>
-        <source>Nothing is unsaved.</source>
-        <translation>Nichts ist ungespeichert.</translation>
-    </message>
-    <message>
-        <source>Open a home first.</source>
-        <translation>Zuerst ein Home öffnen.</translation>
-    </message>
-    <message>
-        <source>Open a memory first.</source>
-        <translation>Zuerst eine Notiz öffnen.</translation>
-    </message>
-    <message>
-        <source>Select a memory first.</source>
-        <translation>Zuerst eine Notiz auswählen.</translation>
-    </message>
-    <message>
-        <source>Select a memory or a folder first.</source>
-        <translation>Zuerst eine Notiz oder einen Ordner auswählen.</translation>
-    </message>
-    <message>
-        <source>Select a workspace or a project first.</source>
-        <translation>Zuerst einen Workspace oder ein Projekt auswählen.</translation>
-    </message>
-    <message>
-        <source>The open memory has no changes.</source>
-        <translation>Die offene Notiz ist unverändert.</translation>
-    </message>
-    <message>
-        <source>The open memory is read-only.</source>
-        <translation>Die offene Notiz ist schreibgeschützt.</translation>
-    </message>
-    <message>
-        <source>There is no conflict to decide.</source>
-        <translation>Es ist kein Konflikt zu entscheiden.</translation>
-    </message>
-    <message>
-        <source>There is nothing to take back.</source>
-        <translation>Es gibt nichts zurückzunehmen.</translation>
-    </message>
-</context>
-<context>
-    <name>review_actions</name>
-    <message>
-        <source>&amp;Accept</source>
-        <translation>&amp;Annehmen</translation>
-    </message>
-    <message>
-        <source>&amp;Copy path</source>
-        <translation>Pfad &amp;kopieren</translation>
-    </message>
-    <message>
-        <source>&amp;Edit the text</source>
-        <translation>Text &amp;bearbeiten</translation>
-    </message>
-    <message>
-        <source>&amp;Keep</source>
-        <translation>&amp;Behalten</translation>
-    </message>
-    <message>
-        <source>&amp;Mark to take back</source>
-        <translation>Zum Zurücknehmen &amp;markieren</translation>
-    </message>
-    <message>
-        <source>&amp;Next change</source>
-        <translation>&amp;Nächste Änderung</translation>
-    </message>
-    <message>
-        <source>&amp;Open memory</source>
-        <translation>Notiz ö&amp;ffnen</translation>
-    </message>
-    <message>
-        <source>&amp;Previous change</source>
-        <translation>&amp;Vorige Änderung</translation>
-    </message>
-    <message>
-        <source>&amp;Reject</source>
-        <translation>Ab&amp;lehnen</translation>
-    </message>
-    <message>
-        <source>Change</source>
-        <translation>Änderung</translation>
-    </message>
-    <message>
-        <source>In a review</source>
-        <translation>Beim Durchsehen von Änderungen</translation>
-    </message>
-    <message>
-        <source>Next &amp;file</source>
-        <translation>Nächste &amp;Datei</translation>
-    </message>
-    <message>
-        <source>Pre&amp;vious file</source>
-        <translation>Vor&amp;ige Datei</translation>
-    </message>
-    <message>
-        <source>Take &amp;back now</source>
-        <translation>&amp;Jetzt zurücknehmen</translation>
-    </message>
-</context>
-<context>
-    <name>settings</name>
+    <name>reverie</name>
     <message>
         <source> min</source>
         <translation> min</translation>
@@ -5996,567 +4316,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source> times</source>
         <translation> Mal</translation>
     </message>
-    <message>
-        <source>A consolidation that takes longer is stopped, and changes nothing.</source>
-        <translation>Eine Konsolidierung, die länger dauert, wird abgebrochen und ändert nichts.</translation>
-    </message>
-    <message>
-        <source>A rollout that changed within this time is still in use, and left alone.</source>
-        <translation>Ein Rollout, das sich in dieser Zeit geändert hat, ist noch in Gebrauch und bleibt in Ruhe.</translation>
-    </message>
-    <message>
-        <source>A run that takes longer is stopped, and comes again at the next turn.</source>
-        <translation>Ein Lauf, der länger dauert, wird abgebrochen und kommt beim nächsten Zug wieder.</translation>
-    </message>
-    <message>
-        <source>A run that would lose more of a scope's lines waits for your review.</source>
-        <translation>Ein Lauf, der einen größeren Teil der Zeilen eines Bereichs verlöre, wartet auf Ihre Durchsicht.</translation>
-    </message>
-    <message>
-        <source>A trace shows each step of a run, in the Traces tab.</source>
-        <translation>Ein Trace zeigt jeden Schritt eines Laufs, im Reiter „Traces“.</translation>
-    </message>
-    <message>
-        <source>Always</source>
-        <translation>Immer</translation>
-    </message>
-    <message>
-        <source>An update that takes longer is stopped, and leaves the notes as they were.</source>
-        <translation>Eine Aktualisierung, die länger dauert, wird abgebrochen und lässt die Notizen, wie sie waren.</translation>
-    </message>
-    <message>
-        <source>Anthropic's messages</source>
-        <translation>Messages von Anthropic</translation>
-    </message>
-    <message>
-        <source>As known for this service</source>
-        <translation>Wie hier üblich</translation>
-    </message>
-    <message>
-        <source>Background runs in any 24 hours; 0 allows none.</source>
-        <translation>Hintergrundläufe in jeweils 24 Stunden; 0 erlaubt keinen.</translation>
-    </message>
-    <message>
-        <source>Beside the text of the editor. From the next start; the View menu at once.</source>
-        <translation>Neben dem Text des Editors. Ab dem nächsten Start; im Menü „Ansicht“ sofort.</translation>
-    </message>
-    <message>
-        <source>Break long lines in the editor</source>
-        <translation>Lange Zeilen im Editor umbrechen</translation>
-    </message>
-    <message>
-        <source>But after so long in any case, while files go on changing. From the next start.</source>
-        <translation>Spätestens aber nach dieser Zeit, auch wenn sich Dateien weiter ändern. Ab dem nächsten Start.</translation>
-    </message>
-    <message>
-        <source>By so much the context has to grow between two updates.</source>
-        <translation>Um so viel muss der Kontext zwischen zwei Aktualisierungen wachsen.</translation>
-    </message>
-    <message>
-        <source>Changes on disk are shown once nothing has changed for so long. From the next start.</source>
-        <translation>Änderungen auf der Platte werden gezeigt, sobald sich so lange nichts geändert hat. Ab dem nächsten Start.</translation>
-    </message>
-    <message>
-        <source>Codex: new rollouts are extracted when the background services start.</source>
-        <translation>Codex: Neue Rollouts werden ausgewertet, wenn die Hintergrunddienste beginnen.</translation>
-    </message>
-    <message>
-        <source>Codex: rollouts read at once</source>
-        <translation>Codex: Rollouts gleichzeitig</translation>
-    </message>
-    <message>
-        <source>Compare with the disk every</source>
-        <translation>Mit der Platte vergleichen alle</translation>
-    </message>
-    <message>
-        <source>Consolidation by itself, in this home only; off until you switch it on.</source>
-        <translation>Konsolidieren von selbst, nur in diesem Home; aus, bis Sie es einschalten.</translation>
-    </message>
-    <message>
-        <source>Default: {value}</source>
-        <translation>Vorgabe: {value}</translation>
-    </message>
-    <message>
-        <source>Empty: the agent's own model where it can be reached, else rules.</source>
-        <translation>Leer: das eigene Modell des Agenten, wo es erreichbar ist, sonst Regeln.</translation>
-    </message>
-    <message>
-        <source>Empty: the model of the conversation, else the agent's default, else rules.</source>
-        <translation>Leer: das Modell des Gesprächs, sonst die Vorgabe des Agenten, sonst Regeln.</translation>
-    </message>
-    <message>
-        <source>Empty: what a consolidation would use.</source>
-        <translation>Leer: womit auch konsolidiert würde.</translation>
-    </message>
-    <message>
-        <source>Everything is compared with the disk this often; 0: never.</source>
-        <translation>So oft wird alles mit der Platte verglichen; 0: nie.</translation>
-    </message>
-    <message>
-        <source>Finished turns of the assistant between two runs; what the agent says counts first.</source>
-        <translation>Fertige Züge des Assistenten zwischen zwei Läufen; was der Agent sagt, zählt zuerst.</translation>
-    </message>
-    <message>
-        <source>Folders are looked through again and again, instead of the system telling what changed.</source>
-        <translation>Ordner werden immer wieder durchgesehen, statt dass das System meldet, was sich geändert hat.</translation>
-    </message>
-    <message>
-        <source>For each rollout, and for each directory.</source>
-        <translation>Für jedes Rollout und für jedes Verzeichnis.</translation>
-    </message>
-    <message>
-        <source>From the next start on.</source>
-        <translation>Ab dem nächsten Start.</translation>
-    </message>
-    <message>
-        <source>Headers</source>
-        <translation>Kopfzeilen</translation>
-    </message>
-    <message>
-        <source>Interface</source>
-        <translation>Schnittstelle</translation>
-    </message>
-    <message>
-        <source>Light, dark, or whatever the system shows.</source>
-        <translation>Hell, dunkel, oder was das System zeigt.</translation>
-    </message>
-    <message>
-        <source>Line numbers in the editor</source>
-        <translation>Zeilennummern im Editor</translation>
-    </message>
-    <message>
-        <source>Long lines are broken where the editor ends. From the next start; the View menu at once.</source>
-        <translation>Lange Zeilen werden umbrochen, wo der Editor endet. Ab dem nächsten Start; im Menü „Ansicht“ sofort.</translation>
-    </message>
-    <message>
-        <source>Longest silence</source>
-        <translation>Längstes Schweigen</translation>
-    </message>
-    <message>
-        <source>Look through folders</source>
-        <translation>Ordner durchsehen</translation>
-    </message>
-    <message>
-        <source>Never</source>
-        <translation>Nie</translation>
-    </message>
-    <message>
-        <source>Notes begin once the context of a session is so large.</source>
-        <translation>Notizen beginnen, sobald der Kontext einer Sitzung so groß ist.</translation>
-    </message>
-    <message>
-        <source>Of everything in the window.</source>
-        <translation>Von allem im Fenster.</translation>
-    </message>
-    <message>
-        <source>Older traces are removed, but only those that Reverie wrote.</source>
-        <translation>Ältere Traces werden entfernt, aber nur solche, die Reverie geschrieben hat.</translation>
-    </message>
-    <message>
-        <source>Once all traces are larger, the oldest that Reverie wrote are removed.</source>
-        <translation>Sind alle Traces zusammen größer, werden die ältesten entfernt, die Reverie geschrieben hat.</translation>
-    </message>
-    <message>
-        <source>Once background runs have used up so many in 24 hours, no more are started; 0 allows none.</source>
-        <translation>Haben Hintergrundläufe in 24 Stunden so viele verbraucht, beginnt keiner mehr; 0 erlaubt keinen.</translation>
-    </message>
-    <message>
-        <source>One file of notes for each session of Claude Code, kept up to date by thresholds.</source>
-        <translation>Eine Datei mit Notizen für jede Sitzung von Claude Code, nach Schwellen auf dem Stand gehalten.</translation>
-    </message>
-    <message>
-        <source>Only where it has to be</source>
-        <translation>Nur wo es sein muss</translation>
-    </message>
-    <message>
-        <source>OpenAI's chat completions</source>
-        <translation>Chat Completions von OpenAI</translation>
-    </message>
-    <message>
-        <source>OpenAI's responses</source>
-        <translation>Responses von OpenAI</translation>
-    </message>
-    <message>
-        <source>Pack the history at</source>
-        <translation>Verlauf packen ab</translation>
-    </message>
-    <message>
-        <source>Points by which the text of the editor is larger. From the next start; the View menu at once.</source>
-        <translation>Um so viele Punkt ist der Text des Editors größer. Ab dem nächsten Start; im Menü „Ansicht“ sofort.</translation>
-    </message>
-    <message>
-        <source>Sent with every request. Values are secret: they are kept, and never shown.</source>
-        <translation>Mit jeder Anfrage gesendet. Werte sind geheim: Sie werden behalten und nie gezeigt.</translation>
-    </message>
-    <message>
-        <source>Show changes after quiet of</source>
-        <translation>Änderungen zeigen nach Ruhe von</translation>
-    </message>
-    <message>
-        <source>Show changes at the latest after</source>
-        <translation>Änderungen zeigen spätestens nach</translation>
-    </message>
-    <message>
-        <source>So many rollouts are read at the same time.</source>
-        <translation>So viele Rollouts werden gleichzeitig gelesen.</translation>
-    </message>
-    <message>
-        <source>So many tool calls make an update due; the end of an answer does as well.</source>
-        <translation>So viele Werkzeugaufrufe machen eine Aktualisierung fällig; das Ende einer Antwort ebenso.</translation>
-    </message>
-    <message>
-        <source>So often a request is made again that failed on its way.</source>
-        <translation>So oft wird eine Anfrage wiederholt, die unterwegs gescheitert ist.</translation>
-    </message>
-    <message>
-        <source>Text of the editor larger by</source>
-        <translation>Text des Editors größer um</translation>
-    </message>
-    <message>
-        <source>The environment variable that holds the key; empty: the usual one.</source>
-        <translation>Die Umgebungsvariable, die den Schlüssel enthält; leer: die übliche.</translation>
-    </message>
-    <message>
-        <source>The history is packed once it has so many loose objects.</source>
-        <translation>Der Verlauf wird gepackt, sobald er so viele lose Objekte hat.</translation>
-    </message>
-    <message>
-        <source>The longest silence of the service; 0: two minutes, and ten of one on this machine.</source>
-        <translation>Das längste Schweigen des Dienstes; 0: zwei Minuten, und zehn bei einem auf diesem Rechner.</translation>
-    </message>
-    <message>
-        <source>The memory writer: after every so many turns it updates the memory of the project.</source>
-        <translation>Der Notizschreiber: Alle so viele Züge bringt er die Notizen des Projekts auf den Stand.</translation>
-    </message>
-    <message>
-        <source>The one file that the agent keeps for each project, or a memory in its project scope.</source>
-        <translation>Die eine Datei, die der Agent für jedes Projekt führt, oder eine Notiz in dessen Projektbereich.</translation>
-    </message>
-    <message>
-        <source>The others come the next time.</source>
-        <translation>Die übrigen kommen beim nächsten Mal.</translation>
-    </message>
-    <message>
-        <source>Try again</source>
-        <translation>Wiederholen</translation>
-    </message>
-    <message>
-        <source>Variable of the key</source>
-        <translation>Variable des Schlüssels</translation>
-    </message>
-    <message>
-        <source>What the service speaks: chat completions or responses of OpenAI, or messages of Anthropic.</source>
-        <translation>Was der Dienst spricht: Chat Completions oder Responses von OpenAI oder Messages von Anthropic.</translation>
-    </message>
-    <message>
-        <source>Where the service is, up to where the path of its interface begins.</source>
-        <translation>Wo der Dienst ist, bis dahin, wo der Pfad seiner Schnittstelle beginnt.</translation>
-    </message>
-    <message>
-        <source>Who consolidates: fixed rules, one model, or the agent's own model where it can be reached. A model is sent memories: they go to its provider.</source>
-        <translation>Wer konsolidiert: feste Regeln, ein Modell, oder das eigene Modell des Agenten, wo es erreichbar ist. Ein Modell bekommt Notizen: Sie gehen an dessen Anbieter.</translation>
-    </message>
-    <message>
-        <source>as usual</source>
-        <translation>wie üblich</translation>
-    </message>
-    <message>
-        <source>never</source>
-        <translation>nie</translation>
-    </message>
-</context>
-<context>
-    <name>traces</name>
-    <message>
-        <source>Answered in prose</source>
-        <translation>Als Prosa geantwortet</translation>
-    </message>
-    <message>
-        <source>Answers</source>
-        <translation>Antworten</translation>
-    </message>
-    <message>
-        <source>Attempt {attempt}</source>
-        <translation>Versuch {attempt}</translation>
-    </message>
-    <message>
-        <source>Attempt {attempt}, answer {step}</source>
-        <translation>Versuch {attempt}, Antwort {step}</translation>
-    </message>
-    <message>
-        <source>Attempt {attempt}, answer {step}, {label}</source>
-        <translation>Versuch {attempt}, Antwort {step}, {label}</translation>
-    </message>
-    <message>
-        <source>Attempt {n}</source>
-        <translation>Versuch {n}</translation>
-    </message>
-    <message>
-        <source>Attempts</source>
-        <translation>Versuche</translation>
-    </message>
-    <message>
-        <source>Bad JSON</source>
-        <translation>Fehlerhaftes JSON</translation>
-    </message>
-    <message>
-        <source>Cancelled</source>
-        <translation>Abgebrochen</translation>
-    </message>
-    <message>
-        <source>Cannot call tools</source>
-        <translation>Kann keine Werkzeuge aufrufen</translation>
-    </message>
-    <message>
-        <source>Consolidation</source>
-        <translation>Konsolidierung</translation>
-    </message>
-    <message>
-        <source>Damaged trace</source>
-        <translation>Beschädigter Trace</translation>
-    </message>
-    <message>
-        <source>Duration</source>
-        <translation>Dauer</translation>
-    </message>
-    <message>
-        <source>Evidence</source>
-        <translation>Beleg</translation>
-    </message>
-    <message>
-        <source>Extraction</source>
-        <translation>Extraktion</translation>
-    </message>
-    <message>
-        <source>Handbook of a directory</source>
-        <translation>Handbuch eines Verzeichnisses</translation>
-    </message>
-    <message>
-        <source>Harvest</source>
-        <translation>Ernte</translation>
-    </message>
-    <message>
-        <source>Memory writer</source>
-        <translation>Notizschreiber</translation>
-    </message>
-    <message>
-        <source>Model</source>
-        <translation>Modell</translation>
-    </message>
-    <message>
-        <source>Never called the tool</source>
-        <translation>Hat das Werkzeug nie aufgerufen</translation>
-    </message>
-    <message>
-        <source>Nothing to write</source>
-        <translation>Nichts zu schreiben</translation>
-    </message>
-    <message>
-        <source>Original</source>
-        <translation>Original</translation>
-    </message>
-    <message>
-        <source>Provider error</source>
-        <translation>Fehler des Anbieters</translation>
-    </message>
-    <message>
-        <source>Ran into a limit</source>
-        <translation>An eine Grenze gestoßen</translation>
-    </message>
-    <message>
-        <source>Rejected by a rail</source>
-        <translation>Von einer Schranke abgelehnt</translation>
-    </message>
-    <message>
-        <source>Replay</source>
-        <translation>Wiederholung</translation>
-    </message>
-    <message>
-        <source>Session notes</source>
-        <translation>Sitzungsnotizen</translation>
-    </message>
-    <message>
-        <source>Timed out</source>
-        <translation>Zeit abgelaufen</translation>
-    </message>
-    <message>
-        <source>Tokens</source>
-        <translation>Tokens</translation>
-    </message>
-    <message>
-        <source>Tool calls</source>
-        <translation>Werkzeugaufrufe</translation>
-    </message>
-    <message>
-        <source>Tool failed</source>
-        <translation>Werkzeug gescheitert</translation>
-    </message>
-    <message>
-        <source>Verdict</source>
-        <translation>Befund</translation>
-    </message>
-    <message>
-        <source>Wrote</source>
-        <translation>Geschrieben</translation>
-    </message>
-    <message>
-        <source>cut off</source>
-        <translation>abgeschnitten</translation>
-    </message>
-    <message>
-        <source>failed</source>
-        <translation>gescheitert</translation>
-    </message>
-    <message>
-        <source>not measured</source>
-        <translation>nicht gemessen</translation>
-    </message>
-    <message>
-        <source>{m} min {s} s</source>
-        <translation>{m} min {s} s</translation>
-    </message>
-    <message>
-        <source>{n} ms</source>
-        <translation>{n} ms</translation>
-    </message>
-    <message>
-        <source>{n} s</source>
-        <translation>{n} s</translation>
-    </message>
-    <message>
-        <source>{what}: from {start}, {length}</source>
-        <translation>{what}: ab {start}, {length}</translation>
-    </message>
-</context>
-<context>
-    <name>transcripts</name>
-    <message>
-        <source>Assistant</source>
-        <translation>Assistent</translation>
-    </message>
-    <message>
-        <source>Consolidation</source>
-        <translation>Konsolidierung</translation>
-    </message>
-    <message>
-        <source>Event</source>
-        <translation>Ereignis</translation>
-    </message>
-    <message>
-        <source>Extraction</source>
-        <translation>Extraktion</translation>
-    </message>
-    <message>
-        <source>Memory used:</source>
-        <translation>Verwendetes Gedächtnis:</translation>
-    </message>
-    <message>
-        <source>Put in by the agent</source>
-        <translation>Vom Agenten eingefügt</translation>
-    </message>
-    <message>
-        <source>Reasoning</source>
-        <translation>Überlegung</translation>
-    </message>
-    <message>
-        <source>Result</source>
-        <translation>Ergebnis</translation>
-    </message>
-    <message>
-        <source>Summary of what came before</source>
-        <translation>Zusammenfassung des Vorigen</translation>
-    </message>
-    <message>
-        <source>System</source>
-        <translation>System</translation>
-    </message>
-    <message>
-        <source>Tool</source>
-        <translation>Werkzeug</translation>
-    </message>
-    <message>
-        <source>You</source>
-        <translation>Selbst</translation>
-    </message>
-    <message>
-        <source>archived</source>
-        <translation>archiviert</translation>
-    </message>
-    <message>
-        <source>done</source>
-        <translation>fertig</translation>
-    </message>
-    <message>
-        <source>earlier session {id}</source>
-        <translation>frühere Sitzung {id}</translation>
-    </message>
-    <message>
-        <source>extraction failed</source>
-        <translation>Extraktion fehlgeschlagen</translation>
-    </message>
-    <message>
-        <source>failed</source>
-        <translation>gescheitert</translation>
-    </message>
-    <message>
-        <source>in section “{name}”</source>
-        <translation>im Abschnitt „{name}“</translation>
-    </message>
-    <message>
-        <source>no result</source>
-        <translation>kein Ergebnis</translation>
-    </message>
-    <message>
-        <source>not to be remembered</source>
-        <translation>wird nicht gemerkt</translation>
-    </message>
-    <message>
-        <source>pinned</source>
-        <translation>angeheftet</translation>
-    </message>
-    <message>
-        <source>running</source>
-        <translation>läuft</translation>
-    </message>
-    <message>
-        <source>shown from number {number}</source>
-        <translation>gezeigt ab Nummer {number}</translation>
-    </message>
-    <message>
-        <source>stale</source>
-        <translation>veraltet</translation>
-    </message>
-    <message>
-        <source>sub-agent</source>
-        <translation>Unteragent</translation>
-    </message>
-    <message>
-        <source>taken back</source>
-        <translation>zurückgenommen</translation>
-    </message>
-    <message>
-        <source>the last line is half-written</source>
-        <translation>die letzte Zeile ist halb geschrieben</translation>
-    </message>
-    <message>
-        <source>waiting</source>
-        <translation>wartet</translation>
-    </message>
-    <message>
-        <source>{entries} so far</source>
-        <translation>bisher {entries}</translation>
-    </message>
-    <message>
-        <source>{path}, line {first}</source>
-        <translation>{path}, Zeile {first}</translation>
-    </message>
-    <message>
-        <source>{path}, lines {first} to {last}</source>
-        <translation>{path}, Zeilen {first} bis {last}</translation>
-    </message>
-</context>
-<context>
-    <name>words</name>
     <message numerus="yes">
         <source>%n anti-patterns</source>
         <translation><numerusform>%n Anti-Pattern</numerusform><numerusform>%n Anti-Patterns</numerusform></translation>
@@ -6762,20 +4521,244 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Wert darin sieht für Reverie wie ein Geheimnis aus: Stattdessen wird ein Platzhalter gesendet.</numerusform><numerusform>%n Werte darin sehen für Reverie wie Geheimnisse aus: Stattdessen werden Platzhalter gesendet.</numerusform></translation>
     </message>
     <message>
+        <source>&amp;About Reverie</source>
+        <translation>Ü&amp;ber Reverie</translation>
+    </message>
+    <message>
+        <source>&amp;Accept</source>
+        <translation>&amp;Annehmen</translation>
+    </message>
+    <message>
+        <source>&amp;Add its line</source>
+        <translation>Zeile &amp;hinzufügen</translation>
+    </message>
+    <message>
         <source>&amp;Both in one note</source>
         <translation>&amp;Beide in einer Notiz</translation>
+    </message>
+    <message>
+        <source>&amp;Collapse all</source>
+        <translation>Alles ein&amp;klappen</translation>
+    </message>
+    <message>
+        <source>&amp;Consolidate</source>
+        <translation>&amp;Läufe</translation>
+    </message>
+    <message>
+        <source>&amp;Consolidate now</source>
+        <translation>&amp;Konsolidieren</translation>
+    </message>
+    <message>
+        <source>&amp;Copy path</source>
+        <translation>Pfad &amp;kopieren</translation>
+    </message>
+    <message>
+        <source>&amp;Decide</source>
+        <translation>&amp;Entscheiden</translation>
+    </message>
+    <message>
+        <source>&amp;Delete</source>
+        <translation>&amp;Löschen</translation>
+    </message>
+    <message>
+        <source>&amp;Drop the line</source>
+        <translation>Zeile &amp;streichen</translation>
+    </message>
+    <message>
+        <source>&amp;Edit</source>
+        <translation>&amp;Bearbeiten</translation>
+    </message>
+    <message>
+        <source>&amp;Edit the text</source>
+        <translation>Text &amp;bearbeiten</translation>
+    </message>
+    <message>
+        <source>&amp;Expand all</source>
+        <translation>Alles a&amp;usklappen</translation>
+    </message>
+    <message>
+        <source>&amp;File</source>
+        <translation>&amp;Datei</translation>
+    </message>
+    <message>
+        <source>&amp;Find in this memory</source>
+        <translation>In dieser Notiz &amp;suchen</translation>
+    </message>
+    <message>
+        <source>&amp;Help</source>
+        <translation>&amp;Hilfe</translation>
+    </message>
+    <message>
+        <source>&amp;History…</source>
+        <translation>&amp;Geschichte…</translation>
+    </message>
+    <message>
+        <source>&amp;Jobs of the agent…</source>
+        <translation>&amp;Aufgaben des Agenten …</translation>
+    </message>
+    <message>
+        <source>&amp;Keep</source>
+        <translation>&amp;Behalten</translation>
+    </message>
+    <message>
+        <source>&amp;Keep both, with a number</source>
+        <translation>Beide &amp;behalten, mit einer Nummer</translation>
+    </message>
+    <message>
+        <source>&amp;Keep mine</source>
+        <translation>&amp;Meine behalten</translation>
+    </message>
+    <message>
+        <source>&amp;Keyboard shortcuts</source>
+        <translation>&amp;Tastenkürzel</translation>
+    </message>
+    <message>
+        <source>&amp;Last runs…</source>
+        <translation>&amp;Letzte Läufe…</translation>
     </message>
     <message>
         <source>&amp;Leave it in the orphaned store</source>
         <translation>In der verwaisten Ablage &amp;lassen</translation>
     </message>
+    <message>
+        <source>&amp;Mark all as seen</source>
+        <translation>Alle als gesehen &amp;markieren</translation>
+    </message>
+    <message>
+        <source>&amp;Mark to take back</source>
+        <translation>Zum Zurücknehmen &amp;markieren</translation>
+    </message>
+    <message>
+        <source>&amp;Memory</source>
+        <translation>&amp;Notiz</translation>
+    </message>
     <message numerus="yes">
         <source>&amp;Merge and delete %n</source>
         <translation><numerusform>&amp;Zusammenführen und %n löschen</numerusform><numerusform>&amp;Zusammenführen und %n löschen</numerusform></translation>
     </message>
+    <message>
+        <source>&amp;Move to…</source>
+        <translation>&amp;Verschieben nach…</translation>
+    </message>
+    <message>
+        <source>&amp;New memory…</source>
+        <translation>&amp;Neue Notiz…</translation>
+    </message>
+    <message>
+        <source>&amp;Next change</source>
+        <translation>&amp;Nächste Änderung</translation>
+    </message>
+    <message>
+        <source>&amp;No</source>
+        <translation>&amp;Nein</translation>
+    </message>
+    <message>
+        <source>&amp;Only what changed</source>
+        <translation>Nur &amp;Geändertes</translation>
+    </message>
+    <message>
+        <source>&amp;Open home…</source>
+        <translation>Home ö&amp;ffnen…</translation>
+    </message>
+    <message>
+        <source>&amp;Open memory</source>
+        <translation>Notiz ö&amp;ffnen</translation>
+    </message>
+    <message>
+        <source>&amp;Pin</source>
+        <translation>&amp;Anheften</translation>
+    </message>
+    <message>
+        <source>&amp;Preview</source>
+        <translation>&amp;Vorschau</translation>
+    </message>
+    <message>
+        <source>&amp;Preview (dry run)</source>
+        <translation>&amp;Vorschau (Probelauf)</translation>
+    </message>
+    <message>
+        <source>&amp;Previous change</source>
+        <translation>&amp;Vorige Änderung</translation>
+    </message>
+    <message>
+        <source>&amp;Quit</source>
+        <translation>&amp;Beenden</translation>
+    </message>
+    <message>
+        <source>&amp;Refresh</source>
+        <translation>A&amp;ktualisieren</translation>
+    </message>
+    <message>
+        <source>&amp;Reject</source>
+        <translation>Ab&amp;lehnen</translation>
+    </message>
+    <message>
+        <source>&amp;Reload from disk</source>
+        <translation>Von der Platte &amp;neu laden</translation>
+    </message>
+    <message>
+        <source>&amp;Rename</source>
+        <translation>&amp;Umbenennen</translation>
+    </message>
+    <message>
+        <source>&amp;Replace…</source>
+        <translation>&amp;Ersetzen…</translation>
+    </message>
     <message numerus="yes">
         <source>&amp;Restore %n memories</source>
         <translation><numerusform>%n Notiz &amp;wiederherstellen</numerusform><numerusform>%n Notizen &amp;wiederherstellen</numerusform></translation>
+    </message>
+    <message>
+        <source>&amp;Save</source>
+        <translation>&amp;Speichern</translation>
+    </message>
+    <message>
+        <source>&amp;Search memories</source>
+        <translation>Notizen &amp;durchsuchen</translation>
+    </message>
+    <message>
+        <source>&amp;Shorten the line</source>
+        <translation>Zeile &amp;kürzen</translation>
+    </message>
+    <message>
+        <source>&amp;Source</source>
+        <translation>&amp;Quelltext</translation>
+    </message>
+    <message>
+        <source>&amp;Take over</source>
+        <translation>Über&amp;nehmen</translation>
+    </message>
+    <message>
+        <source>&amp;Take theirs</source>
+        <translation>&amp;Andere nehmen</translation>
+    </message>
+    <message>
+        <source>&amp;Tell Codex…</source>
+        <translation>Codex mi&amp;tteilen…</translation>
+    </message>
+    <message>
+        <source>&amp;Trash…</source>
+        <translation>&amp;Papierkorb…</translation>
+    </message>
+    <message>
+        <source>&amp;Undo last change</source>
+        <translation>Letzte Änderung &amp;rückgängig</translation>
+    </message>
+    <message>
+        <source>&amp;View</source>
+        <translation>&amp;Ansicht</translation>
+    </message>
+    <message>
+        <source>&amp;Welcome…</source>
+        <translation>&amp;Willkommen …</translation>
+    </message>
+    <message>
+        <source>&amp;Wrap long lines</source>
+        <translation>Lange Zeilen um&amp;brechen</translation>
+    </message>
+    <message>
+        <source>&amp;Write anyway</source>
+        <translation>&amp;Trotzdem schreiben</translation>
     </message>
     <message>
         <source>1 change</source>
@@ -6786,6 +4769,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>1 Änderung geplant</translation>
     </message>
     <message>
+        <source>1 entry falls off.</source>
+        <translation>1 Eintrag fällt weg.</translation>
+    </message>
+    <message>
         <source>1 file</source>
         <translation>1 Datei</translation>
     </message>
@@ -6794,8 +4781,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>1 Notiz wurde in {name} zusammengeführt.</translation>
     </message>
     <message>
+        <source>1 thing to mend</source>
+        <translation>1 Sache zu beheben</translation>
+    </message>
+    <message>
         <source>1 token</source>
         <translation>1 Token</translation>
+    </message>
+    <message>
+        <source>A consolidation is not possible now.</source>
+        <translation>Eine Konsolidierung ist jetzt nicht möglich.</translation>
+    </message>
+    <message>
+        <source>A consolidation that takes longer is stopped, and changes nothing.</source>
+        <translation>Eine Konsolidierung, die länger dauert, wird abgebrochen und ändert nichts.</translation>
     </message>
     <message>
         <source>A dream run</source>
@@ -6810,12 +4809,52 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Ernte</translation>
     </message>
     <message>
+        <source>A home was moved</source>
+        <translation>Ein Home wurde verschoben</translation>
+    </message>
+    <message>
+        <source>A line was added to the index</source>
+        <translation>Dem Index wurde eine Zeile hinzugefügt</translation>
+    </message>
+    <message>
+        <source>A name is taken</source>
+        <translation>Ein Name ist vergeben</translation>
+    </message>
+    <message>
         <source>A note be&amp;side it</source>
         <translation>Eine Notiz &amp;daneben</translation>
     </message>
     <message>
+        <source>A pinned memory is never deleted or renamed by a consolidation</source>
+        <translation>Eine angeheftete Notiz wird von einer Konsolidierung nie gelöscht oder umbenannt</translation>
+    </message>
+    <message>
+        <source>A rollout that changed within this time is still in use, and left alone.</source>
+        <translation>Ein Rollout, das sich in dieser Zeit geändert hat, ist noch in Gebrauch und bleibt in Ruhe.</translation>
+    </message>
+    <message>
+        <source>A run that takes longer is stopped, and comes again at the next turn.</source>
+        <translation>Ein Lauf, der länger dauert, wird abgebrochen und kommt beim nächsten Zug wieder.</translation>
+    </message>
+    <message>
+        <source>A run that would lose more of a scope's lines waits for your review.</source>
+        <translation>Ein Lauf, der einen größeren Teil der Zeilen eines Bereichs verlöre, wartet auf Ihre Durchsicht.</translation>
+    </message>
+    <message>
+        <source>A trace shows each step of a run, in the Traces tab.</source>
+        <translation>Ein Trace zeigt jeden Schritt eines Laufs, im Reiter „Traces“.</translation>
+    </message>
+    <message>
         <source>A writer run</source>
         <translation>Ein Lauf des Notizschreibers</translation>
+    </message>
+    <message>
+        <source>AGENTS.override.md is loaded instead</source>
+        <translation>AGENTS.override.md wird stattdessen geladen</translation>
+    </message>
+    <message>
+        <source>Add a line for this memory below the last entry; nothing else changes</source>
+        <translation>Unter dem letzten Eintrag eine Zeile für diese Notiz hinzufügen; sonst ändert sich nichts</translation>
     </message>
     <message>
         <source>After a compaction</source>
@@ -6838,6 +4877,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>Auch %n seither gekommene Datei &amp;löschen</numerusform><numerusform>Auch %n seither gekommene Dateien &amp;löschen</numerusform></translation>
     </message>
     <message>
+        <source>Always</source>
+        <translation>Immer</translation>
+    </message>
+    <message>
         <source>An extraction</source>
         <translation>Eine Extraktion</translation>
     </message>
@@ -6850,12 +4893,36 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Aktualisierung der Notizen</translation>
     </message>
     <message>
+        <source>An update that takes longer is stopped, and leaves the notes as they were.</source>
+        <translation>Eine Aktualisierung, die länger dauert, wird abgebrochen und lässt die Notizen, wie sie waren.</translation>
+    </message>
+    <message>
         <source>Another process hosts the background services: {purpose}, process {pid}.</source>
         <translation>Ein anderer Prozess betreibt die Hintergrunddienste: {purpose}, Prozess {pid}.</translation>
     </message>
     <message numerus="yes">
         <source>Another program overwrote %n files that you had just saved; your text is kept.</source>
         <translation><numerusform>Ein anderes Programm hat %n Datei überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</numerusform><numerusform>Ein anderes Programm hat %n Dateien überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</numerusform></translation>
+    </message>
+    <message>
+        <source>Answered in prose</source>
+        <translation>Als Prosa geantwortet</translation>
+    </message>
+    <message>
+        <source>Answers</source>
+        <translation>Antworten</translation>
+    </message>
+    <message>
+        <source>Anthropic's messages</source>
+        <translation>Messages von Anthropic</translation>
+    </message>
+    <message>
+        <source>Anti-patterns</source>
+        <translation>Anti-Patterns</translation>
+    </message>
+    <message>
+        <source>Anti-patterns go by the goal of the next iteration, which nobody knows here.</source>
+        <translation>Anti-Patterns richten sich nach dem Ziel der nächsten Iteration, das hier niemand kennt.</translation>
     </message>
     <message>
         <source>Applied: {changes} in {files}.</source>
@@ -6866,40 +4933,236 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Auswahl wird angewendet</translation>
     </message>
     <message>
+        <source>As known for this service</source>
+        <translation>Wie hier üblich</translation>
+    </message>
+    <message>
+        <source>As the session's transcript records it. The other parts are what a new session would load.</source>
+        <translation>Wie das Transkript der Sitzung es festhält. Die anderen Teile sind, was eine neue Sitzung laden würde.</translation>
+    </message>
+    <message>
+        <source>Assistant</source>
+        <translation>Assistent</translation>
+    </message>
+    <message>
+        <source>At work: {holder}.</source>
+        <translation>Bei der Arbeit: {holder}.</translation>
+    </message>
+    <message>
+        <source>Attempt {attempt}</source>
+        <translation>Versuch {attempt}</translation>
+    </message>
+    <message>
+        <source>Attempt {attempt}, answer {step}</source>
+        <translation>Versuch {attempt}, Antwort {step}</translation>
+    </message>
+    <message>
+        <source>Attempt {attempt}, answer {step}, {label}</source>
+        <translation>Versuch {attempt}, Antwort {step}, {label}</translation>
+    </message>
+    <message>
+        <source>Attempt {n}</source>
+        <translation>Versuch {n}</translation>
+    </message>
+    <message>
+        <source>Attempts</source>
+        <translation>Versuche</translation>
+    </message>
+    <message>
+        <source>Auto memory is off here ({detail}); this is what would be loaded.</source>
+        <translation>Das automatische Gedächtnis ist hier aus ({detail}); dies würde geladen.</translation>
+    </message>
+    <message>
         <source>Background runs</source>
         <translation>Hintergrundläufe</translation>
+    </message>
+    <message>
+        <source>Background runs in any 24 hours; 0 allows none.</source>
+        <translation>Hintergrundläufe in jeweils 24 Stunden; 0 erlaubt keinen.</translation>
     </message>
     <message>
         <source>Background services</source>
         <translation>Hintergrunddienste</translation>
     </message>
     <message>
+        <source>Bad JSON</source>
+        <translation>Fehlerhaftes JSON</translation>
+    </message>
+    <message>
+        <source>Beside the text of the editor. From the next start; the View menu at once.</source>
+        <translation>Neben dem Text des Editors. Ab dem nächsten Start; im Menü „Ansicht“ sofort.</translation>
+    </message>
+    <message>
+        <source>Break lines at the edge</source>
+        <translation>Zeilen am Rand umbrechen</translation>
+    </message>
+    <message>
+        <source>Break long lines in the editor</source>
+        <translation>Lange Zeilen im Editor umbrechen</translation>
+    </message>
+    <message>
+        <source>Bring the notes of the chosen session up to date, whatever its thresholds say</source>
+        <translation>Die Notizen der gewählten Sitzung aktualisieren, was auch immer ihre Schwellen sagen</translation>
+    </message>
+    <message>
+        <source>But after so long in any case, while files go on changing. From the next start.</source>
+        <translation>Spätestens aber nach dieser Zeit, auch wenn sich Dateien weiter ändern. Ab dem nächsten Start.</translation>
+    </message>
+    <message>
+        <source>By so much the context has to grow between two updates.</source>
+        <translation>Um so viel muss der Kontext zwischen zwei Aktualisierungen wachsen.</translation>
+    </message>
+    <message>
+        <source>C&amp;ancel the running consolidation</source>
+        <translation>Laufende Konsolidierung &amp;abbrechen</translation>
+    </message>
+    <message>
+        <source>Cancel what runs by itself in this home, and start nothing more until it is taken back</source>
+        <translation>Abbrechen, was in diesem Home von selbst läuft, und nichts mehr beginnen, bis es zurückgenommen wird</translation>
+    </message>
+    <message>
+        <source>Cancelled</source>
+        <translation>Abgebrochen</translation>
+    </message>
+    <message>
+        <source>Cannot call tools</source>
+        <translation>Kann keine Werkzeuge aufrufen</translation>
+    </message>
+    <message>
+        <source>Change</source>
+        <translation>Änderung</translation>
+    </message>
+    <message>
         <source>Changed</source>
         <translation>Geändert</translation>
+    </message>
+    <message>
+        <source>Changes on disk are shown once nothing has changed for so long. From the next start.</source>
+        <translation>Änderungen auf der Platte werden gezeigt, sobald sich so lange nichts geändert hat. Ab dem nächsten Start.</translation>
+    </message>
+    <message>
+        <source>Checklist</source>
+        <translation>Checkliste</translation>
+    </message>
+    <message>
+        <source>Cl&amp;ose home</source>
+        <translation>Home s&amp;chließen</translation>
+    </message>
+    <message>
+        <source>Claude Code writes it when a session starts</source>
+        <translation>Claude Code schreibt sie, wenn eine Sitzung beginnt</translation>
+    </message>
+    <message>
+        <source>Close every folder</source>
+        <translation>Alle Ordner schließen</translation>
+    </message>
+    <message>
+        <source>Codex loads no memories here ({detail} is not on); this is what would be loaded.</source>
+        <translation>Codex lädt hier keine Notizen ({detail} ist nicht an); dies würde geladen.</translation>
+    </message>
+    <message>
+        <source>Codex uses version 1 of its memory here and puts its own instructions around the summary.</source>
+        <translation>Codex verwendet hier Version 1 seines Gedächtnisses und stellt eigene Anweisungen um die Zusammenfassung.</translation>
+    </message>
+    <message>
+        <source>Codex uses version 2 of its memory here and puts its own instructions around the summary.</source>
+        <translation>Codex verwendet hier Version 2 seines Gedächtnisses und stellt eigene Anweisungen um die Zusammenfassung.</translation>
+    </message>
+    <message>
+        <source>Codex: new rollouts are extracted when the background services start.</source>
+        <translation>Codex: Neue Rollouts werden ausgewertet, wenn die Hintergrunddienste beginnen.</translation>
+    </message>
+    <message>
+        <source>Codex: rollouts read at once</source>
+        <translation>Codex: Rollouts gleichzeitig</translation>
+    </message>
+    <message>
+        <source>Command &amp;palette…</source>
+        <translation>Befehls&amp;palette…</translation>
+    </message>
+    <message>
+        <source>Compare with the disk every</source>
+        <translation>Mit der Platte vergleichen alle</translation>
+    </message>
+    <message>
+        <source>Consolidate with a model that you name</source>
+        <translation>Mit einem selbst genannten Modell konsolidieren</translation>
+    </message>
+    <message>
+        <source>Consolidate with the offline rules engine</source>
+        <translation>Mit den Regeln konsolidieren, ohne Netz</translation>
     </message>
     <message>
         <source>Consolidation</source>
         <translation>Konsolidierung</translation>
     </message>
     <message>
+        <source>Consolidation by itself, in this home only; off until you switch it on.</source>
+        <translation>Konsolidieren von selbst, nur in diesem Home; aus, bis Sie es einschalten.</translation>
+    </message>
+    <message>
         <source>Consolidations</source>
         <translation>Konsolidierungen</translation>
+    </message>
+    <message>
+        <source>Copy &amp;path</source>
+        <translation>&amp;Pfad kopieren</translation>
+    </message>
+    <message>
+        <source>Copy the memory path</source>
+        <translation>Den Pfad der Notiz kopieren</translation>
+    </message>
+    <message>
+        <source>Crashes</source>
+        <translation>Abstürze</translation>
     </message>
     <message>
         <source>Create</source>
         <translation>Anlegen</translation>
     </message>
     <message>
+        <source>Create a memory</source>
+        <translation>Eine Notiz anlegen</translation>
+    </message>
+    <message>
         <source>Created</source>
         <translation>Angelegt</translation>
+    </message>
+    <message>
+        <source>Cut this line at a word; its links stay, and nothing else changes</source>
+        <translation>Diese Zeile an einem Wort kürzen; ihre Links bleiben, und sonst ändert sich nichts</translation>
+    </message>
+    <message>
+        <source>Damaged trace</source>
+        <translation>Beschädigter Trace</translation>
+    </message>
+    <message>
+        <source>Decision</source>
+        <translation>Entscheidung</translation>
+    </message>
+    <message>
+        <source>Default: {value}</source>
+        <translation>Vorgabe: {value}</translation>
+    </message>
+    <message>
+        <source>Delete what is selected; it can be undone</source>
+        <translation>Das Ausgewählte löschen; es lässt sich rückgängig machen</translation>
     </message>
     <message>
         <source>Deleted</source>
         <translation>Gelöscht</translation>
     </message>
     <message>
+        <source>Description and other keys of the open memory as a form</source>
+        <translation>Beschreibung und andere Schlüssel der offenen Notiz als Formular</translation>
+    </message>
+    <message>
         <source>Did not end well</source>
         <translation>Nicht gut ausgegangen</translation>
+    </message>
+    <message>
+        <source>Do</source>
+        <translation>Tun</translation>
     </message>
     <message>
         <source>Done, {made}. {summary}</source>
@@ -6914,6 +5177,42 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Konsolidierungen</translation>
     </message>
     <message>
+        <source>Duration</source>
+        <translation>Dauer</translation>
+    </message>
+    <message>
+        <source>E&amp;xtract rollouts…</source>
+        <translation>Rollouts e&amp;xtrahieren …</translation>
+    </message>
+    <message>
+        <source>Each result becomes a note to Codex.</source>
+        <translation>Jedes Ergebnis wird eine Notiz an Codex.</translation>
+    </message>
+    <message>
+        <source>Empty</source>
+        <translation>Leer</translation>
+    </message>
+    <message>
+        <source>Empty: the agent's own model where it can be reached, else rules.</source>
+        <translation>Leer: das eigene Modell des Agenten, wo es erreichbar ist, sonst Regeln.</translation>
+    </message>
+    <message>
+        <source>Empty: the model of the conversation, else the agent's default, else rules.</source>
+        <translation>Leer: das Modell des Gesprächs, sonst die Vorgabe des Agenten, sonst Regeln.</translation>
+    </message>
+    <message>
+        <source>Empty: what a consolidation would use.</source>
+        <translation>Leer: womit auch konsolidiert würde.</translation>
+    </message>
+    <message>
+        <source>Engine, models, keys and what runs in the background</source>
+        <translation>Engine, Modelle, Schlüssel und was im Hintergrund läuft</translation>
+    </message>
+    <message>
+        <source>Episode</source>
+        <translation>Episode</translation>
+    </message>
+    <message>
         <source>Event</source>
         <translation>Ereignis</translation>
     </message>
@@ -6922,8 +5221,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Alle</translation>
     </message>
     <message>
+        <source>Everything is compared with the disk this often; 0: never.</source>
+        <translation>So oft wird alles mit der Platte verglichen; 0: nie.</translation>
+    </message>
+    <message>
+        <source>Evidence</source>
+        <translation>Beleg</translation>
+    </message>
+    <message>
+        <source>Exactly what the agent would be told now, and why each memory is in or out</source>
+        <translation>Genau das, was der Agent jetzt gesagt bekäme, und warum jede Notiz dabei ist oder nicht</translation>
+    </message>
+    <message>
         <source>Extraction</source>
         <translation>Extraktion</translation>
+    </message>
+    <message>
+        <source>Extraction by Reverie</source>
+        <translation>Extraktion durch Reverie</translation>
     </message>
     <message>
         <source>Extraction {n}</source>
@@ -6934,12 +5249,104 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Extraktionen</translation>
     </message>
     <message>
+        <source>File: {path}</source>
+        <translation>Datei: {path}</translation>
+    </message>
+    <message>
+        <source>Find &amp;next</source>
+        <translation>&amp;Weitersuchen</translation>
+    </message>
+    <message>
+        <source>Find &amp;previous</source>
+        <translation>&amp;Rückwärts suchen</translation>
+    </message>
+    <message>
+        <source>Find an action or a memory by its name</source>
+        <translation>Eine Aktion oder Notiz beim Namen finden</translation>
+    </message>
+    <message>
+        <source>Find and replace in the open memory</source>
+        <translation>In der offenen Notiz suchen und ersetzen</translation>
+    </message>
+    <message>
+        <source>Find d&amp;uplicates…</source>
+        <translation>D&amp;ubletten suchen…</translation>
+    </message>
+    <message>
+        <source>Find words or an expression in the open memory</source>
+        <translation>Wörter oder einen Ausdruck in der offenen Notiz suchen</translation>
+    </message>
+    <message>
+        <source>Fingerprint: {fingerprint}, {seen}</source>
+        <translation>Fingerabdruck: {fingerprint}, {seen}</translation>
+    </message>
+    <message>
+        <source>Finished turns of the assistant between two runs; what the agent says counts first.</source>
+        <translation>Fertige Züge des Assistenten zwischen zwei Läufen; was der Agent sagt, zählt zuerst.</translation>
+    </message>
+    <message>
+        <source>Folders are looked through again and again, instead of the system telling what changed.</source>
+        <translation>Ordner werden immer wieder durchgesehen, statt dass das System meldet, was sich geändert hat.</translation>
+    </message>
+    <message>
+        <source>For each rollout, and for each directory.</source>
+        <translation>Für jedes Rollout und für jedes Verzeichnis.</translation>
+    </message>
+    <message>
+        <source>From the next start on.</source>
+        <translation>Ab dem nächsten Start.</translation>
+    </message>
+    <message>
+        <source>Front &amp;matter</source>
+        <translation>Kop&amp;fdaten</translation>
+    </message>
+    <message>
+        <source>Front matter</source>
+        <translation>Kopfdaten</translation>
+    </message>
+    <message>
+        <source>Give the selected memory or folder another name</source>
+        <translation>Der ausgewählten Notiz oder dem Ordner einen anderen Namen geben</translation>
+    </message>
+    <message>
         <source>Global</source>
         <translation>Global</translation>
     </message>
     <message>
         <source>Go on</source>
         <translation>Weiter</translation>
+    </message>
+    <message>
+        <source>Go to &amp;editor</source>
+        <translation>Zum &amp;Editor</translation>
+    </message>
+    <message>
+        <source>Go to &amp;homes</source>
+        <translation>Zu den &amp;Homes</translation>
+    </message>
+    <message>
+        <source>Go to &amp;memories</source>
+        <translation>Zu den &amp;Notizen</translation>
+    </message>
+    <message>
+        <source>Go to the match before</source>
+        <translation>Zum Treffer davor</translation>
+    </message>
+    <message>
+        <source>Go to the next match</source>
+        <translation>Zum nächsten Treffer</translation>
+    </message>
+    <message>
+        <source>Go to the next place that was changed here and on disk</source>
+        <translation>Zur nächsten Stelle, die hier und auf der Platte geändert wurde</translation>
+    </message>
+    <message>
+        <source>Go to the place before it</source>
+        <translation>Zur Stelle davor</translation>
+    </message>
+    <message>
+        <source>Handbook of a directory</source>
+        <translation>Handbuch eines Verzeichnisses</translation>
     </message>
     <message>
         <source>Harvest</source>
@@ -6954,16 +5361,60 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ernten</translation>
     </message>
     <message>
+        <source>Headers</source>
+        <translation>Kopfzeilen</translation>
+    </message>
+    <message>
         <source>Held for review, nothing was written. {reason}</source>
         <translation>Zur Durchsicht angehalten, nichts wurde geschrieben. {reason}</translation>
+    </message>
+    <message>
+        <source>Hidden characters</source>
+        <translation>Verborgene Zeichen</translation>
     </message>
     <message>
         <source>History</source>
         <translation>Geschichte</translation>
     </message>
     <message>
+        <source>Hot set</source>
+        <translation>Hot-Set</translation>
+    </message>
+    <message>
         <source>How often</source>
         <translation>Wie oft</translation>
+    </message>
+    <message>
+        <source>How to do something</source>
+        <translation>Anleitung</translation>
+    </message>
+    <message>
+        <source>In a review</source>
+        <translation>Beim Durchsehen von Änderungen</translation>
+    </message>
+    <message>
+        <source>In that folder there is something of the same name already:</source>
+        <translation>In diesem Ordner gibt es schon etwas gleichen Namens:</translation>
+    </message>
+    <message>
+        <source>In the block: {standing}</source>
+        <translation>Im Block: {standing}</translation>
+    </message>
+    <message>
+        <source>Index</source>
+        <translation>Index</translation>
+    </message>
+    <message>
+        <source>Instruction-like text</source>
+        <translation>Text wie eine Anweisung</translation>
+    </message>
+    <message>
+        <source>Instructions</source>
+        <translation>Anweisungen</translation>
+    </message>
+    <message>
+        <source>Interface</source>
+        <translation>Schnittstelle</translation>
     </message>
     <message>
         <source>It becomes {path}, byte for byte.</source>
@@ -6990,8 +5441,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Größer als die Grenze des Agenten für eine Datei. Bleibt in der verwaisten Ablage.</translation>
     </message>
     <message>
+        <source>It is so long that Codex sends it in two pieces.</source>
+        <translation>Sie ist so lang, dass Codex sie in zwei Teilen sendet.</translation>
+    </message>
+    <message>
+        <source>It stands in the older store, which nothing writes any more.</source>
+        <translation>Es steht in der älteren Ablage, in die nichts mehr schreibt.</translation>
+    </message>
+    <message>
         <source>It stays pinned.</source>
         <translation>Bleibt angeheftet.</translation>
+    </message>
+    <message>
+        <source>Its line: {line}</source>
+        <translation>Seine Zeile: {line}</translation>
     </message>
     <message>
         <source>Its repository begins with the same commit, {value}.</source>
@@ -7002,12 +5465,52 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Repository hat dasselbe Remote, {value}.</translation>
     </message>
     <message>
+        <source>Keep &amp;both</source>
+        <translation>&amp;Beide behalten</translation>
+    </message>
+    <message>
+        <source>Keep your lines of this conflict, then those on disk</source>
+        <translation>Bei diesem Konflikt die eigenen Zeilen behalten, dann die auf der Platte</translation>
+    </message>
+    <message>
+        <source>LOKI_FAILURE_MEMORY is 0 in this environment: nothing is told, nothing is recorded.</source>
+        <translation>LOKI_FAILURE_MEMORY ist 0 in dieser Umgebung: Nichts wird gesagt, nichts aufgezeichnet.</translation>
+    </message>
+    <message>
+        <source>LOKI_FAILURE_MEMORY is on in this environment: failed iterations are told to the next one.</source>
+        <translation>LOKI_FAILURE_MEMORY ist an in dieser Umgebung: Fehlgeschlagene Iterationen werden der nächsten gesagt.</translation>
+    </message>
+    <message>
+        <source>LOKI_FAILURE_MEMORY switches the lessons off.</source>
+        <translation>LOKI_FAILURE_MEMORY schaltet die Lehren aus.</translation>
+    </message>
+    <message>
+        <source>Larger text in the editor</source>
+        <translation>Größerer Text im Editor</translation>
+    </message>
+    <message>
+        <source>Last consolidation: {outcome}.</source>
+        <translation>Letzte Konsolidierung: {outcome}.</translation>
+    </message>
+    <message>
         <source>Last said</source>
         <translation>Zuletzt gesagt</translation>
     </message>
     <message>
         <source>Launch sweep</source>
         <translation>Durchgang beim Start</translation>
+    </message>
+    <message>
+        <source>Leave out what stands on disk at this conflict</source>
+        <translation>Bei diesem Konflikt weglassen, was auf der Platte steht</translation>
+    </message>
+    <message>
+        <source>Lessons</source>
+        <translation>Lehren</translation>
+    </message>
+    <message>
+        <source>Lessons learned</source>
+        <translation>Gelernte Lektionen</translation>
     </message>
     <message>
         <source>Let them run again</source>
@@ -7018,6 +5521,50 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Stufe</translation>
     </message>
     <message>
+        <source>Light, dark, or whatever the system shows.</source>
+        <translation>Hell, dunkel, oder was das System zeigt.</translation>
+    </message>
+    <message>
+        <source>Line n&amp;umbers</source>
+        <translation>Zeilenn&amp;ummern</translation>
+    </message>
+    <message>
+        <source>Line numbers in the editor</source>
+        <translation>Zeilennummern im Editor</translation>
+    </message>
+    <message>
+        <source>Line {line}: longer than {wished} characters</source>
+        <translation>Zeile {line}: länger als {wished} Zeichen</translation>
+    </message>
+    <message>
+        <source>Line {line}: nothing is called “{about}”</source>
+        <translation>Zeile {line}: nichts heißt „{about}“</translation>
+    </message>
+    <message>
+        <source>Line {line}: there is no file “{about}”</source>
+        <translation>Zeile {line}: die Datei „{about}“ gibt es nicht</translation>
+    </message>
+    <message>
+        <source>Line {line}: “{about}” is listed already</source>
+        <translation>Zeile {line}: „{about}“ steht schon darin</translation>
+    </message>
+    <message>
+        <source>Line {line}: “{about}” is not loaded</source>
+        <translation>Zeile {line}: „{about}“ wird nicht geladen</translation>
+    </message>
+    <message>
+        <source>Long lines are broken where the editor ends. From the next start; the View menu at once.</source>
+        <translation>Lange Zeilen werden umbrochen, wo der Editor endet. Ab dem nächsten Start; im Menü „Ansicht“ sofort.</translation>
+    </message>
+    <message>
+        <source>Longest silence</source>
+        <translation>Längstes Schweigen</translation>
+    </message>
+    <message>
+        <source>Look through folders</source>
+        <translation>Ordner durchsehen</translation>
+    </message>
+    <message>
         <source>Looking for duplicates…</source>
         <translation>Suche nach Dubletten…</translation>
     </message>
@@ -7026,28 +5573,104 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Lose Notizen in memory/</translation>
     </message>
     <message>
+        <source>Make memories of what was said in the threads of Codex, and merge them</source>
+        <translation>Aus dem, was in den Threads von Codex gesagt wurde, Notizen machen und sie zusammenführen</translation>
+    </message>
+    <message>
+        <source>Memories that no project or workspace points at, and merging them where they belong</source>
+        <translation>Notizen, auf die kein Projekt oder Workspace zeigt, und wie sie dahin kommen, wo sie hingehören</translation>
+    </message>
+    <message>
+        <source>Memories that say the same, side by side, and merging them by hand</source>
+        <translation>Notizen, die dasselbe sagen, nebeneinander, und wie sie von Hand zusammenkommen</translation>
+    </message>
+    <message>
+        <source>Memories, editor and consolidation</source>
+        <translation>Notizen, Editor und Konsolidierung</translation>
+    </message>
+    <message>
+        <source>Memory summary</source>
+        <translation>Zusammenfassung</translation>
+    </message>
+    <message>
+        <source>Memory used:</source>
+        <translation>Verwendetes Gedächtnis:</translation>
+    </message>
+    <message>
         <source>Memory writer</source>
         <translation>Notizschreiber</translation>
+    </message>
+    <message>
+        <source>Merge duplicates and tidy up, with the engine that the settings name</source>
+        <translation>Dubletten zusammenführen und aufräumen, mit der Engine aus den Einstellungen</translation>
     </message>
     <message numerus="yes">
         <source>Merged; %n memories were deleted.</source>
         <translation><numerusform>Zusammengeführt; %n Notiz wurde gelöscht.</numerusform><numerusform>Zusammengeführt; %n Notizen wurden gelöscht.</numerusform></translation>
     </message>
     <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Move what is selected to another folder or scope; pins and use go along</source>
+        <translation>Das Ausgewählte in einen anderen Ordner oder Bereich verschieben; Anheftung und Nutzung kommen mit</translation>
+    </message>
+    <message>
         <source>Moved to {path}</source>
         <translation>Verschoben nach {path}</translation>
+    </message>
+    <message>
+        <source>NUL byte</source>
+        <translation>NUL-Byte</translation>
+    </message>
+    <message>
+        <source>Names and contents of every memory of every open home</source>
+        <translation>Namen und Inhalte aller Notizen aller offenen Homes</translation>
+    </message>
+    <message>
+        <source>Never</source>
+        <translation>Nie</translation>
+    </message>
+    <message>
+        <source>Never called the tool</source>
+        <translation>Hat das Werkzeug nie aufgerufen</translation>
     </message>
     <message>
         <source>New memory</source>
         <translation>Neue Notiz</translation>
     </message>
     <message>
+        <source>Next &amp;file</source>
+        <translation>Nächste &amp;Datei</translation>
+    </message>
+    <message>
+        <source>Next c&amp;onflict</source>
+        <translation>Nächster K&amp;onflikt</translation>
+    </message>
+    <message>
+        <source>No background services run here.</source>
+        <translation>Hier laufen keine Hintergrunddienste.</translation>
+    </message>
+    <message>
         <source>No changes needed.</source>
         <translation>Keine Änderungen nötig.</translation>
+    </message>
+    <message>
+        <source>No description</source>
+        <translation>Keine Beschreibung</translation>
     </message>
     <message numerus="yes">
         <source>No duplicates among %n memories.</source>
         <translation><numerusform>Keine Dubletten unter %n Notiz.</numerusform><numerusform>Keine Dubletten unter %n Notizen.</numerusform></translation>
+    </message>
+    <message>
+        <source>No index is loaded in the newest sessions; the agent chooses memories for each prompt.</source>
+        <translation>In den neuesten Sitzungen wird kein Index geladen; der Agent wählt Erinnerungen für jede Eingabe aus.</translation>
+    </message>
+    <message>
+        <source>No lesson is told now</source>
+        <translation>Keine Lehre wird jetzt gesagt</translation>
     </message>
     <message>
         <source>No memory can have this name: {why}. It stays in the orphaned store.</source>
@@ -7058,12 +5681,72 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Kein Projekt, das dieses Home aufführt, hat diesen Namen.</translation>
     </message>
     <message>
+        <source>No thread waits.</source>
+        <translation>Kein Thread wartet.</translation>
+    </message>
+    <message>
+        <source>Not decided yet</source>
+        <translation>Noch nicht entschieden</translation>
+    </message>
+    <message>
+        <source>Not everything could be saved; the home stays open.</source>
+        <translation>Nicht alles konnte gespeichert werden; das Home bleibt offen.</translation>
+    </message>
+    <message>
+        <source>Not everything could be saved; the window stays open.</source>
+        <translation>Nicht alles konnte gespeichert werden; das Fenster bleibt offen.</translation>
+    </message>
+    <message>
+        <source>Not possible now.</source>
+        <translation>Jetzt nicht möglich.</translation>
+    </message>
+    <message>
+        <source>Not seen by the agent</source>
+        <translation>Vom Agenten nicht gesehen</translation>
+    </message>
+    <message>
+        <source>Not valid UTF-8</source>
+        <translation>Kein gültiges UTF-8</translation>
+    </message>
+    <message>
+        <source>Notes begin once the context of a session is so large.</source>
+        <translation>Notizen beginnen, sobald der Kontext einer Sitzung so groß ist.</translation>
+    </message>
+    <message>
+        <source>Nothing changed since you last looked.</source>
+        <translation>Seit dem letzten Blick hat sich nichts geändert.</translation>
+    </message>
+    <message>
+        <source>Nothing changed since you looked ({when}).</source>
+        <translation>Seit dem letzten Blick ({when}) hat sich nichts geändert.</translation>
+    </message>
+    <message>
         <source>Nothing differs.</source>
         <translation>Kein Unterschied.</translation>
     </message>
     <message>
+        <source>Nothing has failed here</source>
+        <translation>Hier ist nichts fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>Nothing here yet. Ctrl+N creates the first memory.</source>
+        <translation>Noch nichts hier. Strg+N legt die erste Notiz an.</translation>
+    </message>
+    <message>
+        <source>Nothing is running.</source>
+        <translation>Nichts läuft.</translation>
+    </message>
+    <message>
         <source>Nothing is to be brought back: what stood there then is there now.</source>
         <translation>Nichts ist zurückzuholen: Was damals dort stand, steht jetzt dort.</translation>
+    </message>
+    <message>
+        <source>Nothing is told.</source>
+        <translation>Nichts wird gesagt.</translation>
+    </message>
+    <message>
+        <source>Nothing is unsaved.</source>
+        <translation>Nichts ist ungespeichert.</translation>
     </message>
     <message>
         <source>Nothing tells where it is now. If you know, choose the project that takes its place.</source>
@@ -7072,6 +5755,102 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Nothing tells which project it belongs to. Choose one.</source>
         <translation>Nichts sagt, zu welchem Projekt das gehört. Eines auswählen.</translation>
+    </message>
+    <message>
+        <source>Nothing to write</source>
+        <translation>Nichts zu schreiben</translation>
+    </message>
+    <message>
+        <source>Number the lines of the text</source>
+        <translation>Die Zeilen des Textes nummerieren</translation>
+    </message>
+    <message>
+        <source>Of everything in the window.</source>
+        <translation>Von allem im Fenster.</translation>
+    </message>
+    <message>
+        <source>Older traces are removed, but only those that Reverie wrote.</source>
+        <translation>Ältere Traces werden entfernt, aber nur solche, die Reverie geschrieben hat.</translation>
+    </message>
+    <message>
+        <source>Once all traces are larger, the oldest that Reverie wrote are removed.</source>
+        <translation>Sind alle Traces zusammen größer, werden die ältesten entfernt, die Reverie geschrieben hat.</translation>
+    </message>
+    <message>
+        <source>Once background runs have used up so many in 24 hours, no more are started; 0 allows none.</source>
+        <translation>Haben Hintergrundläufe in 24 Stunden so viele verbraucht, beginnt keiner mehr; 0 erlaubt keinen.</translation>
+    </message>
+    <message>
+        <source>One file of notes for each session of Claude Code, kept up to date by thresholds.</source>
+        <translation>Eine Datei mit Notizen für jede Sitzung von Claude Code, nach Schwellen auf dem Stand gehalten.</translation>
+    </message>
+    <message>
+        <source>Only where it has to be</source>
+        <translation>Nur wo es sein muss</translation>
+    </message>
+    <message>
+        <source>Open &amp;demo home</source>
+        <translation>&amp;Demo-Home öffnen</translation>
+    </message>
+    <message>
+        <source>Open a home first.</source>
+        <translation>Zuerst ein Home öffnen.</translation>
+    </message>
+    <message>
+        <source>Open a memory first.</source>
+        <translation>Zuerst eine Notiz öffnen.</translation>
+    </message>
+    <message>
+        <source>Open a throw-away copy of the demo home</source>
+        <translation>Eine Wegwerfkopie des Demo-Homes öffnen</translation>
+    </message>
+    <message>
+        <source>Open every folder</source>
+        <translation>Alle Ordner öffnen</translation>
+    </message>
+    <message>
+        <source>Open the selected memory in the editor</source>
+        <translation>Die ausgewählte Notiz im Editor öffnen</translation>
+    </message>
+    <message>
+        <source>Open the state directory of an agent</source>
+        <translation>Das Zustandsverzeichnis eines Agenten öffnen</translation>
+    </message>
+    <message>
+        <source>OpenAI's chat completions</source>
+        <translation>Chat Completions von OpenAI</translation>
+    </message>
+    <message>
+        <source>OpenAI's responses</source>
+        <translation>Responses von OpenAI</translation>
+    </message>
+    <message>
+        <source>Original</source>
+        <translation>Original</translation>
+    </message>
+    <message>
+        <source>Pack the history at</source>
+        <translation>Verlauf packen ab</translation>
+    </message>
+    <message>
+        <source>Pause &amp;background services</source>
+        <translation>&amp;Hintergrunddienste anhalten</translation>
+    </message>
+    <message>
+        <source>Phase</source>
+        <translation>Phase</translation>
+    </message>
+    <message>
+        <source>Points by which the text of the editor is larger. From the next start; the View menu at once.</source>
+        <translation>Um so viele Punkt ist der Text des Editors größer. Ab dem nächsten Start; im Menü „Ansicht“ sofort.</translation>
+    </message>
+    <message>
+        <source>Pre&amp;vious file</source>
+        <translation>Vor&amp;ige Datei</translation>
+    </message>
+    <message>
+        <source>Preference</source>
+        <translation>Vorliebe</translation>
     </message>
     <message>
         <source>Preview</source>
@@ -7090,28 +5869,148 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vorschauen</translation>
     </message>
     <message>
+        <source>Previous confli&amp;ct</source>
+        <translation>Voriger Konfli&amp;kt</translation>
+    </message>
+    <message>
         <source>Project</source>
         <translation>Projekt</translation>
+    </message>
+    <message>
+        <source>Provider error</source>
+        <translation>Fehler des Anbieters</translation>
+    </message>
+    <message>
+        <source>Put in by the agent</source>
+        <translation>Vom Agenten eingefügt</translation>
+    </message>
+    <message>
+        <source>Ran into a limit</source>
+        <translation>An eine Grenze gestoßen</translation>
+    </message>
+    <message>
+        <source>Read everything again</source>
+        <translation>Alles noch einmal lesen</translation>
+    </message>
+    <message>
+        <source>Reading direction</source>
+        <translation>Schreibrichtung</translation>
     </message>
     <message>
         <source>Reading the memories…</source>
         <translation>Die Notizen werden gelesen…</translation>
     </message>
     <message>
+        <source>Reasoning</source>
+        <translation>Überlegung</translation>
+    </message>
+    <message>
+        <source>Record</source>
+        <translation>Aufzeichnung</translation>
+    </message>
+    <message>
+        <source>Records, newest first:</source>
+        <translation>Aufzeichnungen, neueste zuerst:</translation>
+    </message>
+    <message>
         <source>Recovery</source>
         <translation>Wiederherstellung</translation>
+    </message>
+    <message>
+        <source>Rejected by a rail</source>
+        <translation>Von einer Schranke abgelehnt</translation>
     </message>
     <message>
         <source>Renamed from {path}</source>
         <translation>Umbenannt von {path}</translation>
     </message>
     <message>
+        <source>Replay</source>
+        <translation>Wiederholung</translation>
+    </message>
+    <message>
+        <source>Resolution: {text}</source>
+        <translation>Lösung: {text}</translation>
+    </message>
+    <message>
+        <source>Result</source>
+        <translation>Ergebnis</translation>
+    </message>
+    <message>
+        <source>Reverie's rules do not explain {detail} of these: a setting changed, or they are wrong.</source>
+        <translation>Reveries Regeln erklären {detail} davon nicht: Eine Einstellung hat sich geändert, oder sie sind falsch.</translation>
+    </message>
+    <message>
+        <source>Reverie's rules explain all of it.</source>
+        <translation>Reveries Regeln erklären alles davon.</translation>
+    </message>
+    <message>
+        <source>Reverie's rules load it, this session did not</source>
+        <translation>nach Reveries Regeln geladen, von dieser Sitzung nicht</translation>
+    </message>
+    <message>
         <source>Run</source>
         <translation>Lauf</translation>
     </message>
     <message>
+        <source>Run with &amp;model…</source>
+        <translation>Mit &amp;Modell ausführen…</translation>
+    </message>
+    <message>
+        <source>Run with &amp;rules</source>
+        <translation>Mit &amp;Regeln ausführen</translation>
+    </message>
+    <message>
         <source>Said</source>
         <translation>Gesagt</translation>
+    </message>
+    <message>
+        <source>Save &amp;mine</source>
+        <translation>&amp;Meine speichern</translation>
+    </message>
+    <message>
+        <source>Save a&amp;ll</source>
+        <translation>A&amp;lles speichern</translation>
+    </message>
+    <message>
+        <source>Save every edited memory</source>
+        <translation>Alle bearbeiteten Notizen speichern</translation>
+    </message>
+    <message>
+        <source>Save the open memory</source>
+        <translation>Die offene Notiz speichern</translation>
+    </message>
+    <message>
+        <source>Save your changes before closing?</source>
+        <translation>Änderungen vor dem Schließen speichern?</translation>
+    </message>
+    <message>
+        <source>Saving your text replaces what others wrote there.</source>
+        <translation>Das Speichern des eigenen Textes ersetzt, was andere dort geschrieben haben.</translation>
+    </message>
+    <message>
+        <source>Se&amp;ttings…</source>
+        <translation>Eins&amp;tellungen…</translation>
+    </message>
+    <message>
+        <source>Secret-like text</source>
+        <translation>Text wie ein Geheimnis</translation>
+    </message>
+    <message>
+        <source>Select a memory first.</source>
+        <translation>Zuerst eine Notiz auswählen.</translation>
+    </message>
+    <message>
+        <source>Select a memory or a folder first.</source>
+        <translation>Zuerst eine Notiz oder einen Ordner auswählen.</translation>
+    </message>
+    <message>
+        <source>Select a workspace or a project first.</source>
+        <translation>Zuerst einen Workspace oder ein Projekt auswählen.</translation>
+    </message>
+    <message>
+        <source>Sent with every request. Values are secret: they are kept, and never shown.</source>
+        <translation>Mit jeder Anfrage gesendet. Werte sind geheim: Sie werden behalten und nie gezeigt.</translation>
     </message>
     <message>
         <source>Services elsewhere</source>
@@ -7133,21 +6032,221 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Session notes</source>
         <translation>Sitzungsnotizen</translation>
     </message>
+    <message>
+        <source>Show &amp;activity</source>
+        <translation>A&amp;ktivität zeigen</translation>
+    </message>
+    <message>
+        <source>Show &amp;doctor</source>
+        <translation>&amp;Diagnose zeigen</translation>
+    </message>
+    <message>
+        <source>Show &amp;failures</source>
+        <translation>&amp;Fehlschläge zeigen</translation>
+    </message>
+    <message>
+        <source>Show &amp;homes</source>
+        <translation>&amp;Homes zeigen</translation>
+    </message>
+    <message>
+        <source>Show &amp;memories</source>
+        <translation>&amp;Notizen zeigen</translation>
+    </message>
+    <message>
+        <source>Show &amp;orphaned stores</source>
+        <translation>&amp;Verwaiste Ablagen zeigen</translation>
+    </message>
+    <message>
+        <source>Show &amp;traces</source>
+        <translation>&amp;Traces zeigen</translation>
+    </message>
+    <message>
+        <source>Show changes after quiet of</source>
+        <translation>Änderungen zeigen nach Ruhe von</translation>
+    </message>
+    <message>
+        <source>Show changes at the latest after</source>
+        <translation>Änderungen zeigen spätestens nach</translation>
+    </message>
+    <message>
+        <source>Show conte&amp;xt</source>
+        <translation>Konte&amp;xt zeigen</translation>
+    </message>
+    <message>
+        <source>Show how the text looks</source>
+        <translation>Zeigen, wie der Text aussieht</translation>
+    </message>
+    <message>
+        <source>Show only what someone else changed since you last looked</source>
+        <translation>Nur zeigen, was jemand anders seit dem letzten Blick geändert hat</translation>
+    </message>
+    <message>
+        <source>Show or hide the list of homes</source>
+        <translation>Die Liste der Homes ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>Show the text and how it looks</source>
+        <translation>Den Text zeigen, und wie er aussieht</translation>
+    </message>
+    <message>
+        <source>Show the text as it is on disk</source>
+        <translation>Den Text zeigen, wie er auf der Platte steht</translation>
+    </message>
+    <message>
+        <source>Show the version on disk; Ctrl+Z brings your text back</source>
+        <translation>Die Fassung auf der Platte zeigen; Strg+Z holt den eigenen Text zurück</translation>
+    </message>
+    <message>
+        <source>Show tra&amp;nscripts</source>
+        <translation>&amp;Mitschriften zeigen</translation>
+    </message>
+    <message>
+        <source>Show what a consolidation would do, choose from it, and only then apply it</source>
+        <translation>Zeigen, was eine Konsolidierung täte, daraus auswählen und erst dann anwenden</translation>
+    </message>
+    <message>
+        <source>Side &amp;by side</source>
+        <translation>N&amp;ebeneinander</translation>
+    </message>
+    <message>
+        <source>Since you looked ({when}): {changes}. {tokens} tokens.</source>
+        <translation>Seit dem letzten Blick ({when}): {changes}. {tokens} Tokens.</translation>
+    </message>
+    <message>
+        <source>Smaller text in the editor</source>
+        <translation>Kleinerer Text im Editor</translation>
+    </message>
     <message numerus="yes">
         <source>So for %n more.</source>
         <translation><numerusform>Ebenso für %n weitere.</numerusform><numerusform>Ebenso für %n weitere.</numerusform></translation>
     </message>
     <message>
+        <source>So many rollouts are read at the same time.</source>
+        <translation>So viele Rollouts werden gleichzeitig gelesen.</translation>
+    </message>
+    <message>
+        <source>So many tool calls make an update due; the end of an answer does as well.</source>
+        <translation>So viele Werkzeugaufrufe machen eine Aktualisierung fällig; das Ende einer Antwort ebenso.</translation>
+    </message>
+    <message>
+        <source>So often a request is made again that failed on its way.</source>
+        <translation>So oft wird eine Anfrage wiederholt, die unterwegs gescheitert ist.</translation>
+    </message>
+    <message>
+        <source>Some memories are longer than the 4,096 bytes of each that reach the model.</source>
+        <translation>Manche Erinnerungen sind länger als die 4.096 Bytes, die von jeder das Modell erreichen.</translation>
+    </message>
+    <message>
+        <source>Sort by &amp;name</source>
+        <translation>Nach &amp;Name ordnen</translation>
+    </message>
+    <message>
+        <source>Sort by &amp;use</source>
+        <translation>Nach N&amp;utzung ordnen</translation>
+    </message>
+    <message>
+        <source>Sort by last c&amp;hange</source>
+        <translation>Nach letzter &amp;Änderung ordnen</translation>
+    </message>
+    <message>
+        <source>Sort by si&amp;ze</source>
+        <translation>Nach &amp;Größe ordnen</translation>
+    </message>
+    <message>
+        <source>Stack:</source>
+        <translation>Stapel:</translation>
+    </message>
+    <message>
+        <source>Stop before the next change</source>
+        <translation>Vor der nächsten Änderung anhalten</translation>
+    </message>
+    <message>
+        <source>Summary of what came before</source>
+        <translation>Zusammenfassung des Vorigen</translation>
+    </message>
+    <message>
+        <source>System</source>
+        <translation>System</translation>
+    </message>
+    <message>
+        <source>Take &amp;back now</source>
+        <translation>&amp;Jetzt zurücknehmen</translation>
+    </message>
+    <message>
+        <source>Take away the mark from every memory that someone else edited</source>
+        <translation>Die Markierung von jeder Notiz nehmen, die jemand anders bearbeitet hat</translation>
+    </message>
+    <message>
+        <source>Take back the last deletion, move, renaming, pin, merge, restore or change of a record</source>
+        <translation>Letztes Löschen, Verschieben, Umbenennen, Anheften, Zusammenführen, Wiederherstellen oder Ändern einer Aufzeichnung zurücknehmen</translation>
+    </message>
+    <message>
         <source>Take it back</source>
         <translation>Zurücknehmen</translation>
+    </message>
+    <message>
+        <source>Take over its history and runs? Say no if it is another home, or a copy.</source>
+        <translation>Geschichte und Läufe übernehmen? Bei einem anderen Home oder einer Kopie: Nein.</translation>
+    </message>
+    <message>
+        <source>Take the selected home out of the list; its files stay as they are</source>
+        <translation>Das gewählte Home aus der Liste nehmen; seine Dateien bleiben, wie sie sind</translation>
+    </message>
+    <message>
+        <source>Take this line out of the index; nothing else changes</source>
+        <translation>Diese Zeile aus dem Index nehmen; sonst ändert sich nichts</translation>
+    </message>
+    <message>
+        <source>Take what stands on disk at this conflict</source>
+        <translation>Bei diesem Konflikt nehmen, was auf der Platte steht</translation>
+    </message>
+    <message>
+        <source>Task</source>
+        <translation>Aufgabe</translation>
+    </message>
+    <message>
+        <source>Task notes</source>
+        <translation>Notizen zu einer Aufgabe</translation>
     </message>
     <message numerus="yes">
         <source>Text of %n files was not saved; it is kept as drafts.</source>
         <translation><numerusform>Der Text von %n Datei war nicht gespeichert; er ist als Entwurf da.</numerusform><numerusform>Der Text von %n Dateien war nicht gespeichert; er ist als Entwurf da.</numerusform></translation>
     </message>
     <message>
+        <source>Text of the editor larger by</source>
+        <translation>Text des Editors größer um</translation>
+    </message>
+    <message>
         <source>The agent</source>
         <translation>Der Agent</translation>
+    </message>
+    <message>
+        <source>The agent itself gets another text: {detail}</source>
+        <translation>Der Agent selbst bekommt einen anderen Text: {detail}</translation>
+    </message>
+    <message>
+        <source>The agent loads {loaded} of {lines} lines: what stands below the dashed line is not read.</source>
+        <translation>Der Agent lädt {loaded} von {lines} Zeilen: Was unter der gestrichelten Linie steht, wird nicht gelesen.</translation>
+    </message>
+    <message>
+        <source>The agent puts lines of its own around each file.</source>
+        <translation>Der Agent setzt um jede Datei eigene Zeilen.</translation>
+    </message>
+    <message>
+        <source>The agent stops reading at line {line} and adds a warning, in its own words.</source>
+        <translation>Der Agent hört bei Zeile {line} auf zu lesen und fügt mit eigenen Worten eine Warnung an.</translation>
+    </message>
+    <message>
+        <source>The agent's fixed sentences around it are worded by Reverie.</source>
+        <translation>Die festen Sätze des Agenten darum herum sind von Reverie formuliert.</translation>
+    </message>
+    <message>
+        <source>The agent's own order</source>
+        <translation>Die Reihenfolge des Agenten</translation>
+    </message>
+    <message>
+        <source>The agent's own sentences around these lines are not shown.</source>
+        <translation>Die eigenen Sätze des Agenten um diese Zeilen werden nicht gezeigt.</translation>
     </message>
     <message>
         <source>The background services are paused here.</source>
@@ -7166,12 +6265,44 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Verzeichnis seines Projekts, {path}, ist jetzt nicht da.</translation>
     </message>
     <message>
+        <source>The editor's text as large as the interface's</source>
+        <translation>Den Text des Editors so groß wie den der Oberfläche</translation>
+    </message>
+    <message>
+        <source>The environment variable that holds the key; empty: the usual one.</source>
+        <translation>Die Umgebungsvariable, die den Schlüssel enthält; leer: die übliche.</translation>
+    </message>
+    <message>
+        <source>The history is packed once it has so many loose objects.</source>
+        <translation>Der Verlauf wird gepackt, sobald er so viele lose Objekte hat.</translation>
+    </message>
+    <message>
         <source>The home itself names it ({file}).</source>
         <translation>Das Home selbst nennt es ({file}).</translation>
     </message>
     <message>
         <source>The home itself names it.</source>
         <translation>Das Home selbst nennt es.</translation>
+    </message>
+    <message>
+        <source>The largest come first in each folder</source>
+        <translation>Die größten kommen in jedem Ordner zuerst</translation>
+    </message>
+    <message>
+        <source>The line was shortened</source>
+        <translation>Die Zeile wurde gekürzt</translation>
+    </message>
+    <message>
+        <source>The line was taken out of the index</source>
+        <translation>Die Zeile wurde aus dem Index genommen</translation>
+    </message>
+    <message>
+        <source>The longest silence of the service; 0: two minutes, and ten of one on this machine.</source>
+        <translation>Das längste Schweigen des Dienstes; 0: zwei Minuten, und zehn bei einem auf diesem Rechner.</translation>
+    </message>
+    <message>
+        <source>The memory writer: after every so many turns it updates the memory of the project.</source>
+        <translation>Der Notizschreiber: Alle so viele Züge bringt er die Notizen des Projekts auf den Stand.</translation>
     </message>
     <message>
         <source>The model is thinking…</source>
@@ -7182,8 +6313,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Modell hat {tokens} verbraucht, {cost}.</translation>
     </message>
     <message>
+        <source>The one file that the agent keeps for each project, or a memory in its project scope.</source>
+        <translation>Die eine Datei, die der Agent für jedes Projekt führt, oder eine Notiz in dessen Projektbereich.</translation>
+    </message>
+    <message>
+        <source>The open memory has no changes.</source>
+        <translation>Die offene Notiz ist unverändert.</translation>
+    </message>
+    <message>
+        <source>The open memory is read-only.</source>
+        <translation>Die offene Notiz ist schreibgeschützt.</translation>
+    </message>
+    <message>
         <source>The orphaned store stays as it was.</source>
         <translation>Die verwaiste Ablage blieb, wie sie war.</translation>
+    </message>
+    <message>
+        <source>The others come the next time.</source>
+        <translation>Die übrigen kommen beim nächsten Mal.</translation>
+    </message>
+    <message>
+        <source>The project's own settings put the memory here.</source>
+        <translation>Die Einstellungen des Projekts selbst legen das Gedächtnis hierher.</translation>
     </message>
     <message>
         <source>The same speaks for {names}. Choose one. {reasons}</source>
@@ -7192,6 +6343,34 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The same text, but for white space.</source>
         <translation>Derselbe Text, bis auf Leerraum.</translation>
+    </message>
+    <message>
+        <source>The session is running and keeps what it loaded. A change reaches the next session.</source>
+        <translation>Die Sitzung läuft und behält, was sie geladen hat. Eine Änderung erreicht die nächste Sitzung.</translation>
+    </message>
+    <message>
+        <source>The settings of the store stop the recording of episodes.</source>
+        <translation>Die Einstellungen der Ablage halten das Aufzeichnen von Episoden an.</translation>
+    </message>
+    <message>
+        <source>There is no conflict to decide.</source>
+        <translation>Es ist kein Konflikt zu entscheiden.</translation>
+    </message>
+    <message>
+        <source>There is nothing to take back.</source>
+        <translation>Es gibt nichts zurückzunehmen.</translation>
+    </message>
+    <message>
+        <source>This expression is not complete or not valid: {why} (at character {at}).</source>
+        <translation>Dieser Ausdruck ist unvollständig oder ungültig: {why} (bei Zeichen {at}).</translation>
+    </message>
+    <message>
+        <source>This expression needs too many steps in this text; make it simpler.</source>
+        <translation>Dieser Ausdruck braucht in diesem Text zu viele Schritte; er muss einfacher werden.</translation>
+    </message>
+    <message>
+        <source>This file was changed by you and on disk.</source>
+        <translation>Diese Datei wurde hier und auf der Platte geändert.</translation>
     </message>
     <message>
         <source>This home does not list the project {path} any more.</source>
@@ -7206,8 +6385,36 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Dieses Home führt keinen Workspace dieser Kennung auf.</translation>
     </message>
     <message>
+        <source>This session loaded</source>
+        <translation>Diese Sitzung hat geladen</translation>
+    </message>
+    <message>
+        <source>Timed out</source>
+        <translation>Zeit abgelaufen</translation>
+    </message>
+    <message>
+        <source>Tokens</source>
+        <translation>Tokens</translation>
+    </message>
+    <message>
         <source>Tokens and cost of the last run of a model, and of all of this month's.</source>
         <translation>Tokens und Kosten des letzten Laufs eines Modells, und aller dieses Monats.</translation>
+    </message>
+    <message>
+        <source>Tool</source>
+        <translation>Werkzeug</translation>
+    </message>
+    <message>
+        <source>Tool calls</source>
+        <translation>Werkzeugaufrufe</translation>
+    </message>
+    <message>
+        <source>Tool failed</source>
+        <translation>Werkzeug gescheitert</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>Wiederholen</translation>
     </message>
     <message>
         <source>Undo</source>
@@ -7238,12 +6445,32 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Unbekannter Prozess von außen</translation>
     </message>
     <message>
+        <source>Unsaved changes</source>
+        <translation>Ungespeicherte Änderungen</translation>
+    </message>
+    <message>
         <source>Update of the notes {n}</source>
         <translation>Aktualisierung der Notizen {n}</translation>
     </message>
     <message>
+        <source>Update session &amp;notes</source>
+        <translation>Sitzungs&amp;notizen aktualisieren</translation>
+    </message>
+    <message>
         <source>Updates of session notes</source>
         <translation>Aktualisierungen der Sitzungsnotizen</translation>
+    </message>
+    <message>
+        <source>Usual si&amp;ze</source>
+        <translation>Übliche &amp;Größe</translation>
+    </message>
+    <message>
+        <source>Variable of the key</source>
+        <translation>Variable des Schlüssels</translation>
+    </message>
+    <message>
+        <source>Verdict</source>
+        <translation>Befund</translation>
     </message>
     <message>
         <source>Versions before 13 June 2026 kept memory here; agents of today do not look here.</source>
@@ -7258,8 +6485,92 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Warnungen und Fehler</translation>
     </message>
     <message>
+        <source>What Reverie reads and never reads, what runs by itself, where settings lie</source>
+        <translation>Was Reverie liest und nie liest, was von selbst läuft, wo die Einstellungen liegen</translation>
+    </message>
+    <message>
+        <source>What is on disk now cannot be written here.</source>
+        <translation>Was jetzt auf der Platte steht, kann hier nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>What past runs changed, and undo them</source>
+        <translation>Was frühere Läufe geändert haben, und wie es rückgängig wird</translation>
+    </message>
+    <message>
+        <source>What the agent itself says of its extractions and consolidations</source>
+        <translation>Was der Agent selbst von seinen Extraktionen und Konsolidierungen sagt</translation>
+    </message>
+    <message>
+        <source>What the agent learnt of failing: lessons, anti-patterns and crashes</source>
+        <translation>Was der Agent aus Fehlschlägen gelernt hat: Lehren, Anti-Patterns und Abstürze</translation>
+    </message>
+    <message>
+        <source>What the agent used most comes first in each folder</source>
+        <translation>Was der Agent am meisten benutzt hat, kommt in jedem Ordner zuerst</translation>
+    </message>
+    <message>
+        <source>What the background services decided, and why</source>
+        <translation>Was die Hintergrunddienste entschieden haben, und warum</translation>
+    </message>
+    <message>
+        <source>What the next iteration is told</source>
+        <translation>Was der nächsten Iteration gesagt wird</translation>
+    </message>
+    <message>
+        <source>What the service speaks: chat completions or responses of OpenAI, or messages of Anthropic.</source>
+        <translation>Was der Dienst spricht: Chat Completions oder Responses von OpenAI oder Messages von Anthropic.</translation>
+    </message>
+    <message>
+        <source>What was deleted, by whom, and bringing it back</source>
+        <translation>Was gelöscht wurde, von wem, und wie es zurückkommt</translation>
+    </message>
+    <message>
+        <source>What was said between you and the agent, session by session</source>
+        <translation>Was zwischen Ihnen und dem Agenten gesagt wurde, Sitzung für Sitzung</translation>
+    </message>
+    <message>
+        <source>What was written last comes first in each folder</source>
+        <translation>Was zuletzt geschrieben wurde, kommt in jedem Ordner zuerst</translation>
+    </message>
+    <message>
+        <source>When: {when}</source>
+        <translation>Wann: {when}</translation>
+    </message>
+    <message>
+        <source>Where the service is, up to where the path of its interface begins.</source>
+        <translation>Wo der Dienst ist, bis dahin, wo der Pfad seiner Schnittstelle beginnt.</translation>
+    </message>
+    <message>
+        <source>Who changed it when, what each change was, and bringing back what was there</source>
+        <translation>Wer sie wann geändert hat, was jede Änderung war, und wie zurückkommt, was da war</translation>
+    </message>
+    <message>
+        <source>Who consolidates: fixed rules, one model, or the agent's own model where it can be reached. A model is sent memories: they go to its provider.</source>
+        <translation>Wer konsolidiert: feste Regeln, ein Modell, oder das eigene Modell des Agenten, wo es erreichbar ist. Ein Modell bekommt Notizen: Sie gehen an dessen Anbieter.</translation>
+    </message>
+    <message>
+        <source>Why</source>
+        <translation>Warum</translation>
+    </message>
+    <message>
+        <source>Why runs wrote nothing: what they asked, were told and did</source>
+        <translation>Warum Läufe nichts geschrieben haben: was sie gefragt, gehört und getan haben</translation>
+    </message>
+    <message>
+        <source>Why the memory writer or a consolidation did not run</source>
+        <translation>Warum der Notizschreiber oder eine Konsolidierung nicht lief</translation>
+    </message>
+    <message>
         <source>Workspace</source>
         <translation>Workspace</translation>
+    </message>
+    <message>
+        <source>Write a note that Codex folds into its memory</source>
+        <translation>Eine Notiz schreiben, die Codex in sein Gedächtnis aufnimmt</translation>
+    </message>
+    <message>
+        <source>Write into an unknown layout?</source>
+        <translation>In einen unbekannten Aufbau schreiben?</translation>
     </message>
     <message>
         <source>Writer run {n}</source>
@@ -7274,8 +6585,36 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Änderungen werden geschrieben…</translation>
     </message>
     <message>
+        <source>Wrote</source>
+        <translation>Geschrieben</translation>
+    </message>
+    <message>
         <source>You</source>
         <translation>Selbst</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;in</source>
+        <translation>&amp;Vergrößern</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;out</source>
+        <translation>Ver&amp;kleinern</translation>
+    </message>
+    <message>
+        <source>a CLAUDE.md is loaded instead</source>
+        <translation>stattdessen wird eine CLAUDE.md geladen</translation>
+    </message>
+    <message>
+        <source>a crash without a class</source>
+        <translation>ein Absturz ohne Klasse</translation>
+    </message>
+    <message>
+        <source>a new session would load the same</source>
+        <translation>eine neue Sitzung würde dasselbe laden</translation>
+    </message>
+    <message>
+        <source>a new session would not load it: the file is not there</source>
+        <translation>eine neue Sitzung würde es nicht laden: Die Datei ist nicht da</translation>
     </message>
     <message>
         <source>after a turn</source>
@@ -7286,6 +6625,26 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>ähnlich, aber verschieden</translation>
     </message>
     <message>
+        <source>always loaded</source>
+        <translation>immer geladen</translation>
+    </message>
+    <message>
+        <source>an anti-pattern</source>
+        <translation>ein Anti-Pattern</translation>
+    </message>
+    <message>
+        <source>an anti-pattern without words</source>
+        <translation>ein Anti-Pattern ohne Worte</translation>
+    </message>
+    <message>
+        <source>an error without a type</source>
+        <translation>ein Fehler ohne Art</translation>
+    </message>
+    <message>
+        <source>an error without words</source>
+        <translation>ein Fehler ohne Worte</translation>
+    </message>
+    <message>
         <source>an unknown time</source>
         <translation>eine unbekannte Zeit</translation>
     </message>
@@ -7294,12 +6653,68 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Archivierung</translation>
     </message>
     <message>
+        <source>archived</source>
+        <translation>archiviert</translation>
+    </message>
+    <message>
+        <source>as usual</source>
+        <translation>wie üblich</translation>
+    </message>
+    <message>
         <source>at least {cost}</source>
         <translation>mindestens {cost}</translation>
     </message>
     <message>
         <source>automatic</source>
         <translation>automatisch</translation>
+    </message>
+    <message>
+        <source>below the cut line</source>
+        <translation>unter der Schnittlinie</translation>
+    </message>
+    <message>
+        <source>by Reverie's rules a new session would not load it, though it did not change</source>
+        <translation>nach Reveries Regeln würde eine neue Sitzung es nicht laden, obwohl es sich nicht geändert hat</translation>
+    </message>
+    <message>
+        <source>by Reverie's rules its text would be another, though it did not change</source>
+        <translation>nach Reveries Regeln wäre der Text ein anderer, obwohl er sich nicht geändert hat</translation>
+    </message>
+    <message>
+        <source>by a background job</source>
+        <translation>von einem Hintergrundauftrag</translation>
+    </message>
+    <message>
+        <source>by a consolidation</source>
+        <translation>von einer Konsolidierung</translation>
+    </message>
+    <message>
+        <source>by a harvest</source>
+        <translation>von einer Ernte</translation>
+    </message>
+    <message>
+        <source>by an extraction</source>
+        <translation>durch eine Extraktion</translation>
+    </message>
+    <message>
+        <source>by an update of the session notes</source>
+        <translation>durch eine Aktualisierung der Sitzungsnotizen</translation>
+    </message>
+    <message>
+        <source>by others</source>
+        <translation>von anderen</translation>
+    </message>
+    <message>
+        <source>by the agent</source>
+        <translation>vom Agenten</translation>
+    </message>
+    <message>
+        <source>by the memory writer</source>
+        <translation>vom Notizschreiber</translation>
+    </message>
+    <message>
+        <source>by the undoing of a run</source>
+        <translation>durch die Rücknahme eines Laufs</translation>
     </message>
     <message>
         <source>cancelled</source>
@@ -7314,12 +6729,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>geändert</translation>
     </message>
     <message>
+        <source>changed since; a new session would load what it is now</source>
+        <translation>seitdem geändert; eine neue Sitzung würde den jetzigen Stand laden</translation>
+    </message>
+    <message>
+        <source>comes next</source>
+        <translation>kommt als Nächstes</translation>
+    </message>
+    <message>
         <source>compaction</source>
         <translation>Kompaktierung</translation>
     </message>
     <message>
         <source>completed</source>
         <translation>abgeschlossen</translation>
+    </message>
+    <message>
+        <source>consolidated</source>
+        <translation>konsolidiert</translation>
     </message>
     <message>
         <source>cost unknown</source>
@@ -7332,6 +6759,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>created</source>
         <translation>angelegt</translation>
+    </message>
+    <message>
+        <source>cut off</source>
+        <translation>abgeschnitten</translation>
+    </message>
+    <message>
+        <source>cut to what fits</source>
+        <translation>auf das Passende gekürzt</translation>
     </message>
     <message>
         <source>delete</source>
@@ -7354,12 +6789,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>unterscheidet sich: bleibt, wo sie ist</translation>
     </message>
     <message>
+        <source>done</source>
+        <translation>fertig</translation>
+    </message>
+    <message>
+        <source>earlier session {id}</source>
+        <translation>frühere Sitzung {id}</translation>
+    </message>
+    <message>
         <source>edit</source>
         <translation>bearbeiten</translation>
     </message>
     <message>
         <source>every line is there</source>
         <translation>jede Zeile ist da</translation>
+    </message>
+    <message>
+        <source>excluded in the settings</source>
+        <translation>in den Einstellungen ausgeschlossen</translation>
+    </message>
+    <message>
+        <source>extraction failed</source>
+        <translation>Extraktion fehlgeschlagen</translation>
     </message>
     <message>
         <source>failed</source>
@@ -7372,6 +6823,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>fine</source>
         <translation>in Ordnung</translation>
+    </message>
+    <message>
+        <source>from outside</source>
+        <translation>von außen</translation>
     </message>
     <message>
         <source>from the environment</source>
@@ -7398,6 +6853,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>in Prozess {pid}, der allein ihn beenden kann</translation>
     </message>
     <message>
+        <source>in section “{name}”</source>
+        <translation>im Abschnitt „{name}“</translation>
+    </message>
+    <message>
         <source>in the future</source>
         <translation>in der Zukunft</translation>
     </message>
@@ -7414,12 +6873,80 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>unterbrochen</translation>
     </message>
     <message>
+        <source>it cannot be read</source>
+        <translation>es ist nicht lesbar</translation>
+    </message>
+    <message>
+        <source>it does not fit the bytes that are left</source>
+        <translation>es passt nicht in die übrigen Bytes</translation>
+    </message>
+    <message>
+        <source>it does not fit the tokens that are left</source>
+        <translation>es passt nicht in die übrigen Tokens</translation>
+    </message>
+    <message>
+        <source>it is not text</source>
+        <translation>es ist kein Text</translation>
+    </message>
+    <message>
+        <source>it is not valid UTF-8, so the agent loads nothing of it</source>
+        <translation>kein gültiges UTF-8, daher lädt der Agent nichts davon</translation>
+    </message>
+    <message>
+        <source>its line is loaded</source>
+        <translation>seine Zeile wird geladen</translation>
+    </message>
+    <message>
         <source>just now</source>
         <translation>gerade eben</translation>
     </message>
     <message>
+        <source>kept</source>
+        <translation>behalten</translation>
+    </message>
+    <message>
+        <source>larger than 4 MB</source>
+        <translation>größer als 4 MB</translation>
+    </message>
+    <message>
         <source>launch</source>
         <translation>Start</translation>
+    </message>
+    <message>
+        <source>left out</source>
+        <translation>ausgelassen</translation>
+    </message>
+    <message>
+        <source>listed</source>
+        <translation>aufgeführt</translation>
+    </message>
+    <message>
+        <source>loaded</source>
+        <translation>geladen</translation>
+    </message>
+    <message>
+        <source>loaded in part</source>
+        <translation>teilweise geladen</translation>
+    </message>
+    <message>
+        <source>loaded instead of AGENTS.md</source>
+        <translation>statt AGENTS.md geladen</translation>
+    </message>
+    <message>
+        <source>loaded only if its import was approved</source>
+        <translation>nur geladen, wenn der Import genehmigt wurde</translation>
+    </message>
+    <message>
+        <source>loaded only when it is needed</source>
+        <translation>nur bei Bedarf geladen</translation>
+    </message>
+    <message>
+        <source>loaded, but it may hold credentials: Reverie never opens it</source>
+        <translation>geladen, kann aber Zugangsdaten enthalten: Reverie öffnet sie nie</translation>
+    </message>
+    <message>
+        <source>made by hand in Reverie</source>
+        <translation>von Hand in Reverie gemacht</translation>
     </message>
     <message>
         <source>manual</source>
@@ -7438,8 +6965,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Monat: {used}</translation>
     </message>
     <message>
+        <source>mux loads this only where its experiment “memory-hot-set” is switched on.</source>
+        <translation>mux lädt dies nur, wo sein Experiment „memory-hot-set“ eingeschaltet ist.</translation>
+    </message>
+    <message>
         <source>named by the home</source>
         <translation>vom Home genannt</translation>
+    </message>
+    <message>
+        <source>needs a look</source>
+        <translation>braucht einen Blick</translation>
+    </message>
+    <message>
+        <source>neither pinned nor used</source>
+        <translation>weder angeheftet noch benutzt</translation>
     </message>
     <message>
         <source>never</source>
@@ -7454,6 +6993,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>neu</translation>
     </message>
     <message>
+        <source>new since; a new session would load it</source>
+        <translation>seitdem neu; eine neue Sitzung würde es laden</translation>
+    </message>
+    <message>
         <source>no changes</source>
         <translation>keine Änderungen</translation>
     </message>
@@ -7464,6 +7007,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>no cost</source>
         <translation>kostenlos</translation>
+    </message>
+    <message>
+        <source>no line of the index names it</source>
+        <translation>keine Zeile des Index nennt es</translation>
+    </message>
+    <message>
+        <source>no result</source>
+        <translation>kein Ergebnis</translation>
     </message>
     <message>
         <source>no such project</source>
@@ -7478,6 +7029,26 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>nicht nötig</translation>
     </message>
     <message>
+        <source>none yet; the agent never fills it</source>
+        <translation>noch keine; der Agent füllt sie nie aus</translation>
+    </message>
+    <message>
+        <source>not loaded</source>
+        <translation>nicht geladen</translation>
+    </message>
+    <message>
+        <source>not loaded: the agent recalls single memories instead</source>
+        <translation>nicht geladen: Der Agent ruft stattdessen einzelne Erinnerungen ab</translation>
+    </message>
+    <message>
+        <source>not measured</source>
+        <translation>nicht gemessen</translation>
+    </message>
+    <message>
+        <source>not read by the agent</source>
+        <translation>liest der Agent nicht</translation>
+    </message>
+    <message>
         <source>not started</source>
         <translation>nicht begonnen</translation>
     </message>
@@ -7486,8 +7057,36 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>jetzt nicht da</translation>
     </message>
     <message>
+        <source>not there yet</source>
+        <translation>noch nicht da</translation>
+    </message>
+    <message>
+        <source>not to be remembered</source>
+        <translation>wird nicht gemerkt</translation>
+    </message>
+    <message>
+        <source>not told any more: older than a day</source>
+        <translation>nicht mehr gesagt: älter als ein Tag</translation>
+    </message>
+    <message>
+        <source>not told: in a namespace</source>
+        <translation>nicht gesagt: in einem Namensraum</translation>
+    </message>
+    <message>
+        <source>not told: only the newest are</source>
+        <translation>nicht gesagt: nur die neuesten</translation>
+    </message>
+    <message>
         <source>not tried</source>
         <translation>nicht versucht</translation>
+    </message>
+    <message>
+        <source>nothing</source>
+        <translation>nichts</translation>
+    </message>
+    <message>
+        <source>nothing is known that helps</source>
+        <translation>nichts bekannt, was hilft</translation>
     </message>
     <message>
         <source>now</source>
@@ -7498,8 +7097,64 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>ältere Ordnung</translation>
     </message>
     <message>
+        <source>older store</source>
+        <translation>ältere Ablage</translation>
+    </message>
+    <message>
+        <source>one of the newest lessons</source>
+        <translation>eine der neuesten Lehren</translation>
+    </message>
+    <message>
+        <source>only older versions load it</source>
+        <translation>nur ältere Versionen laden es</translation>
+    </message>
+    <message>
+        <source>only the newest lessons are told</source>
+        <translation>nur die neuesten Lehren werden gesagt</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <translation>angeheftet</translation>
+    </message>
+    <message>
         <source>project not found</source>
         <translation>Projekt nicht gefunden</translation>
+    </message>
+    <message>
+        <source>read by a part of the agent</source>
+        <translation>liest ein Teil des Agenten</translation>
+    </message>
+    <message>
+        <source>read by another part of the agent</source>
+        <translation>von einem anderen Teil des Agenten gelesen</translation>
+    </message>
+    <message>
+        <source>read by the agent</source>
+        <translation>vom Agenten gelesen</translation>
+    </message>
+    <message>
+        <source>read once it was approved</source>
+        <translation>wird nach Genehmigung gelesen</translation>
+    </message>
+    <message>
+        <source>read when it is needed</source>
+        <translation>wird bei Bedarf gelesen</translation>
+    </message>
+    <message>
+        <source>read-only</source>
+        <translation>nur zum Lesen</translation>
+    </message>
+    <message>
+        <source>reading</source>
+        <translation>liest</translation>
+    </message>
+    <message>
+        <source>recalled for some prompts</source>
+        <translation>für manche Eingaben abgerufen</translation>
+    </message>
+    <message>
+        <source>recalled in part: only its first 4,096 bytes reach the model</source>
+        <translation>teilweise abgerufen: Nur die ersten 4.096 Bytes erreichen das Modell</translation>
     </message>
     <message>
         <source>rename</source>
@@ -7508,6 +7163,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>renamed</source>
         <translation>umbenannt</translation>
+    </message>
+    <message>
+        <source>resolved: {text}</source>
+        <translation>gelöst: {text}</translation>
     </message>
     <message>
         <source>rules</source>
@@ -7537,6 +7196,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>say the same</source>
         <translation>sagen dasselbe</translation>
     </message>
+    <message>
+        <source>score {score}</source>
+        <translation>Wert {score}</translation>
+    </message>
     <message numerus="yes">
         <source>seen %n times</source>
         <translation><numerusform>%n-mal gesehen</numerusform><numerusform>%n-mal gesehen</numerusform></translation>
@@ -7550,6 +7213,30 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>von den Workspaces des Projekts geteilt</translation>
     </message>
     <message>
+        <source>shown from number {number}</source>
+        <translation>gezeigt ab Nummer {number}</translation>
+    </message>
+    <message>
+        <source>stale</source>
+        <translation>veraltet</translation>
+    </message>
+    <message>
+        <source>sub-agent</source>
+        <translation>Unteragent</translation>
+    </message>
+    <message>
+        <source>taken back</source>
+        <translation>zurückgenommen</translation>
+    </message>
+    <message>
+        <source>the agent does not see it</source>
+        <translation>der Agent sieht es nicht</translation>
+    </message>
+    <message>
+        <source>the agent does not see it: {why}</source>
+        <translation>der Agent sieht es nicht: {why}</translation>
+    </message>
+    <message>
         <source>the keyring does not answer</source>
         <translation>der Schlüsselbund antwortet nicht</translation>
     </message>
@@ -7558,8 +7245,44 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>der Schlüsselbund ist gesperrt</translation>
     </message>
     <message>
+        <source>the last line is half-written</source>
+        <translation>die letzte Zeile ist halb geschrieben</translation>
+    </message>
+    <message>
         <source>the same is there</source>
         <translation>dasselbe ist da</translation>
+    </message>
+    <message>
+        <source>the set is full</source>
+        <translation>das Set ist voll</translation>
+    </message>
+    <message>
+        <source>there is none</source>
+        <translation>es gibt keine</translation>
+    </message>
+    <message>
+        <source>there is nothing in it</source>
+        <translation>es steht nichts darin</translation>
+    </message>
+    <message>
+        <source>thinking</source>
+        <translation>denkt nach</translation>
+    </message>
+    <message>
+        <source>to merge</source>
+        <translation>zusammenzuführen</translation>
+    </message>
+    <message>
+        <source>told for this goal</source>
+        <translation>für dieses Ziel gesagt</translation>
+    </message>
+    <message>
+        <source>told now</source>
+        <translation>jetzt gesagt</translation>
+    </message>
+    <message>
+        <source>too far down in the ranking</source>
+        <translation>zu weit unten in der Rangfolge</translation>
     </message>
     <message>
         <source>unavailable</source>
@@ -7577,13 +7300,25 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>undone in part</source>
         <translation>teilweise rückgängig gemacht</translation>
     </message>
+    <message>
+        <source>unknown time</source>
+        <translation>unbekannte Zeit</translation>
+    </message>
     <message numerus="yes">
         <source>used %n times</source>
         <translation><numerusform>%n-mal benutzt</numerusform><numerusform>%n-mal benutzt</numerusform></translation>
     </message>
     <message>
+        <source>used often</source>
+        <translation>oft benutzt</translation>
+    </message>
+    <message>
         <source>used: agent {agent}×, you and Reverie {own}×</source>
         <translation>benutzt: Agent {agent}×, Sie und Reverie {own}×</translation>
+    </message>
+    <message>
+        <source>waiting</source>
+        <translation>wartet</translation>
     </message>
     <message>
         <source>warning</source>
@@ -7592,6 +7327,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>works</source>
         <translation>geht</translation>
+    </message>
+    <message>
+        <source>writing</source>
+        <translation>schreibt</translation>
+    </message>
+    <message>
+        <source>{about} characters; the agent loads the first {chars}</source>
+        <translation>{about} Zeichen; der Agent lädt die ersten {chars}</translation>
+    </message>
+    <message>
+        <source>{about} lines; the agent loads the first {most}</source>
+        <translation>{about} Zeilen; der Agent lädt die ersten {most}</translation>
     </message>
     <message>
         <source>{age}, failed</source>
@@ -7610,8 +7357,56 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{amount} Tokens</translation>
     </message>
     <message>
+        <source>{before} is gone, and {root} may be the same home.</source>
+        <translation>{before} ist weg, und {root} ist vielleicht dasselbe Home.</translation>
+    </message>
+    <message>
+        <source>{bytes} bytes · {tokens} tokens</source>
+        <translation>{bytes} Bytes · {tokens} Tokens</translation>
+    </message>
+    <message>
+        <source>{detail} is set: Claude Code loads nothing here; this is what it would load.</source>
+        <translation>{detail} ist gesetzt: Claude Code lädt hier nichts; das würde es laden.</translation>
+    </message>
+    <message>
+        <source>{entries} so far</source>
+        <translation>bisher {entries}</translation>
+    </message>
+    <message>
+        <source>{file}, line {line}: nothing is called “{name}”</source>
+        <translation>{file}, Zeile {line}: nichts heißt „{name}“</translation>
+    </message>
+    <message>
         <source>{first} and {last}</source>
         <translation>{first} und {last}</translation>
+    </message>
+    <message>
+        <source>{m} min {s} s</source>
+        <translation>{m} min {s} s</translation>
+    </message>
+    <message>
+        <source>{name} has another size</source>
+        <translation>{name} ist anders groß</translation>
+    </message>
+    <message>
+        <source>{name} is cut now</source>
+        <translation>{name} ist jetzt gekürzt</translation>
+    </message>
+    <message>
+        <source>{name} is new in it</source>
+        <translation>{name} ist neu darin</translation>
+    </message>
+    <message>
+        <source>{name} is not in it any more</source>
+        <translation>{name} ist nicht mehr darin</translation>
+    </message>
+    <message>
+        <source>{name} is whole again</source>
+        <translation>{name} ist wieder ganz</translation>
+    </message>
+    <message>
+        <source>{name}: {marks}</source>
+        <translation>{name}: {marks}</translation>
     </message>
     <message>
         <source>{n} d</source>
@@ -7654,8 +7449,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>vor {n} Mon.</translation>
     </message>
     <message>
+        <source>{n} ms</source>
+        <translation>{n} ms</translation>
+    </message>
+    <message>
         <source>{n} new</source>
         <translation>{n} neu</translation>
+    </message>
+    <message>
+        <source>{n} s</source>
+        <translation>{n} s</translation>
     </message>
     <message>
         <source>{n} there already</source>
@@ -7698,6 +7501,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{path} bleibt, wie es ist; was sich unterscheidet, bleibt nur in der verwaisten Ablage.</translation>
     </message>
     <message>
+        <source>{path}, line {first}</source>
+        <translation>{path}, Zeile {first}</translation>
+    </message>
+    <message>
+        <source>{path}, lines {first} to {last}</source>
+        <translation>{path}, Zeilen {first} bis {last}</translation>
+    </message>
+    <message>
         <source>{share} of the smaller one is found in the other.</source>
         <translation>{share} der kleineren stehen auch in der anderen.</translation>
     </message>
@@ -7718,8 +7529,96 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{times}, {age}</translation>
     </message>
     <message>
+        <source>{tokens} tokens of its middle are left out</source>
+        <translation>{tokens} Tokens aus seiner Mitte fehlen</translation>
+    </message>
+    <message>
         <source>{tokens}, {cost}.</source>
         <translation>{tokens}, {cost}.</translation>
+    </message>
+    <message>
+        <source>{used} bytes</source>
+        <translation>{used} Bytes</translation>
+    </message>
+    <message>
+        <source>{used} characters</source>
+        <translation>{used} Zeichen</translation>
+    </message>
+    <message>
+        <source>{used} files</source>
+        <translation>{used} Dateien</translation>
+    </message>
+    <message>
+        <source>{used} lessons</source>
+        <translation>{used} Lehren</translation>
+    </message>
+    <message>
+        <source>{used} lines</source>
+        <translation>{used} Zeilen</translation>
+    </message>
+    <message>
+        <source>{used} memories</source>
+        <translation>{used} Notizen</translation>
+    </message>
+    <message>
+        <source>{used} of {cap} bytes</source>
+        <translation>{used} von {cap} Bytes</translation>
+    </message>
+    <message>
+        <source>{used} of {cap} characters</source>
+        <translation>{used} von {cap} Zeichen</translation>
+    </message>
+    <message>
+        <source>{used} of {cap} files</source>
+        <translation>{used} von {cap} Dateien</translation>
+    </message>
+    <message>
+        <source>{used} of {cap} lessons</source>
+        <translation>{used} von {cap} Lehren</translation>
+    </message>
+    <message>
+        <source>{used} of {cap} lines</source>
+        <translation>{used} von {cap} Zeilen</translation>
+    </message>
+    <message>
+        <source>{used} of {cap} memories</source>
+        <translation>{used} von {cap} Notizen</translation>
+    </message>
+    <message>
+        <source>{used} of {cap} tokens</source>
+        <translation>{used} von {cap} Tokens</translation>
+    </message>
+    <message>
+        <source>{used} tokens</source>
+        <translation>{used} Tokens</translation>
+    </message>
+    <message>
+        <source>{what}, line {line}</source>
+        <translation>{what}, Zeile {line}</translation>
+    </message>
+    <message>
+        <source>{what}: from {start}, {length}</source>
+        <translation>{what}: ab {start}, {length}</translation>
+    </message>
+    <message>
+        <source>{why} · not yet known to the running agent</source>
+        <translation>{why} · dem laufenden Agenten noch nicht bekannt</translation>
+    </message>
+    <message>
+        <source>{why}: line {line}</source>
+        <translation>{why}: Zeile {line}</translation>
+    </message>
+    <message>
+        <source>“{file}” has no description</source>
+        <translation>„{file}“ hat keine Beschreibung</translation>
+    </message>
+    <message>
+        <source>“{file}” has no line here</source>
+        <translation>„{file}“ hat hier keine Zeile</translation>
+    </message>
+    <message>
+        <source>“{file}”: another memory is called “{about}”, too</source>
+        <translation>„{file}“: Auch eine andere Notiz heißt „{about}“</translation>
     </message>
 </context>
 </TS>

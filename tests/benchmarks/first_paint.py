@@ -45,8 +45,8 @@ def reverie(home: str, profile: str, until: str) -> None:
     shows them."""
     from reverie.cli.main import main
     from reverie.ui import app as _loads_the_window_s_first_modules  # noqa: F401
-    from reverie.ui.first_look import FirstLook
-    from reverie.ui.main_window import MainWindow
+    from reverie.ui.window.main_window import MainWindow
+    from reverie.ui.window.splash_tree import FirstLook
 
     if until == "both":
         _after(FirstLook, "load", lambda: sys.stderr.write(PAINTED + "\n"))

@@ -72,8 +72,8 @@ def imports(directory: Path) -> None:
 
 def scan(directory: Path) -> None:
     """Scan of 10,000 files, beside os.scandir plus reading the first 4 KiB of each."""
-    from reverie.homes.mux import MuxHome
-    from reverie.homes.scopes import Scope
+    from reverie.agents.mux.home import MuxHome
+    from reverie.agents.scopes import Scope
     from reverie.memory.listing import scan_scope
 
     make_home(directory / "home", 10_000)
@@ -113,8 +113,8 @@ def dream(directory: Path) -> None:
     """A dream with rules over 1,000 files, and how it grows."""
     from reverie.clock import system_clock
     from reverie.compose import open_parts
-    from reverie.dream.rules_engine import RulesEngine
-    from reverie.dream.service import DreamRequest
+    from reverie.jobs.consolidate.engine import RulesEngine
+    from reverie.jobs.consolidate.run import DreamRequest
     from reverie.profile import Profile
 
     numbers = iter(range(1000))
@@ -143,10 +143,10 @@ def model(directory: Path) -> None:
 
     from helpers.benches import sample_parts, workspace
     from helpers.speaker import Speaker
-    from reverie.agent.asking import Asking
-    from reverie.dream.model_engine import ModelEngine
-    from reverie.dream.service import DreamRequest
-    from reverie.memory.history_stat import RACY_NS
+    from reverie.jobs.consolidate.engine import ModelEngine
+    from reverie.jobs.consolidate.run import DreamRequest
+    from reverie.llm.client import ModelClient
+    from reverie.memory.history.roots import RACY_NS
 
     parts = sample_parts("mux-home", directory)
     parts.snapshots.observe(source="bench")
@@ -157,7 +157,7 @@ def model(directory: Path) -> None:
         line = {"insert_line": 0, "insert_text": f"line {next(numbers)}"}
         change = {"command": "insert", "path": "/memories/global/testing.md", **line}
         speaker = Speaker([[change], "Done."])
-        asking = Asking(
+        asking = ModelClient(
             speaker.name, open_provider=lambda: speaker, cost_of=lambda _usage: Decimal(0), clock=parts.clock
         )
         engine = ModelEngine(asking, instructions="Tidy.", trigger="manual")
@@ -205,9 +205,8 @@ def trace(directory: Path) -> None:
     import tracemalloc
 
     from helpers.big_dumps import big_dump
-    from reverie.agent.dump_facts import facts_of
-    from reverie.agent.dump_reader import Dump, read_dump
-    from reverie.agent.verdict import judge
+    from reverie.llm.trace_facts import facts_of, judge
+    from reverie.llm.trace_reader import Dump, read_dump
 
     path = directory / "1786600000000_big.json"
     size = big_dump(path, events=78_000)

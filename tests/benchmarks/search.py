@@ -26,14 +26,14 @@ def measure(directory: Path) -> Iterator[str]:
     from reverie.compose import open_parts
     from reverie.files.coalesce import Changes
     from reverie.profile import Profile
-    from reverie.services.search import SearchDesk
+    from reverie.services.search import SearchService
 
     store = make_home(directory / "home", NOTES)
     dice = random.Random(3)
     for number, text in enumerate(_RARE_TEXTS * 10):
         (store / f"part-{dice.randrange(NOTES // 100):04d}" / f"rare-{number}.md").write_text(text)
     parts = open_parts(directory / "home", Profile.under(directory / "profile"), system_clock)
-    desk = SearchDesk()
+    desk = SearchService()
     desk.add(parts)
     started = time.perf_counter()
     desk.update()

@@ -20,9 +20,9 @@ from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.profile import Profile
 from reverie.ui.app import make_application
-from reverie.ui.icons import Icons
-from reverie.ui.main_window import Beginning, MainWindow
-from reverie.ui.settle import is_loaded
+from reverie.ui.appearance import Beginning, Icons
+from reverie.ui.screenshot import is_loaded
+from reverie.ui.window.main_window import MainWindow
 
 CHANGES = 200
 STORM = 10_000

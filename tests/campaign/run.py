@@ -69,7 +69,7 @@ def coediting(directory: Path) -> tuple[list[str], bool]:
 
 def hostile(_directory: Path) -> tuple[list[str], bool]:
     """5,000 random command sequences of a hostile model against the rails."""
-    return _in_full("tests/unit/dream/test_hostile_model.py", "5000 sequences")
+    return _in_full("tests/unit/jobs/consolidate/test_hostile_model.py", "5000 sequences")
 
 
 def writer(_directory: Path) -> tuple[list[str], bool]:
@@ -91,7 +91,7 @@ def extraction(directory: Path) -> tuple[list[str], bool]:
 def notes(_directory: Path) -> tuple[list[str], bool]:
     """Session notes killed at every step of a write; a transcript of 100 MB in bounded memory."""
     told, kept = _in_full("tests/end2end/test_notes.py", "kills at each step of a write of session notes")
-    more, small = _in_full("tests/unit/transcripts/test_claude_reading.py", "a transcript of 100 MB")
+    more, small = _in_full("tests/unit/agents/test_claude_reading.py", "a transcript of 100 MB")
     return [*told, *more], kept and small
 
 
@@ -147,7 +147,7 @@ def failures(directory: Path) -> tuple[list[str], bool]:
     from reverie.clock import system_clock
     from reverie.compose import open_parts
     from reverie.profile import Profile
-    from reverie.services.records import RecordEdits
+    from reverie.services.failures import RecordEdits
 
     left = many_survivors(20_000, seed=20_261_121)
     maker = LokiMaker(directory / "project")

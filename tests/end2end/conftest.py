@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reverie.dream import coverage
+from reverie.jobs.consolidate import coverage
 from reverie.services import lost_saves
 
 

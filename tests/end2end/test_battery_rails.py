@@ -19,13 +19,13 @@ import pytest
 from helpers.battery import cases, differences, expand, put
 from helpers.benches import contents, sample_parts, workspace
 from helpers.samples import snapshot
-from reverie.agent.account import Account
-from reverie.dream.overlay import DreamOverlay
-from reverie.dream.progress import DreamProgress
-from reverie.dream.service import DreamRequest
+from reverie.jobs.consolidate.overlay import DreamOverlay
+from reverie.jobs.consolidate.run import DreamRequest
+from reverie.llm.client import Account
+from reverie.runs.changes import Progress
 from reverie.runs.guard import Guard
-from reverie.runs.limits import Limits
-from reverie.services.parts import HomeParts
+from reverie.runs.limits import StopCheck
+from reverie.services.container import HomeContainer
 
 
 class AskingEngine:
@@ -46,8 +46,8 @@ class AskingEngine:
         overlay: DreamOverlay,
         guard: Guard,
         *,
-        limits: Limits,
-        progress: Callable[[DreamProgress], None],
+        limits: StopCheck,
+        progress: Callable[[Progress], None],
     ) -> str:
         overlay.notes(limits.check)
 
@@ -94,11 +94,11 @@ def test_rail_holds(case: dict[str, Any], tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     return sample_parts("mux-home", tmp_path, whole=False)
 
 
-def test_concurrent_requests_never_exceed_the_budget(parts: HomeParts) -> None:
+def test_concurrent_requests_never_exceed_the_budget(parts: HomeContainer) -> None:
     asks = [
         {"command": "create", "path": f"/memories/global/n{n:02}.md", "file_text": "x"} for n in range(30)
     ]
@@ -109,7 +109,7 @@ def test_concurrent_requests_never_exceed_the_budget(parts: HomeParts) -> None:
     assert sum(op["applied"] for op in result.ops) == 8
 
 
-def test_a_failed_run_journals_nothing_as_applied_and_covers_nothing(parts: HomeParts) -> None:
+def test_a_failed_run_journals_nothing_as_applied_and_covers_nothing(parts: HomeContainer) -> None:
     class Failing(AskingEngine):
         async def dream(self, *args: Any, **named: Any) -> str:
             await super().dream(*args, **named)

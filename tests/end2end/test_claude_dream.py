@@ -16,16 +16,16 @@ import pytest
 from helpers.benches import NOW, Time, contents
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
 from helpers.engines import ScriptedEngine
-from reverie.dream.apply import ApplyService, load_review
-from reverie.dream.review import Selection
-from reverie.dream.rules_engine import RulesEngine
-from reverie.dream.run import RunResult
-from reverie.dream.service import DreamRequest
-from reverie.homes.claude_lock import read_lock
-from reverie.homes.claude_names import LOCK_NAME
+from reverie.agents.claude.consolidation import read_lock
+from reverie.agents.claude.locations import LOCK_NAME
+from reverie.jobs.consolidate.apply import ApplyService, load_review
+from reverie.jobs.consolidate.engine import RulesEngine
+from reverie.jobs.consolidate.review import ReviewSelection
+from reverie.jobs.consolidate.run import DreamRequest
 from reverie.profile import Profile
-from reverie.runs.dependencies import recover
-from reverie.services.parts import HomeKey, HomeParts
+from reverie.runs.recovery import recover
+from reverie.runs.run import RunResult
+from reverie.services.container import HomeContainer, HomeKey
 from reverie.services.workbench import Workbench
 from reverie.settings import Settings
 
@@ -57,8 +57,8 @@ class World:
         self.profile = Profile.under(tmp_path / "profile")
         self.parts = self.again(clock)
 
-    def again(self, clock: Callable[[], int]) -> HomeParts:
-        return HomeParts(HomeKey(self.maker.home(), "home-1"), self.profile, clock, Settings)
+    def again(self, clock: Callable[[], int]) -> HomeContainer:
+        return HomeContainer(HomeKey(self.maker.home(), "home-1"), self.profile, clock, Settings)
 
     def request(self, **more: Any) -> DreamRequest:
         context = self.parts.home.context(workspace_id=session_id(1), project_path=str(self.cwd))
@@ -191,7 +191,7 @@ def test_a_renamed_memory_keeps_its_mode(world: World, *, reviewed: bool) -> Non
     }
     result = world.dream(ScriptedEngine(rename), dry_run=reviewed)
     if reviewed:
-        ApplyService(world.parts.dream_dependencies).apply(result.run_id, Selection())
+        ApplyService(world.parts.dream_dependencies).apply(result.run_id, ReviewSelection())
     assert (world.memory / "rollout.md").stat().st_mode & 0o777 == 0o600
 
 
@@ -233,7 +233,7 @@ def test_a_preview_shows_what_follows_and_takes_no_lock(world: World) -> None:
 def test_what_is_applied_of_a_review_is_what_the_index_follows(world: World, reject: str) -> None:
     shown = world.dream(ScriptedEngine(delete("tests.md"), delete("notes/deploying-1.md")), dry_run=True)
     review = load_review(world.parts.dream_dependencies, shown.run_id).review
-    selection = Selection().with_agreed_loss("/memories/project/tests.md", agreed=True)
+    selection = ReviewSelection().with_agreed_loss("/memories/project/tests.md", agreed=True)
     selection = selection.with_agreed_loss("/memories/project/notes/deploying-1.md", agreed=True)
     for group in review.groups:
         paths = {file.path for file in group.files}
@@ -254,7 +254,7 @@ def test_what_is_applied_of_a_review_is_what_the_index_follows(world: World, rej
 def test_the_index_follows_on_what_stands_there_when_a_review_is_applied(world: World) -> None:
     shown = world.dream(dry_run=True)
     (world.memory / "MEMORY.md").write_bytes(b"# New head\r\n" + INDEX.encode() + b"- [X](x.md)\r\n")
-    result = ApplyService(world.parts.dream_dependencies).apply(shown.run_id, Selection())
+    result = ApplyService(world.parts.dream_dependencies).apply(shown.run_id, ReviewSelection())
     assert result.outcome == "completed", result.summary
     line = "- [Deploying](notes/deploying-1.md) — the same again\r\n"
     assert world.text() == "# New head\r\n" + INDEX.replace(line, "") + "- [X](x.md)\r\n"
@@ -270,7 +270,7 @@ def test_nothing_is_dreamt_while_the_agent_consolidates(world: World) -> None:
     assert contents(world.maker.root) == before
     assert world.locked() == lock
     shown = world.dream(dry_run=True)
-    applied = ApplyService(world.parts.dream_dependencies).apply(shown.run_id, Selection())
+    applied = ApplyService(world.parts.dream_dependencies).apply(shown.run_id, ReviewSelection())
     assert (applied.outcome, applied.reason) == ("skipped", "agent-busy")
     assert world.locked() == lock
 

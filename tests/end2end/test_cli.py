@@ -301,7 +301,7 @@ def test_memory_commands_are_kept_under_the_name_of_each_actor(
         {"command": "create", "path": "/memories/global/mine.md", "file_text": "y", "actor": "user"},
     )
     from reverie.clock import system_clock
-    from reverie.memory.history import History
+    from reverie.memory.history.history import History
 
     (repository,) = (tmp_path / "profile/data/history").glob("*.git")
     history = History(repository, lock_dir=tmp_path / "locks", clock=system_clock)
@@ -387,7 +387,7 @@ def test_everything_memory_commands_change_is_in_the_history(
 ) -> None:
     lines({"command": "delete", "path": "/memories/global/testing.md", "workspace_id": ACME})
     from reverie.clock import system_clock
-    from reverie.memory.history import History
+    from reverie.memory.history.history import History
 
     (repository,) = (tmp_path / "profile/data/history").glob("*.git")
     history = History(repository, lock_dir=tmp_path / "locks", clock=system_clock)

@@ -17,13 +17,12 @@ from helpers.codex_home import CodexHomeMaker, talk, thread_id, varied_rollouts
 from helpers.extraction import CWD, NOW, OTHER, age, extract, ids, memory_of, parts_of, small_home, traces_of
 from helpers.rollouts import START, meta
 from helpers.watching import wait_until
+from reverie.agents.codex.home import CodexHome
+from reverie.agents.codex.locations import bucket_of
 from reverie.cli import main
 from reverie.errors import StoreError
-from reverie.homes.codex import CodexHome
-from reverie.homes.codex_names import bucket_of
-from reverie.rollouts.progress import ExtractProgress
-from reverie.rollouts.rules import extracted
-from reverie.rollouts.stage_one import RolloutSource, StageOneOutput, is_structured
+from reverie.jobs.extraction.progress import ExtractProgress
+from reverie.jobs.extraction.stage_one import RolloutSource, StageOneOutput, extracted, is_structured
 from reverie.services.host import Host
 
 
@@ -202,11 +201,11 @@ def test_a_row_that_cannot_be_kept_takes_its_trace_back(
     home: Path, profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from reverie.errors import Unavailable
-    from reverie.rollouts.state import ExtractState, TraceRow
+    from reverie.jobs.extraction.state import ExtractState, ThreadRow
 
     real = ExtractState.put
 
-    def put(self: ExtractState, row: TraceRow, *, after: str | None) -> bool:
+    def put(self: ExtractState, row: ThreadRow, *, after: str | None) -> bool:
         if row.thread_id == thread_id(2):
             raise Unavailable("The disk is full.")
         return real(self, row, after=after)
@@ -292,7 +291,7 @@ def test_what_a_killed_process_was_writing_is_swept_once_it_is_old(
     extract(home, profile)
     assert all(path.exists() for path in half), "somebody may be at it"
     age(next((home / "sessions").rglob(f"*{thread_id(1)}.jsonl")), 500)
-    monkeypatch.setattr("reverie.rollouts.writing.LEFT_OVER_AFTER_S", -1.0)
+    monkeypatch.setattr("reverie.jobs.extraction.writing.LEFT_OVER_AFTER_S", -1.0)
     extract(home, profile)
     assert not any(path.exists() for path in half)
 
@@ -323,7 +322,7 @@ def test_rollouts_that_always_fail_keep_no_other_out(
             raise StoreError("Not this one.")
         return extracted(source, items, statements)
 
-    monkeypatch.setattr("reverie.rollouts.rules.extracted", failing)
+    monkeypatch.setattr("reverie.jobs.extraction.stage_one.extracted", failing)
     home = small_home(tmp_path / "codex", range(1, 10)).root
     assert [end.outcome for end in extract(home, profile).rollouts] == ["failed"] * 8
     second = extract(home, profile)

@@ -18,10 +18,10 @@ from helpers.isolation import TEST_PROFILE
 from helpers.model_runs import MODEL, memory, settle_on, turn
 from helpers.model_server import Call, ModelServer, ParsedRequest, Reply
 from helpers.rollouts import meta, said, shell
-from reverie.rollouts.progress import ExtractProgress
-from reverie.rollouts.stage_one import is_structured
+from reverie.jobs.extraction.progress import ExtractProgress
+from reverie.jobs.extraction.stage_one import is_structured
 from reverie.runs.record import RunRecord
-from reverie.services.extracting import ExtractDesk
+from reverie.services.background import ExtractionService
 
 KEY = "tk-0123456789-abcdefghij-KEY"
 SECRET = "sk-proj-" + "9f8E7d6C5b4A3" * 3
@@ -331,12 +331,12 @@ def test_a_remote_model_needs_consent_in_the_background(
 
 
 def test_the_trace_of_an_extraction_says_that_it_wrote(home: Path, profile: Path) -> None:
-    from reverie.services.traces import TraceDesk
+    from reverie.services.traces import TraceService
 
     with ModelServer() as server:
         Service(server)
         run_with(server, home, profile)
-    rows = TraceDesk(parts_of(home, profile)).rows()
+    rows = TraceService(parts_of(home, profile)).rows()
     assert sorted((row.kind, row.verdict) for row in rows) == [
         ("consolidate", "wrote"),
         ("extract", "wrote"),
@@ -378,7 +378,7 @@ def test_a_handbook_that_somebody_edits_meanwhile_is_left_to_them(home: Path, pr
 
 
 def test_the_footer_knows_what_waits_and_when_something_was_done_last(home: Path, profile: Path) -> None:
-    desk = ExtractDesk(parts_of(home, profile))
+    desk = ExtractionService(parts_of(home, profile))
     assert desk.available
     before = desk.status()
     assert (before.last_at, before.last_outcome, before.waiting, before.holder) == (None, "", 2, "")

@@ -14,13 +14,12 @@ from helpers.codex_home import talk, thread_id, trace_text
 from helpers.extraction import CWD, NOW, OTHER, age, extract, ids, memory_of, parts_of, small_home, traces_of
 from helpers.extraction_kills import extractions, run_kills
 from helpers.long_rollouts import write_long
+from reverie.agents.codex.locations import bucket_of
 from reverie.errors import Busy
 from reverie.files.lease import Leases
-from reverie.homes.codex_names import bucket_of
-from reverie.rollouts.rule_merge import RulesMerge
-from reverie.rollouts.run import LEASE_S, directory_lease_name, rollout_lease_name
-from reverie.rollouts.stage_two import Staging
-from reverie.rollouts.state import ExtractState
+from reverie.jobs.extraction.run import LEASE_S, directory_lease_name, rollout_lease_name
+from reverie.jobs.extraction.stage_two import RulesMerge, Staging
+from reverie.jobs.extraction.state import ExtractState
 
 
 def test_what_a_killed_extraction_left_is_completed_by_the_next(tmp_path: Path) -> None:

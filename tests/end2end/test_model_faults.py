@@ -18,13 +18,14 @@ import pytest
 from helpers.benches import Time, contents, sample_parts, workspace
 from helpers.model_runs import MODEL, coverage_of, memory, turn, write_settings
 from helpers.model_server import Call, ModelServer, Reply
-from reverie.dream.progress import DreamProgress
-from reverie.dream.rules_engine import RulesEngine
-from reverie.dream.run import DreamRequest, RunResult
-from reverie.dream.service import dream_lease_name
 from reverie.files.lease import Leases
+from reverie.jobs.consolidate.engine import RulesEngine
+from reverie.jobs.consolidate.run import DreamRequest
+from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.runs.changes import Progress
+from reverie.runs.run import RunResult
+from reverie.services.container import HomeContainer
 from reverie.services.models import Models
-from reverie.services.parts import HomeParts
 
 ACME = "a1f3c9e2b7"
 KEY = "tk-0123456789-abcdefghij-KEY"
@@ -138,7 +139,7 @@ def clock() -> Time:
 
 
 @pytest.fixture
-def parts(tmp_path: Path, clock: Time, monkeypatch: pytest.MonkeyPatch) -> HomeParts:
+def parts(tmp_path: Path, clock: Time, monkeypatch: pytest.MonkeyPatch) -> HomeContainer:
     monkeypatch.setenv("TEST_KEY", KEY)
     return sample_parts("mux-home", tmp_path, clock, whole=False)
 
@@ -147,15 +148,15 @@ def parts(tmp_path: Path, clock: Time, monkeypatch: pytest.MonkeyPatch) -> HomeP
 class Bench:
     """A run against a scripted service."""
 
-    parts: HomeParts
+    parts: HomeContainer
     server: ModelServer
-    seen: list[DreamProgress] = field(default_factory=list)
+    seen: list[Progress] = field(default_factory=list)
 
     def dream(
         self,
         *,
         cancel: threading.Event | None = None,
-        progress: Callable[[DreamProgress], None] | None = None,
+        progress: Callable[[Progress], None] | None = None,
     ) -> RunResult:
         context = workspace(self.parts, ACME)
         engine = Models(self.parts).engine(MODEL, context, "manual")
@@ -163,7 +164,7 @@ class Bench:
         return self.parts.dreams.run(request, engine, cancel=cancel, progress=progress or self.seen.append)
 
 
-def configured(parts: HomeParts, url: str, case: Case) -> None:
+def configured(parts: HomeContainer, url: str, case: Case) -> None:
     write_settings(
         parts.profile.config.parent,
         f'[providers.test]\nwire = "openai"\nbase_url = "{url}"\nkey_env = "TEST_KEY"\nmax_retries = 0\n'
@@ -186,7 +187,7 @@ def closed_port() -> Iterator[int]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_whatever_goes_wrong_the_run_ends_in_one_outcome_and_nothing_is_torn(
-    parts: HomeParts, case: Case, closed_port: int, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, case: Case, closed_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "invalid" in case.url:
         monkeypatch.setattr(socket, "getaddrinfo", nobody_knows)
@@ -225,19 +226,19 @@ def nobody_knows(*_question: object, **_more: object) -> None:
     raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
 
-def lease_is_free(parts: HomeParts) -> None:
+def lease_is_free(parts: HomeContainer) -> None:
     """Another process could dream at once."""
     leases = Leases(parts.profile.leases_database)
     leases.acquire(dream_lease_name(parts.home_id), purpose="a test").release()
 
 
 @pytest.mark.parametrize("after", range(9))
-def test_a_cancel_at_any_step_ends_the_run_and_the_connection(parts: HomeParts, after: int) -> None:
+def test_a_cancel_at_any_step_ends_the_run_and_the_connection(parts: HomeContainer, after: int) -> None:
     before, covered = contents(parts.home.root), coverage_of(parts.home.root)
     cancel = threading.Event()
     told = iter(range(1000))
 
-    def progress(_progress: DreamProgress) -> None:
+    def progress(_progress: Progress) -> None:
         if next(told) >= after:
             cancel.set()
 
@@ -263,7 +264,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("jump", [-86_400_000, 86_400_000])
 def test_a_jump_of_the_clock_neither_ends_nor_prolongs_a_run(
-    parts: HomeParts, clock: Time, jump: int
+    parts: HomeContainer, clock: Time, jump: int
 ) -> None:
     with ModelServer() as server:
         replies = iter([turn(EDIT), Reply(text="Done.")])
@@ -280,7 +281,7 @@ def test_a_jump_of_the_clock_neither_ends_nor_prolongs_a_run(
     assert coverage_of(parts.home.root)["workspaces"][ACME]["lastRunAt"] == record.started_at
 
 
-def test_after_a_fault_the_next_dream_runs_at_once(parts: HomeParts) -> None:
+def test_after_a_fault_the_next_dream_runs_at_once(parts: HomeContainer) -> None:
     with ModelServer([Reply(fault="cut-early")]) as server:
         configured(parts, server.openai_url, Case("", ()))
         assert Bench(parts, server).dream().outcome == "failed"

@@ -26,12 +26,11 @@ from helpers.watching import wait_until
 from reverie.cli import main
 from reverie.compose import open_parts
 from reverie.files.coalesce import Changes
-from reverie.notes.sections import structure_of
-from reverie.notes.template import default_template
+from reverie.jobs.notes.sections import default_template, structure_of
 from reverie.profile import Profile
+from reverie.services.background import open_notes
+from reverie.services.container import HomeContainer
 from reverie.services.host import Host
-from reverie.services.noting import open_notes
-from reverie.services.parts import HomeParts
 
 Run = Callable[..., Any]
 OTHER = "1b2c3d4e-1111-4222-8333-444455556666"
@@ -94,7 +93,7 @@ def server() -> Iterator[ModelServer]:
         yield serving
 
 
-def open_home_again(home: Path, profile: Path) -> HomeParts:
+def open_home_again(home: Path, profile: Path) -> HomeContainer:
     return open_parts(home, Profile.under(profile), Time())
 
 
@@ -232,7 +231,7 @@ def test_a_kill_at_any_step_leaves_old_or_new_notes_and_the_next_run_works(
     old = file.read_bytes()
     code = (
         "import os, signal, sys\n"
-        "from reverie.files.checkpoint import set_observer\n"
+        "from reverie.files.atomic import set_observer\n"
         "from reverie.cli import main\n"
         "step = sys.argv.pop(1)\n"
         "def die(name):\n"

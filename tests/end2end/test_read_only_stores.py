@@ -22,13 +22,13 @@ import pytest
 from helpers.benches import NOW, Time
 from helpers.kills import nursery
 from helpers.unknown_layouts import DAMAGES, WORLDS, Change, field, put
+from reverie.agents.scopes import ScopeContext
 from reverie.cli import main
 from reverie.compose import open_parts
-from reverie.dream.review import Selection
-from reverie.dream.rules_engine import RulesEngine
-from reverie.dream.service import DreamRequest
-from reverie.errors import MendableError
-from reverie.homes.scopes import ScopeContext
+from reverie.errors import UserError
+from reverie.jobs.consolidate.engine import RulesEngine
+from reverie.jobs.consolidate.review import ReviewSelection
+from reverie.jobs.consolidate.run import DreamRequest
 from reverie.profile import Profile
 from reverie.services.views import HandChange
 from reverie.services.workbench import Workbench
@@ -285,21 +285,21 @@ def writer_turn(world: World, _prepared: Any) -> str:
 
 
 def state_fix(world: World, _prepared: Any) -> None:
-    from reverie.doctor.facts import Desk
+    from reverie.doctor.facts import DoctorContext
     from reverie.doctor.fixes import Fixes
 
-    Fixes(world.parts, Desk()).move_aside(world.root / "memory-consolidation.json").apply()
+    Fixes(world.parts, DoctorContext()).move_aside(world.root / "memory-consolidation.json").apply()
 
 
 def mode_fix(world: World, _prepared: Any) -> None:
-    from reverie.doctor.facts import Desk
+    from reverie.doctor.facts import DoctorContext
     from reverie.doctor.fixes import Fixes
 
-    Fixes(world.parts, Desk()).make_writable(world.root / "memory-meta.json").apply()
+    Fixes(world.parts, DoctorContext()).make_writable(world.root / "memory-meta.json").apply()
 
 
 def dump(world: World, _prepared: Any) -> None:
-    from reverie.services.writing import writer_dependencies
+    from reverie.services.background import writer_dependencies
 
     place = world.parts.home.writer_place("a1f3c9e2b7")
     assert place is not None
@@ -308,7 +308,7 @@ def dump(world: World, _prepared: Any) -> None:
 
 
 def _applied(world: World, run: str) -> str:
-    view = world.bench.apply_review(run, Selection(), progress=lambda _: None, cancel=threading.Event())
+    view = world.bench.apply_review(run, ReviewSelection(), progress=lambda _: None, cancel=threading.Event())
     return "" if view.outcome in ("completed", "unchanged") else view.reason
 
 
@@ -393,7 +393,7 @@ def done(operation: Operation, world: World, prepared: Any) -> str:
     """The reason why it was not done; empty: it was."""
     try:
         outcome = operation.act(world, prepared)
-    except MendableError as error:
+    except UserError as error:
         return error.reason
     return outcome if isinstance(outcome, str) and outcome in (REASON, "failed") else ""
 
@@ -475,7 +475,7 @@ def test_the_doctor_names_the_evidence_and_a_permission_is_forgotten_with_the_ne
     save(world, None)
     ANOTHER[agent](world.root)
     world.reopen()
-    with pytest.raises(MendableError) as caught:
+    with pytest.raises(UserError) as caught:
         save(world, None)
     assert caught.value.reason == REASON
     assert layout()["state"] == "fail"

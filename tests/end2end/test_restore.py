@@ -12,12 +12,11 @@ from pathlib import Path
 
 from helpers.benches import Time, again, contents, sample_parts, workspace
 from helpers.samples import snapshot
+from reverie.agents.scopes import ScopeContext
 from reverie.files.coalesce import Changes
-from reverie.homes.scopes import ScopeContext
-from reverie.memory.history_log import Place
-from reverie.services.parts import HomeParts
-from reverie.services.timeline import TimelineDesk
-from reverie.services.timeline_views import State
+from reverie.memory.history.reader import HistoryPlace
+from reverie.services.container import HomeContainer
+from reverie.services.timeline import State, TimelineService
 from reverie.services.workbench import Workbench
 
 ACME = "a1f3c9e2b7"
@@ -66,7 +65,7 @@ for number in range(files):
 class Reverie:
     """The program on one home, opened and closed."""
 
-    def __init__(self, parts: HomeParts) -> None:
+    def __init__(self, parts: HomeContainer) -> None:
         self.parts = parts
         self.memories = parts.home.root / "memory/global"
         self.seen: list[tuple[str, dict[str, bytes]]] = []
@@ -112,14 +111,15 @@ class Reverie:
     def _at(self, commit: str) -> dict[str, bytes]:
         history = self.parts.snapshots.history
         return {
-            rel: history.blob(blob) or b"" for rel, blob in history.leaves(commit, Place(KEY, "")).items()
+            rel: history.blob(blob) or b""
+            for rel, blob in history.leaves(commit, HistoryPlace(KEY, "")).items()
         }
 
     def _note(self) -> None:
         self.seen.append((self.parts.snapshots.history.head() or "", contents(self.memories)))
 
 
-def restore(desk: TimelineDesk, bench: Workbench, context: ScopeContext, path: str, state: State) -> None:
+def restore(desk: TimelineService, bench: Workbench, context: ScopeContext, path: str, state: State) -> None:
     plan = desk.plan(desk.target(context, path), state)
     assert plan.refused == ()
     changes, pins = desk.changes(plan, remove_newer=True)
@@ -138,9 +138,9 @@ def test_every_version_a_scan_saw_comes_back_byte_for_byte(tmp_path: Path) -> No
     reverie.scan()
     home = reverie.parts.home.root
     before = snapshot(home)
-    desk = TimelineDesk(reverie.parts)
+    desk = TimelineService(reverie.parts)
     bench, context = Workbench(reverie.parts), workspace(reverie.parts, ACME)
-    everything = Place(KEY, "")
+    everything = HistoryPlace(KEY, "")
     for commit, files in reverie.seen:
         assert {inner: desk.read(State(commit, everything), inner) for inner in files} == files
         assert set(desk.files(State(commit, everything))) == set(files)
@@ -154,7 +154,7 @@ def test_every_version_a_scan_saw_comes_back_byte_for_byte(tmp_path: Path) -> No
     chance = random.Random(4)
     commit, files = reverie.seen[1]
     for rel in chance.sample(sorted(files), 5):
-        restore(desk, bench, context, f"{SCOPE}/{rel}", State(commit, Place(KEY, rel)))
+        restore(desk, bench, context, f"{SCOPE}/{rel}", State(commit, HistoryPlace(KEY, rel)))
         assert (reverie.memories / rel).read_bytes() == files[rel]
     for commit, files in reverie.seen[2:3]:
         restore(desk, bench, context, SCOPE, State(commit, everything))

@@ -15,7 +15,7 @@ from helpers.benches import NOW, Time, contents, workspace
 from helpers.samples import copy_sample, snapshot
 from reverie.clock import DAY_MS, HOUR_MS
 from reverie.compose import open_parts
-from reverie.dream.review import Selection
+from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.profile import Profile
 from reverie.services.views import ReviewFile, ReviewGroup, ReviewView, RunView
 from reverie.services.workbench import Workbench
@@ -58,7 +58,7 @@ class Stage:
         shown = self.command("consolidate", "--workspace", BACKFILL, "--dry-run")
         return self.bench().review(str(shown["runId"]))
 
-    def apply(self, review: ReviewView, selection: Selection) -> RunView:
+    def apply(self, review: ReviewView, selection: ReviewSelection) -> RunView:
         return self.bench().apply_review(
             review.run.id, selection, progress=lambda _progress: None, cancel=threading.Event()
         )
@@ -88,7 +88,7 @@ def test_reject_one_of_eight_apply_edit_by_hand_undo_and_only_that_edit_remains(
     assert (len(review.groups), review.can_apply) == (8, True)
     before = stage.memories()
     rejected, file = named(review, "carrot")
-    done = stage.apply(review, Selection().with_group(rejected.index, accepted=False))
+    done = stage.apply(review, ReviewSelection().with_group(rejected.index, accepted=False))
     assert done.outcome == "completed"
     assert [op["applied"] for op in done.ops].count(True) == 7
     now = stage.memories()
@@ -106,7 +106,7 @@ def test_reject_one_of_eight_apply_edit_by_hand_undo_and_only_that_edit_remains(
 
 def test_an_undone_apply_makes_no_workspace_due_for_a_sweep(stage: Stage) -> None:
     stage.now += 40 * DAY_MS
-    done = stage.apply(stage.preview(), Selection())
+    done = stage.apply(stage.preview(), ReviewSelection())
     assert done.outcome == "completed"
     stage.now += 7 * HOUR_MS
     after_apply = stage.command("sweep", "--dry-run")
@@ -121,7 +121,7 @@ def test_an_undone_apply_makes_no_workspace_due_for_a_sweep(stage: Stage) -> Non
 
 def test_scripts_see_what_was_applied_and_that_it_was(stage: Stage) -> None:
     review = stage.preview()
-    done = stage.apply(review, Selection())
+    done = stage.apply(review, ReviewSelection())
     newest = stage.command("runs")[0]
     assert (newest["id"], newest["outcome"], newest["dryRun"]) == (done.run_id, "completed", False)
     record = stage.command("status", "--workspace", BACKFILL)

@@ -18,8 +18,8 @@ from helpers.model_server import ModelServer, Reply
 from helpers.noted_secrets import FORMS, KINDS, Noted, noted, sample
 from helpers.profiles import examples
 from helpers.samples import copy_sample
+from reverie.agents.scopes import Caps
 from reverie.cli import main
-from reverie.homes.scopes import Caps
 from reverie.memory.lint import lint
 from reverie.text.redact import find_secrets, redact
 

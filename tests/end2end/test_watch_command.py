@@ -23,7 +23,8 @@ from helpers.model_server import Call, ModelServer, ParsedRequest, Reply
 from helpers.samples import copy_sample
 from helpers.turns import say_turns
 from helpers.watching import wait_until
-from reverie.cli import main, watch
+from reverie.cli import main
+from reverie.cli import runs as watch
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.profile import Profile

@@ -20,13 +20,13 @@ from helpers.isolation import TEST_PROFILE
 from helpers.model_runs import MODEL, Wire, everything_below, serving, settle_on, turn, write_settings
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import copy_sample
+from reverie.agents.mux.transcript import TranscriptTail
 from reverie.cli import main
 from reverie.clock import system_clock
 from reverie.compose import open_parts, open_workbench
+from reverie.jobs.writer.service import WriterOutcome, WriterService
 from reverie.profile import Profile
-from reverie.services.writing import open_writer
-from reverie.transcripts.tail import TranscriptTail
-from reverie.writer.service import WriterOutcome, WriterService
+from reverie.services.background import open_writer
 
 ACME = "a1f3c9e2b7"
 MEMORY = "memories/acme-api-1d659342.md"
@@ -326,8 +326,8 @@ from pathlib import Path
 from reverie.clock import system_clock
 from reverie.compose import open_parts, open_workbench
 from reverie.profile import Profile
-from reverie.services.writing import open_writer
-from reverie.transcripts.tail import TailPosition, TranscriptTail
+from reverie.services.background import open_writer
+from reverie.agents.mux.transcript import TailPosition, TranscriptTail
 
 home, profile, workspace = sys.argv[1:4]
 parts = open_parts(Path(home), Profile.under(Path(profile)), system_clock)
@@ -401,7 +401,7 @@ KILLED = (
     VICTIM
     + """
 import os, signal
-from reverie.files import checkpoint
+from reverie.files import atomic as checkpoint
 
 armed = False
 

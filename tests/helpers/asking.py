@@ -11,10 +11,18 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 
 from helpers.model_server import ModelServer
-from reverie.agent.catalogue import Catalogue
-from reverie.agent.keys import RingTrouble
-from reverie.agent.messages import Message, ToolSpec, Turn, UserMessage
-from reverie.agent.provider import ModelRequest, Provider, ProviderError, StreamProgress
+from reverie.llm.catalogue import Catalogue
+from reverie.llm.keys import RingTrouble
+from reverie.llm.provider import (
+    Message,
+    ModelRequest,
+    ModelTurn,
+    Provider,
+    ProviderError,
+    StreamProgress,
+    ToolSpec,
+    UserMessage,
+)
 from reverie.settings import ProviderSettings
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
@@ -94,10 +102,10 @@ def question(
 
 def ask(
     provider: Provider, request: ModelRequest | None = None, *, progress: list[StreamProgress] | None = None
-) -> Turn:
+) -> ModelTurn:
     """One answer; the provider is closed after it."""
 
-    async def asking() -> Turn:
+    async def asking() -> ModelTurn:
         seen = [] if progress is None else progress
         try:
             async with asyncio.timeout(2 * LIMIT_S):

@@ -1,4 +1,4 @@
-"""Let something happen at a named step of a change (`reverie.files.checkpoint`)."""
+"""Let something happen at a named step of a change (`reverie.files.atomic`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from reverie.files.checkpoint import set_observer
+from reverie.files.atomic import set_observer
 from reverie.profile import Profile
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from helpers.samples import copy_sample
-from reverie.homes.scopes import ScopeContext
+from reverie.agents.scopes import ScopeContext
 from reverie.profile import Profile
 
 if TYPE_CHECKING:
-    from reverie.services.parts import HomeParts
+    from reverie.services.container import HomeContainer
 
 NOW = 1_787_300_000_000
 
@@ -26,7 +26,9 @@ class Time:
         return self.now
 
 
-def sample_parts(name: str, tmp_path: Path, clock: Time | None = None, *, whole: bool = True) -> HomeParts:
+def sample_parts(
+    name: str, tmp_path: Path, clock: Time | None = None, *, whole: bool = True
+) -> HomeContainer:
     """The parts of a fresh copy of a sample home; `whole` as in `copy_sample`."""
     from reverie.compose import open_parts
 
@@ -34,14 +36,14 @@ def sample_parts(name: str, tmp_path: Path, clock: Time | None = None, *, whole:
     return open_parts(home, Profile.under(tmp_path / "profile"), clock or Time())
 
 
-def again(parts: HomeParts, clock: Time | None = None) -> HomeParts:
+def again(parts: HomeContainer, clock: Time | None = None) -> HomeContainer:
     """The same home and profile, opened anew, as another process would."""
     from reverie.compose import open_parts
 
     return open_parts(parts.home.root, parts.profile, clock or parts.clock)
 
 
-def workspace(parts: HomeParts, workspace_id: str) -> ScopeContext:
+def workspace(parts: HomeContainer, workspace_id: str) -> ScopeContext:
     return parts.home.context(workspace_id=workspace_id)
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.opened_files import opened_files
-from reverie.homes.claude import ClaudeHome
-from reverie.homes.claude_names import directory_of
-from reverie.homes.claude_places import Machine
-from reverie.homes.scopes import Scope
+from reverie.agents.claude.home import ClaudeHome
+from reverie.agents.claude.locations import directory_of
+from reverie.agents.claude.settings import Machine
+from reverie.agents.scopes import Scope
 from reverie.memory.listing import names_only
 
 NOW_S = 1_786_000_000

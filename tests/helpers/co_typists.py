@@ -20,11 +20,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from reverie.agents.scopes import ScopeContext
 from reverie.errors import Conflict, StoreError
-from reverie.homes.scopes import ScopeContext
-from reverie.services.texts import file_text
-from reverie.services.views import FileText
-from reverie.ui.memory.editor_state import Address, FileRef
+from reverie.services.views import FileText, file_text
+from reverie.ui.editor.documents import Address, FileRef
 
 WORD = re.compile(r"[mt]\d+_")
 ROUNDS_PER_FILE = 25
@@ -88,7 +87,7 @@ class CoTypists:
     """One file, both of its writers, and the ledger."""
 
     def __init__(self, seed: int, directory: Path, tally: Tally, theme: Any) -> None:
-        from reverie.ui.memory.buffers import Buffers
+        from reverie.ui.editor.open_files import Buffers
 
         self.keep_ledger(seed, directory / "a.md", tally)
         self.session: Any = SimpleNamespace(
@@ -351,7 +350,7 @@ def run_co_typists(directory: Path, rounds: int, seed: int) -> Tally:
     """`rounds` rounds, a new file now and then; less, if a promise is broken. Needs an application."""
     from PySide6.QtGui import QPalette
 
-    from reverie.ui.theme import theme_of
+    from reverie.ui.appearance import theme_of
 
     tally, number = Tally(), 0
     while tally.rounds < rounds:

@@ -20,7 +20,7 @@ from helpers.rollouts import (
     shell,
     write_rollout,
 )
-from reverie.homes.codex_names import bucket_of, trace_name
+from reverie.agents.codex.locations import bucket_of, trace_name
 
 NOW_S = START + 100_000
 THREADS_TABLE = (

@@ -9,10 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reverie.context.desk import assemble, gather
+from reverie.agents.base import Home
+from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.context.assembly import assemble
+from reverie.context.facts import gather
 from reverie.context.view import ContextView
-from reverie.homes.base import Home
-from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.memory.listing import ScopeListing, scan_scope
 
 NOW = 1_787_300_000_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reverie.agent.account import Account
-from reverie.dream.overlay import DreamOverlay
-from reverie.dream.progress import DreamProgress
+from reverie.jobs.consolidate.overlay import DreamOverlay
+from reverie.llm.client import Account
+from reverie.runs.changes import Progress
 from reverie.runs.guard import Guard
-from reverie.runs.limits import Limits
+from reverie.runs.limits import StopCheck
 
 
 class ScriptedEngine:
@@ -31,8 +31,8 @@ class ScriptedEngine:
         overlay: DreamOverlay,
         guard: Guard,
         *,
-        limits: Limits,
-        progress: Callable[[DreamProgress], None],
+        limits: StopCheck,
+        progress: Callable[[Progress], None],
     ) -> str:
         overlay.notes(limits.check)
         self.answers = [

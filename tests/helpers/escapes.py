@@ -14,12 +14,11 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
+from reverie.agents.mux.home import MuxHome
+from reverie.agents.scopes import Scope
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.mux import MuxHome
-from reverie.homes.scopes import Scope
 from reverie.memory.commands import MemoryCommands
-from reverie.memory.effects import NoEffects
-from reverie.memory.store import MemoryStore
+from reverie.memory.store import MemoryStore, NoChangeListener
 
 SECRET = "the words outside the root"
 _NAMES = ("a", "b", "c", "d.md", "e.md", "...", "\u202e", "é", "🙂", " ", "a b", ".x")
@@ -62,19 +61,19 @@ def a_store(home_root: Path) -> MemoryStore:
     """The memories of an otherwise empty mux home, without side effects."""
     home = MuxHome(home_root)
     context = home.context(workspace_id="w", project_path="/p", project_given=True)
-    return MemoryStore(home, context, lambda root: RootedDirectory(root.directory), NoEffects())
+    return MemoryStore(home, context, lambda root: RootedDirectory(root.directory), NoChangeListener())
 
 
 def accepted_path_stays_inside(store: MemoryStore, text: str) -> bool | None:
     """None for a refused path; else whether what it names lies inside its root (by name and by real path)."""
-    from reverie.errors import MendableError
+    from reverie.errors import UserError
 
     try:
         path, root, _files = store.resolve(text)
         if not path.segments:
             return True
         store.entry(path)
-    except MendableError:
+    except UserError:
         return None
     target = root.directory.joinpath(*path.segments)
     base = os.path.realpath(root.directory)

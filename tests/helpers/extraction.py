@@ -10,11 +10,12 @@ from typing import Any
 from helpers.codex_home import CodexHomeMaker, thread_id
 from helpers.codex_home import talk as talk
 from helpers.rollouts import START
+from reverie.agents.codex.locations import bucket_of
 from reverie.compose import open_parts
-from reverie.homes.codex_names import bucket_of
+from reverie.jobs.extraction.progress import ExtractResult
 from reverie.profile import Profile
-from reverie.services.extracting import ExtractDesk, ExtractResult
-from reverie.services.parts import HomeParts
+from reverie.services.background import ExtractionService
+from reverie.services.container import HomeContainer
 
 CWD = "/projects/demo"
 OTHER = "/projects/other"
@@ -37,12 +38,12 @@ def small_home(root: Path, numbers: Iterable[int] = (1, 2, 3), cwd: str = CWD) -
     return maker
 
 
-def parts_of(home: Path, profile: Path, now: int = NOW) -> HomeParts:
+def parts_of(home: Path, profile: Path, now: int = NOW) -> HomeContainer:
     return open_parts(home, Profile.under(profile), lambda: now)
 
 
 def extract(home: Path, profile: Path, now: int = NOW, **more: Any) -> ExtractResult:
-    return ExtractDesk(parts_of(home, profile, now)).run(**more)
+    return ExtractionService(parts_of(home, profile, now)).run(**more)
 
 
 def memory_of(home: Path, cwd: str = CWD) -> Path:

@@ -22,8 +22,8 @@ from typing import Any
 
 from helpers.benches import contents
 from helpers.extraction import NOW, extract, parts_of, small_home
-from reverie.files import checkpoint
-from reverie.rollouts import rule_merge, rules  # noqa: F401 - once, for all children
+from reverie.files import atomic as checkpoint
+from reverie.jobs.extraction import stage_one as rules  # noqa: F401 - once, for all children
 
 STEPS = ("journal", "temp", "fsync", "replace", "applied", "history-objects", "history-ref")
 

@@ -6,7 +6,7 @@ a line on stdout (`messages`, `problems`, `skipped`). `run_faults` is the other 
 said in `faults_disk`, `faults_state` and `faults_far`; a case gets a `Room` and fills it.
 
 A case must end in a clear message (title, cause, next step) and in intact data, compared byte for byte: what
-went wrong of that is one of its `problems`, and so is any exception that is no `MendableError`.
+went wrong of that is one of its `problems`, and so is any exception that is no `UserError`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from helpers.battery import run_here
 from helpers.benches import NOW, Time, contents
 from helpers.samples import copy_sample
 from helpers.slow_disk import CannotMountError, own_mounts
-from reverie.errors import MendableError
+from reverie.errors import UserError
 
 ACME = "a1f3c9e2b7"
 NOTE = "/memories/global/testing.md"
@@ -75,10 +75,10 @@ class Room:
 
     def edits(self) -> tuple[Any, Any]:
         """Hand edits, and the context of the workspace."""
-        from reverie.services.hand_edits import HandEdits
+        from reverie.services.edits import UserEdits
 
         parts = self.parts()
-        return HandEdits(parts), parts.home.context(workspace_id=ACME)
+        return UserEdits(parts), parts.home.context(workspace_id=ACME)
 
     def run(self, *words: str, now: int = NOW) -> tuple[int, Any]:
         """A command as a person gives it: how it ended, and its JSON."""
@@ -105,11 +105,11 @@ class Room:
             self.messages.append(said)
         self.check(bool(title and (cause or next_step)), f"it says neither why nor what to do: {said!r}")
 
-    def refused(self, what: str, act: Callable[[], object]) -> MendableError | None:
+    def refused(self, what: str, act: Callable[[], object]) -> UserError | None:
         """`act` must be refused in words."""
         try:
             act()
-        except MendableError as error:
+        except UserError as error:
             self.hear(error.title, error.cause, error.next_step)
             self.check(bool(error.cause and error.next_step), f"{what}: no cause or no next step: {error}")
             return error

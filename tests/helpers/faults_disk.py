@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from helpers.fault_room import NOTE, Case, Room, file_limit, obey_modes, own_limit, remount, small_disk
-from reverie.files.checkpoint import set_observer
+from reverie.files.atomic import set_observer
 
 BIG = "a line that does not fit\n" * 4000
 PATIENCE_S = 30.0
@@ -190,7 +190,8 @@ def _nothing_deleted(room: Room, before: dict[str, bytes]) -> None:
 def burst(room: Room) -> None:
     """Thousands of files at once, while the home is watched."""
     from helpers.watching import View
-    from reverie.files.watch import Watcher, WatchTarget
+    from reverie.files.watch import Watcher
+    from reverie.files.watch_plan import WatchTarget
 
     room.furnish()
     store, count = room.home / "memory" / "global", 50_000 if room.full else 1_000
@@ -222,7 +223,8 @@ def burst(room: Room) -> None:
 def watches_refused(room: Room) -> None:
     """The system gives no more watches: what it says, and that changes are seen all the same."""
     from helpers.watching import View
-    from reverie.files.watch import Watcher, WatchTarget
+    from reverie.files.watch import Watcher
+    from reverie.files.watch_plan import WatchTarget
 
     room.furnish()
     # Once it lies here, the limit of this process and its children is lower.

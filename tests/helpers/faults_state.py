@@ -278,7 +278,7 @@ ZONES = ("UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Apia", "Australia/
 
 def time_zones(room: Room) -> None:
     """Ages and exact times in zones, across both changes of summer time and a day that was left out."""
-    from reverie.ui.times import exact_time, relative_time
+    from reverie.ui.display_text import exact_time, relative_time
 
     if not hasattr(time, "tzset"):
         raise NotHereError("this system has no tzset")

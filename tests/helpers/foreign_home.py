@@ -1,4 +1,4 @@
-"""A small home of an invented agent, the second implementation of `homes.base.Home`.
+"""A small home of an invented agent, the second implementation of `agents.base.Home`.
 
 It differs from mux wherever the protocol allows: other caps, another layout, no sidecars, no workspace scope,
 no companions. What works with both keeps no constant of either.
@@ -13,16 +13,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from reverie.errors import Unavailable
-from reverie.homes.listing import (
-    HomeContents,
-    LostStore,
-    Orphan,
-    Project,
-    WatchedPlace,
-)
-from reverie.homes.plain import PlainHome
-from reverie.homes.scopes import (
+from reverie.agents.base import HomeContents, LostStore, Orphan, PlainHome, Project, WatchedPlace
+from reverie.agents.scopes import (
     EDITABLE,
     Caps,
     FileRule,
@@ -32,6 +24,7 @@ from reverie.homes.scopes import (
     ScopeRoot,
     ScopeUnavailable,
 )
+from reverie.errors import Unavailable
 
 MARKER = "jotter.ini"
 

@@ -22,15 +22,15 @@ from helpers.benches import contents
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.compose import open_parts
-from reverie.dream.apply import load_review
-from reverie.dream.rules_engine import RulesEngine
-from reverie.dream.service import DreamRequest, dream_lease_name
-from reverie.errors import MendableError
-from reverie.files.lock import file_lock
+from reverie.errors import UserError
+from reverie.files.locks import file_lock
+from reverie.jobs.consolidate.apply import load_review
+from reverie.jobs.consolidate.engine import RulesEngine
+from reverie.jobs.consolidate.run import DreamRequest
+from reverie.jobs.consolidate.service import dream_lease_name
 from reverie.profile import Profile
-from reverie.runs.parts import hunk_count, parts_as_json
-from reverie.runs.record import SUCCEEDED
-from reverie.services.parts import HomeParts
+from reverie.runs.record import SUCCEEDED, hunk_count, parts_as_json
+from reverie.services.container import HomeContainer
 
 WORKSPACE = "a1f3c9e2b7"
 SAVED = "/memories/global/testing.md"
@@ -203,7 +203,9 @@ def _one(
 class Verdict:
     """Recover as the next start would, then look."""
 
-    def __init__(self, name: str, parts: HomeParts, before: dict[str, bytes], job: dict[str, Any]) -> None:
+    def __init__(
+        self, name: str, parts: HomeContainer, before: dict[str, bytes], job: dict[str, Any]
+    ) -> None:
         self.problems: list[str] = []
         self._name = name
         self._parts = parts
@@ -234,7 +236,7 @@ class Verdict:
         try:
             with self._parts.leases.acquire(dream_lease_name(self._parts.home_id), purpose="recovery"):
                 self._parts.recovery.run()
-        except MendableError as error:
+        except UserError as error:
             self._problem(f"recovery failed: {error}")
 
     def _locks(self) -> None:
@@ -343,14 +345,14 @@ def not_harvested_yet(home: Path) -> None:
         inbox.unlink()
 
 
-def a_preview(parts: HomeParts) -> str:
+def a_preview(parts: HomeContainer) -> str:
     """The id of a dry run with several groups."""
     return parts.dreams.run(
         DreamRequest(parts.home.context(workspace_id=WORKSPACE), dry_run=True), RulesEngine()
     ).run_id
 
 
-def a_part(parts: HomeParts, run_id: str) -> dict[str, list[int] | None]:
+def a_part(parts: HomeContainer, run_id: str) -> dict[str, list[int] | None]:
     """One hunk of a file that the run edited, and a file that it deleted."""
     transaction = parts.transaction_for(run_id, "test")
     journal = transaction.load()

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from reverie.files.watch import Changes
-from reverie.ui.bridge import WatchBridge
+from reverie.files.coalesce import Changes
 from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.session import WatchBridge
 
 EVENTS_S = 2.0
 """A delivery comes at most so late."""

@@ -56,14 +56,14 @@ def measured(directory: Path, size: int) -> Measured:
 
 def main(home: Path, profile: Path) -> None:
     from helpers.extraction import extract
-    from reverie.agent.vault import Vault
-    from reverie.rollouts.items import items_of, prompt_text
-    from reverie.transcripts.reading import Reading
+    from reverie.agents.transcripts import ReadStatistics
+    from reverie.jobs.extraction.stage_one import items_of, prompt_text
+    from reverie.llm.vault import Vault
 
     began = time.monotonic()
     assert extract(home, profile).succeeded
     rollout = next((home / "sessions").rglob("*.jsonl"))
-    assert prompt_text(items_of(rollout, Reading()), hide=Vault().hide).truncated
+    assert prompt_text(items_of(rollout, ReadStatistics()), hide=Vault().hide).truncated
     seconds = time.monotonic() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     sys.stdout.write(json.dumps({"peakMiB": peak, "seconds": seconds}) + "\n")

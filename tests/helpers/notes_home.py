@@ -6,13 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from helpers.claude_transcripts import SESSION, Chat
+from reverie.agents.base import HomeContents, PlainHome, Project, WatchedPlace, Workspace, no_workspace
+from reverie.agents.capabilities import NotesPlace
+from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.clock import Clock
-from reverie.homes.agents import NotesPlace
-from reverie.homes.listing import HomeContents, Project, WatchedPlace, Workspace
-from reverie.homes.plain import PlainHome, no_workspace
-from reverie.homes.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.profile import Profile
-from reverie.services.parts import HomeKey, HomeParts
+from reverie.services.container import HomeContainer, HomeKey
 from reverie.settings import load_settings
 
 SECTIONS = (
@@ -79,22 +78,22 @@ def notes_file(root: Path, session: str = SESSION) -> Path:
     return root / "projects" / FOLDER / session / "session-memory" / "summary.md"
 
 
-def notes_parts(tmp_path: Path, clock: Clock, chat: Chat | None = None) -> HomeParts:
+def notes_parts(tmp_path: Path, clock: Clock, chat: Chat | None = None) -> HomeContainer:
     """The parts of a fresh home with one session in it."""
     root = tmp_path / "home"
     (chat or Chat()).write(session_path(root))
     return parts_of(root, tmp_path, clock)
 
 
-def parts_of(root: Path, tmp_path: Path, clock: Clock) -> HomeParts:
+def parts_of(root: Path, tmp_path: Path, clock: Clock) -> HomeContainer:
     """As another process would have them."""
     profile = Profile.under(tmp_path / "profile")
-    return HomeParts(
+    return HomeContainer(
         HomeKey(NotesHome(root), "home-1"), profile, clock, lambda: load_settings(profile.settings_file)[0]
     )
 
 
-def settle(parts: HomeParts, text: str) -> None:
+def settle(parts: HomeContainer, text: str) -> None:
     path = parts.profile.settings_file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"[notes]\n{text}\n", encoding="utf-8")

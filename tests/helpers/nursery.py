@@ -19,20 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from reverie.compose import open_parts
-from reverie.dream.apply import ApplyService
-from reverie.dream.harvest import HarvestRequest
-from reverie.dream.harvest_rules import RulesExtractor
-from reverie.dream.review import Selection
-from reverie.dream.rules_engine import RulesEngine
-from reverie.dream.service import DreamRequest
-from reverie.files import checkpoint
+from reverie.files import atomic as checkpoint
+from reverie.jobs.consolidate.apply import ApplyService
+from reverie.jobs.consolidate.engine import RulesEngine
+from reverie.jobs.consolidate.extractors import RulesExtractor
+from reverie.jobs.consolidate.harvest_run import HarvestRequest
+from reverie.jobs.consolidate.review import ReviewSelection
+from reverie.jobs.consolidate.run import DreamRequest
 from reverie.profile import Profile
-from reverie.runs.parts import parts_from_json
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
+from reverie.runs.record import parts_from_json
+from reverie.services.container import HomeContainer
+from reverie.services.edits import UserEdits
 
 
-def work(parts: HomeParts, job: dict[str, Any]) -> None:
+def work(parts: HomeContainer, job: dict[str, Any]) -> None:
     """Do what the job says, on the real home."""
     context = parts.home.context(workspace_id=job["workspace"])
     if job["kind"] == "dream":
@@ -40,17 +40,19 @@ def work(parts: HomeParts, job: dict[str, Any]) -> None:
     elif job["kind"] == "harvest":
         parts.harvests.run(HarvestRequest(context), RulesExtractor())
     elif job["kind"] == "apply":
-        ApplyService(parts.dream_dependencies).apply(job["run"], Selection().with_group(0, accepted=False))
+        ApplyService(parts.dream_dependencies).apply(
+            job["run"], ReviewSelection().with_group(0, accepted=False)
+        )
     elif job["kind"] == "revert":
         parts.reverter.revert(job["run"])
     elif job["kind"] == "part":
         parts.reverter.revert(job["run"], parts_from_json(job["part"]))
     elif job["kind"] == "save":
-        edits = HandEdits(parts)
+        edits = UserEdits(parts)
         text = edits.read(context, job["path"])
         edits.save(context, job["path"], job["content"], text.sha256)
     elif job["kind"] == "delete":
-        HandEdits(parts).delete(context, job["path"])
+        UserEdits(parts).delete(context, job["path"])
     elif job["kind"] == "pin":
         for number in range(50):
             parts.usage.set_pinned(f"global:pinned-{number}.md", True)
@@ -99,7 +101,7 @@ def raise_victim(job: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     # What a job imports late is imported once, here.
-    for name in ("pygit2", "rapidfuzz.fuzz", "reverie.memory.disk_effects", "reverie.settings", "yaml.cyaml"):
+    for name in ("pygit2", "rapidfuzz.fuzz", "reverie.memory.recording", "reverie.settings", "yaml.cyaml"):
         import_module(name)
     for line in sys.stdin:
         sys.stdout.write(json.dumps(raise_victim(json.loads(line))) + "\n")

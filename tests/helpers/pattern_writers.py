@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 from helpers.loki_home import LokiMaker
+from reverie.services.failures import RecordEdits
 from reverie.services.record_changes import PatternsChange
-from reverie.services.records import RecordEdits
 
 PATTERNS = "semantic/patterns.json"
 

@@ -8,9 +8,11 @@ import string
 import unicodedata
 from urllib.parse import quote
 
-from reverie.failures.redact import Places, redact_text
+from reverie.failures.crash import PrivatePlaces, redact_text
 
-PLACES = Places("/srv/work/night-bus", "/srv/people/ada", ("nightowl/night-bus", "nightowl", "night-bus"))
+PLACES = PrivatePlaces(
+    "/srv/work/night-bus", "/srv/people/ada", ("nightowl/night-bus", "nightowl", "night-bus")
+)
 ALNUM = string.ascii_letters + string.digits
 
 

@@ -28,9 +28,9 @@ from helpers.window_churn import STORE, in_tree, on_disk
 from reverie.clock import system_clock
 from reverie.profile import Profile
 from reverie.ui.app import make_application
-from reverie.ui.icons import Icons
-from reverie.ui.main_window import Beginning, MainWindow
-from reverie.ui.settle import is_loaded, wait_for
+from reverie.ui.appearance import Beginning, Icons
+from reverie.ui.screenshot import is_loaded, wait_for
+from reverie.ui.window.main_window import MainWindow
 
 ACME = "a1f3c9e2b7"
 LIMIT_MS = 60_000

@@ -6,8 +6,16 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from reverie.agent.messages import AssistantMessage, TokenUsage, ToolCall, ToolResult, Turn
-from reverie.agent.provider import ModelRequest, ProviderError, StreamProgress
+from reverie.llm.provider import (
+    AssistantMessage,
+    ModelRequest,
+    ModelTurn,
+    ProviderError,
+    StreamProgress,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+)
 
 Say = str | Sequence[dict[str, Any]] | ProviderError
 
@@ -26,7 +34,7 @@ class Speaker:
 
     async def complete(
         self, request: ModelRequest, *, progress: Callable[[StreamProgress], None] = lambda _progress: None
-    ) -> Turn:
+    ) -> ModelTurn:
         self.before()
         self.requests.append(request)
         said = next(self._script)
@@ -34,12 +42,12 @@ class Speaker:
             raise said
         usage = TokenUsage(1000, 100)
         if isinstance(said, str):
-            return Turn(AssistantMessage(said), "stop", usage, "model")
+            return ModelTurn(AssistantMessage(said), "stop", usage, "model")
         calls = tuple(
             ToolCall(f"{len(self.requests)}-{number}", "memory", json.dumps(arguments))
             for number, arguments in enumerate(said)
         )
-        return Turn(AssistantMessage("", calls), "tool-calls", usage, "model")
+        return ModelTurn(AssistantMessage("", calls), "tool-calls", usage, "model")
 
     async def close(self) -> None:
         self.closed = True

@@ -8,6 +8,7 @@ would end them: their rows are made old. What a kind is, says `helpers.suspended
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import itertools
 import json
@@ -32,21 +33,22 @@ import pygit2
 
 from helpers.benches import NOW, Time, contents
 from helpers.suspended_kinds import KINDS, MINE, WORKSPACE, Kind
-from reverie.dream.service import dream_lease_name
-from reverie.errors import MendableError, StoreError
-from reverie.files import checkpoint as checkpoints
-from reverie.files.lock import file_lock
-from reverie.homes.claude_names import LOCK_NAME
-from reverie.homes.scopes import COMPANIONS, Scope, ScopeRoot
-from reverie.memory import history, write_lock
-from reverie.memory.usage import Usage
-from reverie.runs import fence
+from reverie.agents.claude.locations import LOCK_NAME
+from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
+from reverie.errors import StoreError, UserError
+from reverie.files import atomic as checkpoints
+from reverie.files.locks import file_lock
+from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.memory import write_guard as write_lock
+from reverie.memory.history import history
+from reverie.memory.usage_rules import MemoryUsage
+from reverie.runs import record as fence
 from reverie.runs.draft import FileDraft
 from reverie.runs.journal import PlannedChange
-from reverie.runs.one_file import OneFileRun
 from reverie.runs.record import RunRecord
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
+from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext
+from reverie.services.container import HomeContainer
+from reverie.services.edits import UserEdits
 
 MODES = ("writes", "undoes")
 """What the other process does once it has recovered: it writes; it takes the run back and writes."""
@@ -75,7 +77,7 @@ class State:
     """Every memory of a home, with pins and uses."""
 
     memories: dict[str, bytes]
-    usage: dict[str, Usage]
+    usage: dict[str, MemoryUsage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ class Place:
         (found,) = (self.directory / "home").glob(folder)
         self.file = found / name
 
-    def parts(self, later_ms: int = 0) -> HomeParts:
+    def parts(self, later_ms: int = 0) -> HomeContainer:
         return self.kind.open(self.directory, Time(NOW + later_ms))
 
     def reset(self) -> None:
@@ -149,7 +151,7 @@ def carried_out(place: Place, steps: Steps, listener: Callable[[str], None]) -> 
     steps.listener = listener
     try:
         return place.kind.start(parts)
-    except MendableError as error:
+    except UserError as error:
         return error.reason or str(error)
     finally:
         steps.listener = None
@@ -174,7 +176,7 @@ def come_first(place: Place, mode: str, line: str) -> str:
     did: list[str] = []
     try:
         if not place.kind.is_run:
-            edits, context = HandEdits(parts), parts.home.context(workspace_id=WORKSPACE)
+            edits, context = UserEdits(parts), parts.home.context(workspace_id=WORKSPACE)
             text = edits.read(context, place.kind.path) if _is_there(parts, place) else None
             content, sha256 = (text.content, text.sha256) if text is not None else ("", None)
             edits.save(context, place.kind.path, f"{content}{line}\n", sha256)
@@ -188,12 +190,12 @@ def come_first(place: Place, mode: str, line: str) -> str:
             did.append("undid")
         _write_line(parts, place, line)
         did.append("wrote")
-    except MendableError as error:
+    except UserError as error:
         did.append(error.reason or type(error).__name__)
     return " ".join(did)
 
 
-def _is_there(parts: HomeParts, place: Place) -> bool:
+def _is_there(parts: HomeContainer, place: Place) -> bool:
     store = parts.store(parts.home.context(workspace_id=WORKSPACE), actor="user")
     return store.entry(place.kind.path) is not None
 
@@ -218,23 +220,42 @@ class _Draft(FileDraft):
         return StoreError("The line is a secret.")
 
 
-def _write_line(parts: HomeParts, place: Place, line: str) -> None:
-    """A run of its own that puts `line` at the end of a file."""
-    run = parts.run_dependencies
+class _WriteLine(Job[_Draft]):
+    """A run of its own that puts a line at the end of a file."""
+
+    kind = "writer"
+    before = "before a line"
+    attempts = 5
+    workspace_id = project_path = None
+    trigger = "turn"
+    engine = purpose = _OTHER
+    time_limit_s = NO_LIMIT_S
+
+    def __init__(self, root: ScopeRoot, file: Path, line: str) -> None:
+        self._root = root
+        self._file = file
+        self._line = line
+
+    async def think(self, _run: RunContext) -> _Draft | Plan:
+        return _Draft(self._file, self._line)
+
+    def accept(self, thought: _Draft, _run: RunContext) -> Plan:
+        thought.refresh()
+        rel = self._file.relative_to(self._root.directory).as_posix()
+        return Plan(self._line, (PlannedChange(self._root, rel, thought.before, thought.after),))
+
+
+def _write_line(parts: HomeContainer, place: Place, line: str) -> None:
+    """Another run comes first. Raises where it could not."""
     companions = ScopeRoot(Scope.PROJECT, COMPANIONS, parts.home.root, None)
     named = [each for each in parts.home.roots() if place.file.is_relative_to(each.directory)]
     root = max(named, key=lambda each: len(each.directory.parts), default=companions)
-    rel = place.file.relative_to(root.directory).as_posix()
-    record = run.new_record(
-        "writer", run.clock(), workspace_id=None, project_path=None, trigger="turn", engine=_OTHER, details={}
-    )
-    draft = _Draft(place.file, line)
-    one = OneFileRun(run, record, purpose=_OTHER, cancel=threading.Event())
-    change = lambda: PlannedChange(root, rel, draft.before, draft.after)  # noqa: E731
-    one.swap(draft, lambda lease: one.carry_out(change(), place.kind.path, line, lease))
+    result = asyncio.run(Run(parts.run_dependencies, _WriteLine(root, place.file, line)).go())
+    if not result.succeeded:
+        raise StoreError(result.summary, reason=result.reason)
 
 
-def runs_of(parts: HomeParts, place: Place) -> list[RunRecord]:
+def runs_of(parts: HomeContainer, place: Place) -> list[RunRecord]:
     """The runs of the change, newest first."""
     return [
         run
@@ -356,7 +377,7 @@ def _judge_run(place: Place, reference: Reference, found: Suspended, lines: Sequ
     found.problems += _left_over(place)
 
 
-def _harvests(parts: HomeParts, done: int) -> list[str]:
+def _harvests(parts: HomeContainer, done: int) -> list[str]:
     records = parts.coverage.load().harvests.get(WORKSPACE, {}).values()
     told = [record["status"] for record in records]
     return [] if told.count("completed") == done else [f"the harvest records say {told}"]
@@ -381,7 +402,7 @@ def _judge_hand(place: Place, reference: Reference, found: Suspended, lines: Seq
     found.problems += _left_over(place)
 
 
-def _history(parts: HomeParts) -> bytes:
+def _history(parts: HomeContainer) -> bytes:
     """Every version of every file that the history holds."""
     repository = parts.profile.history(parts.home_id)
     found = pygit2.Repository(str(next(iter([repository, *repository.glob("*.git")]))))

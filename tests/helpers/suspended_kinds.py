@@ -17,38 +17,32 @@ from helpers.claude_home import ClaudeHomeMaker, topic
 from helpers.claude_transcripts import SESSION
 from helpers.claude_transcripts import Chat as Session
 from helpers.engines import ScriptedEngine
-from helpers.extraction import CWD, ExtractDesk, age, small_home, talk
+from helpers.extraction import CWD, ExtractionService, age, small_home, talk
 from helpers.kills import not_harvested_yet
 from helpers.notes_home import NotesHome, session_path, settle
 from helpers.samples import copy_sample
-from reverie.agent.account import Account
-from reverie.agent.asking import EngineEnd
+from reverie.agents.codex.locations import bucket_of
+from reverie.agents.scopes import ScopeContext
 from reverie.compose import open_parts
-from reverie.dream.apply import ApplyService
-from reverie.dream.harvest import HarvestRequest
-from reverie.dream.harvest_rules import RulesExtractor
-from reverie.dream.review import Selection
-from reverie.dream.service import DreamRequest
-from reverie.homes.codex_names import bucket_of
-from reverie.homes.scopes import ScopeContext
+from reverie.jobs.consolidate.apply import ApplyService
+from reverie.jobs.consolidate.extractors import RulesExtractor
+from reverie.jobs.consolidate.harvest_run import HarvestRequest
+from reverie.jobs.consolidate.review import ReviewSelection
+from reverie.jobs.consolidate.run import DreamRequest
+from reverie.jobs.notes.engine import NotesDraft, NotesTask
+from reverie.jobs.notes.engine import replaced as noted
+from reverie.jobs.notes.service import NotesService
+from reverie.jobs.writer.engine import MemoryDraft, Replacement, WriterTask, WriterTools, replaced
+from reverie.jobs.writer.service import WriterService
+from reverie.llm.client import Account, EngineResult
 from reverie.memory.store import MemoryStore, sha256_of_bytes
-from reverie.notes.engine import NotesTask
-from reverie.notes.service import NotesService
-from reverie.notes.tool import NotesDraft
-from reverie.notes.tool import replaced as noted
 from reverie.profile import Profile
-from reverie.services.duplicate_finding import DuplicateFile
-from reverie.services.duplicates import DuplicateDesk
-from reverie.services.hand_edits import HandEdits
-from reverie.services.moves import Moves
-from reverie.services.noting import open_notes
-from reverie.services.parts import HomeKey, HomeParts
-from reverie.services.trash import TrashDesk
-from reverie.services.writing import writer_dependencies
+from reverie.services.background import open_notes, writer_dependencies
+from reverie.services.container import HomeContainer, HomeKey
+from reverie.services.duplicates import DuplicateFile, DuplicateService
+from reverie.services.edits import Moves, UserEdits
+from reverie.services.trash import TrashService
 from reverie.settings import Settings, load_settings
-from reverie.writer.engine import WriterTask
-from reverie.writer.memory_tools import Draft, Replacement, WriterTools, replaced
-from reverie.writer.service import WriterService
 
 WORKSPACE = "a1f3c9e2b7"
 STYLE, TESTING = "/memories/global/commit-style.md", "/memories/global/testing.md"
@@ -60,7 +54,7 @@ _REQUESTS = (
 )
 
 
-_TAKEN = Selection().with_agreed_loss(TESTING, agreed=True)
+_TAKEN = ReviewSelection().with_agreed_loss(TESTING, agreed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +65,11 @@ class Kind:
     record; else by hand."""
 
     prepare: Callable[[Path], None]
-    start: Callable[[HomeParts], str]
+    start: Callable[[HomeContainer], str]
     file: str = "memory/global/commit-style.md"
     path: str = STYLE
     is_run: bool = True
-    open: Callable[[Path, Time], HomeParts] = lambda directory, clock: open_parts(
+    open: Callable[[Path, Time], HomeContainer] = lambda directory, clock: open_parts(
         directory / "home", Profile.under(directory / "profile"), clock
     )
 
@@ -85,14 +79,14 @@ def _sample(directory: Path) -> None:
     copy_sample("mux-home", directory / "copy", whole=False).rename(directory / "home")
 
 
-def _context(parts: HomeParts) -> ScopeContext:
+def _context(parts: HomeContainer) -> ScopeContext:
     return parts.home.context(workspace_id=WORKSPACE)
 
 
 # Runs
 
 
-def _dream(parts: HomeParts, *requests: dict[str, str], dry_run: bool = False) -> str:
+def _dream(parts: HomeContainer, *requests: dict[str, str], dry_run: bool = False) -> str:
     request = DreamRequest(_context(parts), dry_run=dry_run)
     return parts.dreams.run(request, ScriptedEngine(*(requests or _REQUESTS))).outcome
 
@@ -102,15 +96,15 @@ def _prepared(directory: Path, *, requests: tuple[dict[str, str], ...] = (), dry
     _dream(MUX.open(directory, Time(NOW - 60_000)), *requests, dry_run=dry_run)
 
 
-def _apply(parts: HomeParts) -> str:
+def _apply(parts: HomeContainer) -> str:
     return ApplyService(parts.dream_dependencies).apply(_oldest(parts), _TAKEN).outcome
 
 
-def _oldest(parts: HomeParts) -> str:
+def _oldest(parts: HomeContainer) -> str:
     return parts.runs.ids()[-1]
 
 
-def _revert(parts: HomeParts) -> str:
+def _revert(parts: HomeContainer) -> str:
     parts.reverter.revert(_oldest(parts))
     return "completed"
 
@@ -120,7 +114,7 @@ def _unharvested(directory: Path) -> None:
     not_harvested_yet(directory / "home")
 
 
-def _harvest(parts: HomeParts) -> str:
+def _harvest(parts: HomeContainer) -> str:
     return parts.harvests.run(HarvestRequest(_context(parts)), RulesExtractor()).outcome
 
 
@@ -128,12 +122,12 @@ class _Writer:
     name = "scripted:model"
 
     async def write(
-        self, _task: WriterTask, draft: Draft, tools: WriterTools, _cancelled: Callable[[], bool]
-    ) -> EngineEnd:
+        self, _task: WriterTask, draft: MemoryDraft, tools: WriterTools, _cancelled: Callable[[], bool]
+    ) -> EngineResult:
         last = draft.text.splitlines()[-1]
         draft.edit(partial(replaced, change=Replacement(last, f"{last}\n- {MINE}")))
         tools.wrote = True
-        return EngineEnd("completed")
+        return EngineResult("completed")
 
 
 def _turns(directory: Path) -> None:
@@ -141,7 +135,7 @@ def _turns(directory: Path) -> None:
     Chat(directory / "home" / "sessions" / WORKSPACE).turn("We use pnpm.")
 
 
-def _write(parts: HomeParts) -> str:
+def _write(parts: HomeContainer) -> str:
     engine_for = lambda _context, _wishes, _model: _Writer()  # noqa: E731
     service = WriterService(replace(writer_dependencies(parts), engine_for=engine_for))
     told = service.run_now(WORKSPACE, force=True)
@@ -151,16 +145,20 @@ def _write(parts: HomeParts) -> str:
 class _Notes:
     name = "scripted:model"
 
-    async def update(self, _task: NotesTask, draft: NotesDraft, _cancelled: Callable[[], bool]) -> EngineEnd:
+    async def update(
+        self, _task: NotesTask, draft: NotesDraft, _cancelled: Callable[[], bool]
+    ) -> EngineResult:
         head = "# Worklog\n_What was tried and done, step by step, one short line each_\n"
         draft.edit(partial(noted, old=head, new=f"{head}- {MINE}\n"))
-        return EngineEnd("completed", account=Account())
+        return EngineResult("completed", account=Account())
 
 
-def _notes_parts(directory: Path, clock: Time) -> HomeParts:
+def _notes_parts(directory: Path, clock: Time) -> HomeContainer:
     profile = Profile.under(directory / "profile")
     home = NotesHome(directory / "home")
-    return HomeParts(HomeKey(home, "home-1"), profile, clock, lambda: load_settings(profile.settings_file)[0])
+    return HomeContainer(
+        HomeKey(home, "home-1"), profile, clock, lambda: load_settings(profile.settings_file)[0]
+    )
 
 
 def _session(directory: Path) -> None:
@@ -174,7 +172,7 @@ def _session(directory: Path) -> None:
     chat.write(session_path(directory / "home"))
 
 
-def _note(parts: HomeParts) -> str:
+def _note(parts: HomeContainer) -> str:
     made = open_notes(parts)
     service = NotesService(replace(made._parts, engine_for=lambda _context: _Notes()))
     told = service.update_now(SESSION)
@@ -188,15 +186,15 @@ def _rollouts(directory: Path) -> None:
     age(maker.rollout(2, talk(2, CWD, "Fix the tests")), 2)
 
 
-def _extract(parts: HomeParts) -> str:
-    result = ExtractDesk(parts).run()
+def _extract(parts: HomeContainer) -> str:
+    result = ExtractionService(parts).run()
     return "completed" if result.succeeded else result.summary
 
 
-def _claude_parts(directory: Path, clock: Time) -> HomeParts:
+def _claude_parts(directory: Path, clock: Time) -> HomeContainer:
     home = ClaudeHomeMaker(directory / "home").home()
     profile = Profile.under(directory / "profile")
-    return HomeParts(HomeKey(home, "home-1"), profile, clock, Settings)
+    return HomeContainer(HomeKey(home, "home-1"), profile, clock, Settings)
 
 
 def _project(directory: Path) -> None:
@@ -207,7 +205,7 @@ def _project(directory: Path) -> None:
     maker.memory(cwd, {"a.md": topic("a"), "MEMORY.md": "- [a](a.md) — about a\n"})
 
 
-def _dream_of_claude(parts: HomeParts) -> str:
+def _dream_of_claude(parts: HomeContainer) -> str:
     cwd = parts.home.root.parent / "shop"
     context = parts.home.context(project_path=str(cwd), project_given=True)
     new = {"command": "create", "path": "/memories/project/new.md", "file_text": f"{topic('new')}{MINE}\n"}
@@ -218,29 +216,29 @@ def _dream_of_claude(parts: HomeParts) -> str:
 # By hand
 
 
-def _save(parts: HomeParts) -> str:
-    edits, context = HandEdits(parts), _context(parts)
+def _save(parts: HomeContainer) -> str:
+    edits, context = UserEdits(parts), _context(parts)
     text = edits.read(context, STYLE)
     edits.save(context, STYLE, f"{text.content}{MINE}\n", text.sha256)
     return "completed"
 
 
-def _delete(parts: HomeParts) -> str:
-    HandEdits(parts).delete(_context(parts), STYLE)
+def _delete(parts: HomeContainer) -> str:
+    UserEdits(parts).delete(_context(parts), STYLE)
     return "completed"
 
 
-def _delete_folder(parts: HomeParts) -> str:
-    HandEdits(parts).delete(_context(parts), "/memories/global/fresh")
+def _delete_folder(parts: HomeContainer) -> str:
+    UserEdits(parts).delete(_context(parts), "/memories/global/fresh")
     return "completed"
 
 
-def _rename(parts: HomeParts) -> str:
-    HandEdits(parts).rename(_context(parts), STYLE, "/memories/global/other/style.md")
+def _rename(parts: HomeContainer) -> str:
+    UserEdits(parts).rename(_context(parts), STYLE, "/memories/global/other/style.md")
     return "completed"
 
 
-def _move(parts: HomeParts) -> str:
+def _move(parts: HomeContainer) -> str:
     Moves(parts).move(_context(parts), {STYLE: "/memories/workspace/style.md"})
     return "completed"
 
@@ -248,17 +246,17 @@ def _move(parts: HomeParts) -> str:
 def _deleted(directory: Path) -> None:
     _sample(directory)
     parts = MUX.open(directory, Time(NOW - 60_000))
-    HandEdits(parts).delete(_context(parts), STYLE)
+    UserEdits(parts).delete(_context(parts), STYLE)
 
 
-def _restore(parts: HomeParts) -> str:
-    desk = TrashDesk(parts)
+def _restore(parts: HomeContainer) -> str:
+    desk = TrashService(parts)
     desk.restore([entry for entry in desk.page().entries if entry.path == STYLE])
     return "completed"
 
 
-def _merge(parts: HomeParts) -> str:
-    desk, store = DuplicateDesk(parts), parts.store(_context(parts), actor="user")
+def _merge(parts: HomeContainer) -> str:
+    desk, store = DuplicateService(parts), parts.store(_context(parts), actor="user")
     files = [_as_found(store, path) for path in (STYLE, TESTING)]
     desk.merge(files, desk.seed(files).result)
     return "completed"

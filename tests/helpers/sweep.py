@@ -28,7 +28,7 @@ from reverie.cli import main as command
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.profile import Profile
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
 
 _CLONE_NEWUSER = 0x10000000
 
@@ -182,7 +182,7 @@ class Sweep:
     def _newest_consolidation(self) -> str:
         return next(record.id for record in self._parts().runs.all() if record.kind == "dream")
 
-    def _parts(self) -> HomeParts:
+    def _parts(self) -> HomeContainer:
         return open_parts(self._home, Profile.under(self._profile), system_clock)
 
     @staticmethod

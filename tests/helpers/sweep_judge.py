@@ -17,9 +17,9 @@ from typing import Any
 
 from helpers.failing_calls import Watched
 from helpers.sweep_operations import AFTERWARDS, Operation
-from reverie.dream.service import dream_lease_name
-from reverie.errors import MendableError
-from reverie.services.parts import HomeParts
+from reverie.errors import UserError
+from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.services.container import HomeContainer
 
 _NO_WORDS = re.compile(r"\[Errno|Traceback|Exception ignored|<class|\b[A-Z]\w+(?:Error|Exception)\b")
 
@@ -95,12 +95,12 @@ class Verdict:
         self._again = again
         self.problems: list[str] = []
 
-    def judge(self, parts: HomeParts) -> str:
+    def judge(self, parts: HomeContainer) -> str:
         """How it landed: "before", "after", "file by file", or "mix", which is a problem."""
         try:
             with parts.leases.acquire(dream_lease_name(parts.home_id), purpose="recovery"):
                 parts.recovery.run()
-        except MendableError as error:
+        except UserError as error:
             self.problems.append(f"recovery failed: {error}")
         now = memories(self._home)
         landed = self._landed(now)
@@ -134,7 +134,7 @@ class Verdict:
             if lost := [name for name, data in missing.items() if data not in kept]:
                 self.problems.append(f"LOST: {lost}")
 
-    def _whole(self, parts: HomeParts) -> None:
+    def _whole(self, parts: HomeContainer) -> None:
         for name in ("memory-meta.json", "memory-consolidation.json"):
             try:
                 json.loads((self._home / name).read_bytes())

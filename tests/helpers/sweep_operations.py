@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reverie.errors import MendableError
-from reverie.services.parts import HomeParts
+from reverie.errors import UserError
+from reverie.services.container import HomeContainer
 
 ACME = "a1f3c9e2b7"
 _FOLDER = "/memories/global/people"
@@ -68,11 +68,11 @@ SEED = memory("create", path="/memories/global/seed.md", file_text="# Seed\n\nse
 class HandWork:
     """What the window does by its services, told as a command's answer would be."""
 
-    def __init__(self, parts: HomeParts, kind: str) -> None:
-        from reverie.services.hand_edits import HandEdits
+    def __init__(self, parts: HomeContainer, kind: str) -> None:
+        from reverie.services.edits import UserEdits
 
         self._parts = parts
-        self._edits = HandEdits(parts)
+        self._edits = UserEdits(parts)
         self._context = parts.home.context(workspace_id=ACME)
         self._work = self._made_ready(kind)
 
@@ -80,7 +80,7 @@ class HandWork:
         """Do it and say so."""
         try:
             answer = {"success": True, "warning": self._work()}
-        except MendableError as error:
+        except UserError as error:
             answer = {"success": False, "error": str(error)}
         sys.stdout.write(json.dumps(answer))
         return 0
@@ -108,20 +108,20 @@ class HandWork:
         return self._edits.save(self._context, _NOTE, text.content + "\nmore words\n", text.sha256).note
 
     def _moved(self) -> Any:
-        from reverie.services.moves import Moves
+        from reverie.services.edits import Moves
 
         names = ("testing.md", "preferences.md")
         targets = {f"/memories/global/{name}": f"/memories/workspace/{name}" for name in names}
         return Moves(self._parts).move(self._context, targets)
 
     def _restore(self) -> str:
-        from reverie.services.trash import TrashDesk
+        from reverie.services.trash import TrashService
 
-        desk = TrashDesk(self._parts)
+        desk = TrashService(self._parts)
         return desk.restore(desk.page().entries).warning
 
     def _companion(self) -> str:
-        from reverie.services.companions import CompanionFiles
+        from reverie.services.edits import CompanionFiles
 
         companion = self._parts.home.companions(self._context)[0]
         files = CompanionFiles(self._parts)

@@ -1,5 +1,5 @@
 """What the collection of the tests made lives to the end, so the garbage collector does not look at it, until
-the first window ends (`reverie.ui.collector` lets go of all that is frozen).
+the first window ends (`reverie.ui.window.main_window` lets go of all that is frozen).
 """
 
 from __future__ import annotations

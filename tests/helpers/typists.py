@@ -37,32 +37,32 @@ STARTS = (b"one\r\ntwo\r\n", b"\xef\xbb\xbfone\ntwo", b"one\r\ntwo\nthree\rfour"
 PACE_MS = 5
 _NEEDED = (
     "PySide6.QtNetwork",
-    "reverie.agent.verdict",
+    "reverie.llm.trace_facts",
     "reverie.compose",
-    "reverie.dream.review",
-    "reverie.dream.rules_engine",
-    "reverie.dream.service",
-    "reverie.memory.history",
+    "reverie.jobs.consolidate.review",
+    "reverie.jobs.consolidate.engine",
+    "reverie.jobs.consolidate.service",
+    "reverie.memory.history.history",
     "reverie.memory.lint",
-    "reverie.memory.snapshots",
+    "reverie.memory.recording",
     "reverie.services.drafts",
     "reverie.services.failures",
-    "reverie.services.instructions",
+    "reverie.services.models",
     "reverie.services.lint",
     "reverie.services.orphans",
     "reverie.services.record_changes",
-    "reverie.services.replay",
-    "reverie.services.status",
+    "reverie.services.traces",
+    "reverie.services.run_views",
     "reverie.services.traces",
     "reverie.services.workbench",
     "reverie.settings",
-    "reverie.transcripts.mux",
+    "reverie.agents.mux.transcript",
     "reverie.ui.app",
-    "reverie.ui.main_window",
+    "reverie.ui.window.main_window",
     "reverie.ui.memory.tab",
-    "reverie.ui.open_homes",
-    "reverie.ui.picking",
-    "reverie.ui.settings_control",
+    "reverie.ui.window.open_homes",
+    "reverie.ui.window.selection",
+    "reverie.ui.settings.control",
     "yaml.cyaml",
 )
 
@@ -74,8 +74,8 @@ def type_for_ever(job: dict[str, Any], told: int) -> None:
     from reverie.clock import system_clock
     from reverie.profile import Profile
     from reverie.ui.app import make_application
-    from reverie.ui.icons import Icons
-    from reverie.ui.main_window import Beginning, MainWindow
+    from reverie.ui.appearance import Beginning, Icons
+    from reverie.ui.window.main_window import MainWindow
 
     application = make_application()
     beginning = Beginning((Path(job["home"]),), WORKSPACE, watching=False)
@@ -232,14 +232,14 @@ def _judged(
     from reverie.clock import system_clock
     from reverie.compose import open_parts
     from reverie.profile import Profile
-    from reverie.services.drafts import DraftDesk
+    from reverie.services.drafts import DraftService
 
     if not report["killed"]:
         return [f"{place.name}: the window ended by itself"]
     if (home / REL).read_bytes() != start:
         return [f"{place.name}: the file was written"]
     parts = open_parts(home, Profile.under(place / "profile"), system_clock)
-    found = DraftDesk(parts, "00000000").offered()
+    found = DraftService(parts, "00000000").offered()
     if found.damaged:
         return [f"{place.name}: a draft is damaged"]
     least = report["typed"] if whole else report["kept"]
@@ -258,8 +258,8 @@ def _judged(
 
 def wanted(start: bytes, typed: str) -> str:
     """The file's text with `typed` at its top, as a save would have written it."""
-    from reverie.services.texts import file_text
-    from reverie.ui.memory.newlines import restored, widget_text
+    from reverie.services.views import file_text
+    from reverie.ui.editor.text_merge import restored, widget_text
 
     before = file_text(PATH, start, mtime_ns=0, cap=None)
     mark = "\ufeff" if before.bom else ""

@@ -18,10 +18,10 @@ from helpers.claude_home import ClaudeHomeMaker
 from helpers.codex_home import JOBS_TABLE, OUTPUTS_TABLE, CodexHomeMaker
 from helpers.loki_home import LokiMaker
 from helpers.samples import copy_sample
-from reverie.homes.base import Home
-from reverie.homes.codex import CodexHome
-from reverie.homes.loki import LokiHome
-from reverie.homes.mux import MuxHome
+from reverie.agents.base import Home
+from reverie.agents.codex.home import CodexHome
+from reverie.agents.loki.home import LokiHome
+from reverie.agents.mux.home import MuxHome
 
 Change = Callable[[Path], object]
 MIGRATIONS = "CREATE TABLE _sqlx_migrations (version INTEGER, description TEXT)"

@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from reverie.files.watch import Changes, Watcher, WatchTarget
-from reverie.files.watch_plan import Placement, locate_all
+from reverie.files.coalesce import Changes
+from reverie.files.watch import Watcher
+from reverie.files.watch_plan import Placement, WatchTarget, locate_all
 
 Start = Callable[..., Watcher]
 

@@ -16,10 +16,10 @@ from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.profile import Profile
 from reverie.ui.app import make_application
-from reverie.ui.icons import Icons
-from reverie.ui.main_window import Beginning, MainWindow
-from reverie.ui.memory.tree_nodes import FileData
-from reverie.ui.settle import is_loaded, wait_for
+from reverie.ui.appearance import Beginning, Icons
+from reverie.ui.screenshot import is_loaded, wait_for
+from reverie.ui.tree.memory_tree import FileData
+from reverie.ui.window.main_window import MainWindow
 
 STORE = "memory/project/acme-api-db553efff149"
 LIMIT_MS = 120_000

@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 from ui_windows import LIMIT_MS, Windows
 
 from helpers.samples import copy_sample
-from reverie.dream import coverage
 from reverie.helper import process
+from reverie.jobs.consolidate import coverage
 from reverie.ui import jobs
 
 # Two seconds, which a closing window gives its threads and its helper, are soon over on a busy machine.

@@ -21,10 +21,10 @@ from PySide6.QtWidgets import (
 from ui_windows import Windows
 
 from reverie.clock import system_clock
-from reverie.ui.actions import ACTIONS, CONSOLIDATE_MENU, MENUS, TREE_MENU, Situation
+from reverie.ui.appearance import NAMES, Beginning, Icons
 from reverie.ui.dialogs import ShortcutSheet
-from reverie.ui.icons import NAMES, Icons
-from reverie.ui.main_window import Beginning, MainWindow
+from reverie.ui.window.actions import ACTIONS, CONSOLIDATE_MENU, MENUS, TREE_MENU, Situation
+from reverie.ui.window.main_window import MainWindow
 
 
 @pytest.fixture

@@ -19,13 +19,17 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
 from ui_windows import ACME, Windows
 
 from reverie.clock import fixed_clock
-from reverie.dream.service import dream_lease_name
+from reverie.jobs.consolidate.service import dream_lease_name
 from reverie.log_level import asked_by
 from reverie.runs.activity import Activity, ActivityEntry
-from reverie.ui.activity.control import BY_HAND
-from reverie.ui.activity.entries import (
-    Decision,
+from reverie.ui.appearance import Icons
+from reverie.ui.background.activity_control import BY_HAND
+from reverie.ui.background.activity_tab import (
+    ActivityTab,
     DecisionFilter,
+    DecisionRow,
+    RunningJob,
+    RunningJobs,
     as_tree,
     below_words,
     decisions,
@@ -34,11 +38,8 @@ from reverie.ui.activity.entries import (
     right_words,
     spoken,
 )
-from reverie.ui.activity.running import RunningJob, RunningJobs
-from reverie.ui.activity.tab import ActivityTab
-from reverie.ui.icons import Icons
-from reverie.ui.line_list import VALUE
-from reverie.ui.rows import Node
+from reverie.ui.tree.rows import RowNode
+from reverie.ui.widgets.lists import VALUE
 
 NOW = 1_787_200_000_000
 MINUTE = 60_000
@@ -49,8 +50,8 @@ def entry(event: str, text: str = "", *, at: int = NOW, level: str = "info", **o
     return ActivityEntry(at, event, level, text or event, **values)
 
 
-def decision(event: str, text: str = "", place: str = "retry loop", **other: Any) -> Decision:
-    return Decision(entry(event, text, **other), place)
+def decision(event: str, text: str = "", place: str = "retry loop", **other: Any) -> DecisionRow:
+    return DecisionRow(entry(event, text, **other), place)
 
 
 EVERYTHING = (
@@ -130,7 +131,7 @@ def test_what_is_read_again_and_says_the_same_is_kept_once() -> None:
 
 def test_a_repeat_moves_up_and_keeps_its_row() -> None:
     old, new = decision("writer.a"), decision("writer.b", at=NOW + 1)
-    tree = as_tree((new, old), Node("", None))
+    tree = as_tree((new, old), RowNode("", None))
     again = decision("writer.a", times=2, last_at=NOW + 2)
     after = as_tree((again, new), tree)
     assert [node.key for node in after.children] == [tree.children[1].key, tree.children[0].key]
@@ -139,7 +140,7 @@ def test_a_repeat_moves_up_and_keeps_its_row() -> None:
 
 def test_entries_alike_have_rows_of_their_own() -> None:
     same = decision("writer.a")
-    tree = as_tree((same, same), Node("", None))
+    tree = as_tree((same, same), RowNode("", None))
     assert len({node.key for node in tree.children}) == 2
     newer = as_tree((same, same, same), tree)
     assert newer.children[1:] == tree.children

@@ -15,9 +15,16 @@ from PySide6.QtCore import QtMsgType
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from reverie.ui import crash
-from reverie.ui.app import Log, demo_place, display_problem, unreachable_display
-from reverie.ui.crash import CrashReporter, RecentRecords, qt_message
+from reverie.ui import app as crash
+from reverie.ui.app import (
+    CrashReporter,
+    Log,
+    RecentRecords,
+    demo_place,
+    display_problem,
+    qt_message,
+    unreachable_display,
+)
 
 
 @pytest.mark.parametrize(

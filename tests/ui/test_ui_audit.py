@@ -22,17 +22,14 @@ from ui_windows import Driver, Windows
 
 from helpers.audit import problems
 from helpers.isolation import TEST_PROFILE
-from reverie.homes.scopes import Scope
-from reverie.ui.actions import ACTIONS
+from reverie.agents.scopes import Scope
 from reverie.ui.app import make_application
-from reverie.ui.consent import ConsentDialog
-from reverie.ui.dialogs import ShortcutSheet
-from reverie.ui.look import LookControl
-from reverie.ui.memory.dialogs import PathDialog
-from reverie.ui.memory.move_dialog import MoveDialog
+from reverie.ui.appearance import LookControl, Window
+from reverie.ui.dialogs import ConsentDialog, ShortcutSheet
+from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog
 from reverie.ui.memory.runs_dialog import RunsDialog
-from reverie.ui.palette import Palette
-from reverie.ui.settings_draft import Window
+from reverie.ui.window.actions import ACTIONS
+from reverie.ui.window.palette import Palette
 
 NARROW = 360
 

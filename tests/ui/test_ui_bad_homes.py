@@ -13,10 +13,10 @@ from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
-from reverie.ui import open_homes
-from reverie.ui.icons import Icons
-from reverie.ui.main_window import Beginning, MainWindow
-from reverie.ui.picker import Place
+from reverie.ui.appearance import Beginning, Icons
+from reverie.ui.window import open_homes
+from reverie.ui.window.home_list import Place
+from reverie.ui.window.main_window import MainWindow
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 from PySide6.QtCore import QThread
 
 from reverie.files.coalesce import Changes
-from reverie.ui.bridge import WatchBridge
+from reverie.ui.session import WatchBridge
 
 
 def changes(name: str) -> Changes:

@@ -13,14 +13,14 @@ from PySide6.QtWidgets import QMenu
 from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
-from reverie.errors import MendableError
-from reverie.homes.discovery import TroubledPlace
+from reverie.agents.discovery import TroubledPlace
+from reverie.errors import UserError
 from reverie.ui import dialogs
 from reverie.ui.app import with_remembered
-from reverie.ui.first_look import first_names
-from reverie.ui.main_window import Beginning
-from reverie.ui.remembered import Remembered, read_remembered
+from reverie.ui.appearance import Beginning
+from reverie.ui.saved_window import Remembered, read_remembered
 from reverie.ui.session_store import SessionStore
+from reverie.ui.window.splash_tree import first_names
 
 PATH = "/memories/project/deploy.md"
 
@@ -208,7 +208,7 @@ def test_a_place_that_cannot_be_opened_can_be_closed_and_the_list_has_a_menu(
     picker.customContextMenuRequested.emit(QPoint(20, 5))
     assert shown == [["home.close", "home.open"]]
 
-    bad = TroubledPlace(tmp_path / "bad", MendableError("It cannot be read."))
+    bad = TroubledPlace(tmp_path / "bad", UserError("It cannot be read."))
     window.homes._say_troubled(bad)
     row = next(index for index in picker.places.walk() if picker.place(index).trouble)
     picker.setCurrentIndex(row)
@@ -235,7 +235,7 @@ def test_closing_a_place_that_cannot_be_opened_leaves_the_shown_place_shown(
         pick(home_id)
         driver.settle()
         shown = picker.place(picker.currentIndex())
-        window.homes._say_troubled(TroubledPlace(tmp_path / "bad", MendableError("It cannot be read.")))
+        window.homes._say_troubled(TroubledPlace(tmp_path / "bad", UserError("It cannot be read.")))
         picker.setCurrentIndex(next(row for row in picker.places.walk() if picker.place(row).trouble))
         driver.do("home.close")
         assert picker.place(picker.currentIndex()) == shown

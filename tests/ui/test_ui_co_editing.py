@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.ui.memory import co_editing
-from reverie.ui.memory.co_editing import Merged, decided, merge, open_conflicts, settled
+from reverie.ui.editor import text_merge as co_editing
+from reverie.ui.editor.text_merge import Merged, decided, merge, open_conflicts, settled
 
 # Few different lines, so that they repeat, move and meet; new ones carry their author.
 BASE = st.lists(st.sampled_from(["a", "b", "c", "", "d"]), min_size=1, max_size=10)

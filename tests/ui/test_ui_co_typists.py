@@ -9,9 +9,9 @@ from ui_windows import Driver, Windows
 
 from helpers.co_typists import CoTypists, Tally, run_co_typists
 from helpers.isolation import TEST_PROFILE
-from reverie.ui.memory import editor_state as state
-from reverie.ui.memory.documents import OpenFile
-from reverie.ui.theme import theme_of
+from reverie.ui.appearance import theme_of
+from reverie.ui.editor import documents as state
+from reverie.ui.editor.documents import OpenFile
 
 WINDOW_ROUNDS = 400 if TEST_PROFILE == "campaign" else 12
 ROUNDS = 2_000 if TEST_PROFILE == "campaign" else 500  # and ten thousand in the campaign itself

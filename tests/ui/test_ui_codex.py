@@ -29,20 +29,19 @@ from helpers.codex_home import (
 )
 from helpers.model_server import ModelServer, Reply
 from helpers.rollouts import meta, said, write_rollout
-from reverie.homes.agents import AgentJob
-from reverie.homes.scopes import Scope
-from reverie.services.extracting import ExtractView
+from reverie.agents.capabilities import AgentJob
+from reverie.agents.scopes import Scope
+from reverie.services.background import ExtractView
 from reverie.services.views import ConsentView
-from reverie.ui.extraction import words as extraction_words
-from reverie.ui.extraction.consent import RolloutConsent
-from reverie.ui.extraction.dialog import ExtractDialog
-from reverie.ui.icons import Icons
+from reverie.ui.appearance import Icons
+from reverie.ui.display_text import when
 from reverie.ui.jobs import Lane
+from reverie.ui.memory import extraction as extraction_words
+from reverie.ui.memory.extraction import ExtractDialog, RolloutConsent
 from reverie.ui.memory.footer import Footer
-from reverie.ui.row_delegate import ROW_ROLE
 from reverie.ui.transcripts.jobs_dialog import JobsDialog
-from reverie.ui.transcripts.words import state_of
-from reverie.ui.words import when
+from reverie.ui.transcripts.text import state_of
+from reverie.ui.widgets.lists import ROW_ROLE
 
 CWD = "/projects/demo"
 
@@ -108,7 +107,7 @@ SUMMARY = "/memories/global/memory_summary.md"
 def test_a_save_waits_while_codex_consolidates_and_goes_on_by_itself(
     windows: Windows, today: CodexHomeMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reverie.ui.memory.buffers.RETRY_MS", 20)
+    monkeypatch.setattr("reverie.ui.editor.open_files.RETRY_MS", 20)
     file, driver = today.root / "memories_v2" / "memory_summary.md", windows.open(today.root, "")
     before = file.read_text()
     opened = driver.open(SUMMARY)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QObject
 
-from reverie.ui import collector as collector_module
-from reverie.ui.collector import Collector
+from reverie.ui.window import main_window as collector_module
+from reverie.ui.window.main_window import Collector
 
 
 class Cyclic:

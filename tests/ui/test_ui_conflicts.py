@@ -11,7 +11,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QApplication
 from ui_windows import Driver, Windows
 
-from reverie.ui.memory import co_editing_control
+from reverie.ui.editor import merge_control as co_editing_control
 
 PATH = "/memories/project/deploy.md"
 LINES = [f"line {number}" for number in range(1, 31)]

@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import Qt
 from ui_desk import Consent
 
-from reverie.ui.consent import ConsentDialog
+from reverie.ui.dialogs import ConsentDialog
 
 FILES = ("/memories/global/a.md", "/memories/project/deploy\u202e.md")
 

@@ -12,33 +12,43 @@ from PySide6.QtGui import QGuiApplication
 from ui_windows import Driver, Windows
 
 from helpers.audit import problems
-from reverie.context.seen import Change, Glances, Since, glance_of, since
-from reverie.context.view import ContextView, Entry, Gauge, Part
+from reverie.agents.scopes import Scope
+from reverie.context.view import (
+    Change,
+    ContextEntry,
+    ContextPart,
+    ContextView,
+    Gauge,
+    Glances,
+    Since,
+    glance_of,
+    since,
+)
 from reverie.errors import Unavailable
-from reverie.homes.scopes import Scope
 from reverie.memory.lint import LintFinding
-from reverie.ui.context.entry_list import spoken
-from reverie.ui.context.tab import ContextTab
-from reverie.ui.context.words import since_words
-from reverie.ui.icons import Icons
-from reverie.ui.theme import dark_palette, theme_of
+from reverie.ui.appearance import Icons, dark_palette, theme_of
+from reverie.ui.context.tab import ContextTab, since_words, spoken
 
 PATH = "/memories/global/a.md"
-IN = Entry(
+IN = ContextEntry(
     PATH, "in", "used", size=9, bytes=9, tokens=3, score=1.5, scope=Scope.GLOBAL, description="About a"
 )
-CUT = Entry(
+CUT = ContextEntry(
     "/memories/global/b.md", "cut", "cut", size=99, bytes=50, tokens=13, pinned=True, scope=Scope.GLOBAL
 )
 SECRET = LintFinding("secret", "warning", 3, "This looks like a token.")
-OUT = Entry("/memories/global/c.md", "out", "items", size=4, score=0.2, scope=Scope.GLOBAL, marks=(SECRET,))
-FILE = Entry("AGENTS.md", "in", "loaded", size=8, bytes=8, tokens=2, file=Path("/h/AGENTS.md"))
+OUT = ContextEntry(
+    "/memories/global/c.md", "out", "items", size=4, score=0.2, scope=Scope.GLOBAL, marks=(SECRET,)
+)
+FILE = ContextEntry("AGENTS.md", "in", "loaded", size=8, bytes=8, tokens=2, file=Path("/h/AGENTS.md"))
 
 
-def view_with(*entries: Entry, tokens: int = 16, text: str = "<hot_memories>") -> ContextView:
+def view_with(*entries: ContextEntry, tokens: int = 16, text: str = "<hot_memories>") -> ContextView:
     gauges = Gauge("bytes", 59, 49_152), Gauge("tokens", tokens, 12_000), Gauge("items", 2, 8)
-    instructions = Part("instructions", (FILE,), (Gauge("bytes", 8), Gauge("tokens", 2)), "be brief")
-    return ContextView("mux", 0, (Part("hot-set", entries, gauges, text), instructions), 67, tokens + 2)
+    instructions = ContextPart("instructions", (FILE,), (Gauge("bytes", 8), Gauge("tokens", 2)), "be brief")
+    return ContextView(
+        "mux", 0, (ContextPart("hot-set", entries, gauges, text), instructions), 67, tokens + 2
+    )
 
 
 @pytest.fixture
@@ -95,7 +105,7 @@ def test_nothing_is_cut_pale_or_nameless(tab: ContextTab, width: int) -> None:
 def test_a_row_says_in_words_what_its_signs_say() -> None:
     assert spoken(IN) == "global/a.md, loaded, used often, score 1.5, 9 bytes · 3 tokens"
     assert spoken(OUT) == "global/c.md, not loaded, the set is full, score 0.2, needs a look"
-    unseen = Entry(PATH, "out", "unseen", scope=Scope.GLOBAL, detail="it is\u202e too large")
+    unseen = ContextEntry(PATH, "out", "unseen", scope=Scope.GLOBAL, detail="it is\u202e too large")
     assert "does not see it: it is\\u202e too large" in spoken(unseen)
 
 
@@ -138,8 +148,8 @@ def test_what_changed_since_one_looked_is_said() -> None:
     same = since(before, view_with(IN, CUT))
     assert same == Since(0, (), 0)
     assert since_words(same, 7_200_000) == "Nothing changed since you looked (2 h ago)."
-    other = Entry("/memories/global/d.md", "in", "used", bytes=1, scope=Scope.GLOBAL)
-    whole = Entry(CUT.path, "in", "pinned", bytes=50, scope=Scope.GLOBAL)
+    other = ContextEntry("/memories/global/d.md", "in", "used", bytes=1, scope=Scope.GLOBAL)
+    whole = ContextEntry(CUT.path, "in", "pinned", bytes=50, scope=Scope.GLOBAL)
     found = since(before, view_with(other, whole, tokens=20))
     assert found is not None
     assert set(found.changes) == {

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from helpers.expect_log import ExpectLog
 from reverie.helper.process import HelperBug
-from reverie.ui.crash import CrashReporter, RecentRecords, diagnostics, without_sayings
+from reverie.ui.app import CrashReporter, RecentRecords, diagnostics, without_sayings
 from reverie.ui.jobs import Lane
 
 CONTENT = "the launch code is in the blue drawer"
@@ -26,7 +26,8 @@ import sys, threading
 from pathlib import Path
 from PySide6.QtCore import QTimer
 from reverie.profile import Profile
-from reverie.ui import app, main_window
+from reverie.ui import app
+from reverie.ui.window import main_window
 
 leave = main_window.MainWindow.shut_down
 

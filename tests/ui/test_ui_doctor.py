@@ -16,11 +16,10 @@ from ui_windows import ACME, INGEST, Windows
 from helpers.codex_home import CodexHomeMaker
 from reverie import log_level
 from reverie.doctor.findings import Finding, Fix
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.settings import load_settings
-from reverie.ui.doctor.tab import DoctorTab
-from reverie.ui.icons import Icons
-from reverie.ui.theme import contrast, dark_palette
+from reverie.ui.appearance import Icons, contrast, dark_palette
+from reverie.ui.background.doctor import DoctorTab
 
 
 def nothing() -> None:
@@ -263,7 +262,7 @@ def test_debug_logging_is_switched_on_here_too_and_a_fix_that_does_not_work_says
     driver.until(lambda: not driver.services.doctor_control.busy)
 
     def refuse() -> None:
-        raise MendableError("The disk is full.", next_step="Make room.")
+        raise UserError("The disk is full.", next_step="Make room.")
 
     tab.show_findings((Finding("feature", "It is on", "fail", "Off.", Fix("Switch", refuse)),), "x")
     tab.rows.row("feature").button.click()

@@ -11,14 +11,11 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QPalette, QTextCursor
 
 from helpers.profiles import examples
-from reverie.homes.scopes import ScopeContext
-from reverie.services.texts import file_text
-from reverie.services.views import FileText
-from reverie.ui.memory import editor_state as state
-from reverie.ui.memory.documents import SHOWN_CHARS, OpenFile
-from reverie.ui.memory.editor_state import Address, FileRef
-from reverie.ui.memory.foreign_edits import MOST_EDITS
-from reverie.ui.theme import theme_of
+from reverie.agents.scopes import ScopeContext
+from reverie.services.views import FileText, file_text
+from reverie.ui.appearance import theme_of
+from reverie.ui.editor import documents as state
+from reverie.ui.editor.documents import MOST_EDITS, SHOWN_CHARS, Address, FileRef, OpenFile
 
 LINE = "x" * 99 + "\n"
 REF = FileRef.memory("home", "global", "a.md")
@@ -113,7 +110,7 @@ def test_a_huge_file_is_cut_only_where_it_cannot_be_written(qapp: object) -> Non
 
 
 def test_colouring_leaves_the_text_unmodified_in_every_state(qtbot: Any, qapp: object) -> None:
-    from reverie.ui.theme import dark_palette
+    from reverie.ui.appearance import dark_palette
 
     text = "---\ndescription: x\ntags: [a]\n---\n# Head\n> quote\n"
     text += "- [ ] item `code` **strong** [a](b)\n```py\nx = 1\n```\n"

@@ -10,14 +10,14 @@ import pytest
 from PySide6.QtGui import QGuiApplication, QTextCursor
 from ui_windows import ACME, SEVERAL, Driver, Windows
 
+from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.compose import open_parts
-from reverie.homes.scopes import Scope
-from reverie.services.drafts import Draft, DraftDesk
-from reverie.services.hand_edits import HandEdits
+from reverie.services.drafts import Draft, DraftService
+from reverie.services.edits import UserEdits
 from reverie.ui import dialogs
-from reverie.ui.memory.editor_state import Address, Buffer, FileRef, from_draft
-from reverie.ui.memory.move_dialog import MoveDialog
+from reverie.ui.editor.documents import Address, Buffer, FileRef, from_draft
+from reverie.ui.memory.edit_dialogs import MoveDialog
 
 PATH = "/memories/project/deploy.md"
 REL = "memory/project/acme-api-db553efff149/deploy.md"
@@ -72,12 +72,12 @@ def left_behind(windows: Windows, home: Path, typed: str = "mine\n") -> str:
     parts = open_parts(home, windows.profile, system_clock)
     context = parts.home.context(workspace_id=ACME)
     store = parts.home.scope_root(context, Scope.PROJECT).key
-    base = HandEdits(parts).read(context, PATH)
+    base = UserEdits(parts).read(context, PATH)
     assert base.content is not None
     mark = "\ufeff" if base.content.startswith("\ufeff") else ""
     content = mark + typed + base.content.removeprefix(mark)
     draft = Draft(store, "deploy.md", PATH, context, content, base.content, base.sha256, 5, system_clock())
-    DraftDesk(parts, "00000001").keep(draft)
+    DraftService(parts, "00000001").keep(draft)
     return content
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import Qt
 from ui_windows import ACME, BACKFILL, INGEST, SEVERAL, Driver, Windows
 
-from reverie.homes.scopes import Scope
+from reverie.agents.scopes import Scope
 
 STORE = "memory/project/data-pipeline-21ca8fe13a59"
 
@@ -408,7 +408,7 @@ def test_while_another_process_dreams_the_button_is_off_and_a_run_refused_and_bo
     import subprocess
     import sys
 
-    from reverie.dream.service import dream_lease_name
+    from reverie.jobs.consolidate.service import dream_lease_name
 
     driver = windows.open(home)
     code = (

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from ui_windows import Windows
 
-from reverie.homes.scopes import Scope
-from reverie.ui.memory.duplicates.alignment import aligned, word_marks
-from reverie.ui.memory.duplicates.window import DuplicatesWindow, percent
+from reverie.agents.scopes import Scope
+from reverie.ui.memory.duplicates_window import DuplicatesWindow, aligned, percent, word_marks
 
 BODY = "# Deploy\n\n- Run the smoke tests before the deploy\n- Tag the release after the deploy\n"
 

@@ -14,13 +14,12 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from ui_windows import SEVERAL, Driver, Windows
 
-from reverie.homes.scopes import Scope
+from reverie.agents.scopes import Scope
 from reverie.ui import dialogs
-from reverie.ui.memory.dialogs import NewMemory, PathDialog
-from reverie.ui.memory.move_dialog import MoveDialog
-from reverie.ui.memory.tree_model import Role
-from reverie.ui.palette import Palette
-from reverie.ui.row_delegate import ROW_ROLE
+from reverie.ui.memory.edit_dialogs import MoveDialog, NewMemory, PathDialog
+from reverie.ui.tree.model import Role
+from reverie.ui.widgets.lists import ROW_ROLE
+from reverie.ui.window.palette import Palette
 
 PATH = "/memories/project/deploy.md"
 

@@ -6,34 +6,34 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reverie.text.tokens import utf16_length
-from reverie.ui.memory.finding import Place, Query, find, replacement
-from reverie.ui.memory.gauge import cut_position
+from reverie.text.summaries import utf16_length
+from reverie.ui.editor.find_bar import FindQuery, TextMatch, find, replacement
+from reverie.ui.editor.pane import cut_position
 
 
 @pytest.mark.parametrize(
     ("text", "query", "spans"),
     [
-        ("Retry retry RETRY", Query("retry"), [(0, 5), (6, 11), (12, 17)]),
-        ("Retry retry", Query("retry", case=True), [(6, 11)]),
-        ("max max_retries max", Query("max", word=True), [(0, 3), (16, 19)]),
-        ("a.b aXb", Query("a.b"), [(0, 3)]),
-        ("a.b aXb", Query("a.b", regex=True), [(0, 3), (4, 7)]),
-        ("one\ntwo\n", Query("^t", regex=True), [(4, 5)]),
-        ("ÄÖ äö", Query("äö"), [(0, 2), (3, 5)]),
-        ("🙂 x", Query("x"), [(3, 4)]),
-        ("aaa", Query("b*", regex=True), []),
-        ("aaa", Query(""), []),
+        ("Retry retry RETRY", FindQuery("retry"), [(0, 5), (6, 11), (12, 17)]),
+        ("Retry retry", FindQuery("retry", case=True), [(6, 11)]),
+        ("max max_retries max", FindQuery("max", word=True), [(0, 3), (16, 19)]),
+        ("a.b aXb", FindQuery("a.b"), [(0, 3)]),
+        ("a.b aXb", FindQuery("a.b", regex=True), [(0, 3), (4, 7)]),
+        ("one\ntwo\n", FindQuery("^t", regex=True), [(4, 5)]),
+        ("ÄÖ äö", FindQuery("äö"), [(0, 2), (3, 5)]),
+        ("🙂 x", FindQuery("x"), [(3, 4)]),
+        ("aaa", FindQuery("b*", regex=True), []),
+        ("aaa", FindQuery(""), []),
     ],
 )
-def test_places_are_those_of_the_document(text: str, query: Query, spans: list[tuple[int, int]]) -> None:
+def test_places_are_those_of_the_document(text: str, query: FindQuery, spans: list[tuple[int, int]]) -> None:
     assert [(place.start, place.end) for place in find(text, query).found] == spans
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text("aA b🙂.*\\(\n", max_size=40), st.text("aA b🙂.*\\(", min_size=1, max_size=3))
 def test_plain_words_are_found_wherever_they_stand(text: str, words: str) -> None:
-    found = find(text, Query(words, case=True)).found
+    found = find(text, FindQuery(words, case=True)).found
     units = text.encode("utf-16-le")
     assert len(found) == text.count(words)
     for place in found:
@@ -41,31 +41,31 @@ def test_plain_words_are_found_wherever_they_stand(text: str, words: str) -> Non
 
 
 def test_a_wrong_expression_says_where() -> None:
-    places = find("text", Query("a(b", regex=True))
+    places = find("text", FindQuery("a(b", regex=True))
     assert not places.found
     assert "not valid" in places.error
-    assert find("text", Query("(", regex=False)).error == ""
+    assert find("text", FindQuery("(", regex=False)).error == ""
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(.*a){20}b"])
 def test_a_pattern_that_would_try_for_ever_gives_up(pattern: str) -> None:
-    places = find("a" * 5000 + "!", Query(pattern, regex=True))
+    places = find("a" * 5000 + "!", FindQuery(pattern, regex=True))
     assert not places.found
 
 
 def test_a_replacement_is_literal_unless_it_is_an_expression() -> None:
-    place = Place(0, 7, ("ab: 12", "ab", "12"))
-    assert replacement(place, r"\1 $1 \n", Query("x")) == r"\1 $1 \n"
-    assert replacement(place, r"\2-${1}\n$$\\", Query("x", regex=True)) == "12-ab\n$\\"
-    assert replacement(place, r"[\7]", Query("x", regex=True)) == "[]"
+    place = TextMatch(0, 7, ("ab: 12", "ab", "12"))
+    assert replacement(place, r"\1 $1 \n", FindQuery("x")) == r"\1 $1 \n"
+    assert replacement(place, r"\2-${1}\n$$\\", FindQuery("x", regex=True)) == "12-ab\n$\\"
+    assert replacement(place, r"[\7]", FindQuery("x", regex=True)) == "[]"
 
 
 def test_the_next_and_the_last_match_go_round() -> None:
-    places = find("x y x y x", Query("x"))
+    places = find("x y x y x", FindQuery("x"))
     assert [places.at_or_after(at) for at in (0, 1, 5, 9)] == [0, 1, 2, 0]
     assert [places.before(at) for at in (0, 1, 5, 9)] == [2, 0, 1, 2]
-    assert find("", Query("x")).at_or_after(0) == -1
-    assert find("", Query("x")).before(0) == -1
+    assert find("", FindQuery("x")).at_or_after(0) == -1
+    assert find("", FindQuery("x")).before(0) == -1
 
 
 @settings(max_examples=60, deadline=None)

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtGui import QTextCursor, QTextDocument
 from PySide6.QtWidgets import QPlainTextDocumentLayout
 
-from reverie.ui.memory.source_view import SourceView
-from reverie.ui.theme import dark_palette
+from reverie.ui.appearance import dark_palette
+from reverie.ui.editor.source_view import SourceView
 
 
 @pytest.fixture

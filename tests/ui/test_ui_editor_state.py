@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from reverie.homes.scopes import ScopeContext
+from reverie.agents.scopes import ScopeContext
 from reverie.services.views import FileText
-from reverie.ui.memory import editor_state as state
-from reverie.ui.memory.editor_state import Address, Buffer, FileRef
+from reverie.ui.editor import documents as state
+from reverie.ui.editor.documents import Address, Buffer, FileRef
 
 REF = FileRef.memory("home", "global", "a.md")
 ADDRESS = Address(ScopeContext("w", "/p"), "/memories/global/a.md")

@@ -12,7 +12,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 from ui_windows import Driver, Windows
 
-from reverie.ui.palette import Palette
+from reverie.ui.window.palette import Palette
 
 STEPS = 16
 

@@ -16,16 +16,16 @@ from ui_windows import ACME, Driver, Windows
 
 from helpers.audit import problems
 from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error
+from reverie.agents.loki.records import AntiPattern
+from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.compose import open_parts
-from reverie.homes.loki_records import AntiPattern
-from reverie.homes.scopes import Scope
 from reverie.profile import Profile
 from reverie.services.failures import FailuresView, LessonView, Repeated
 from reverie.services.workbench import Workbench
-from reverie.ui.failures.dialogs import MergeRecordsDialog, ResolutionDialog
+from reverie.ui.appearance import Icons
+from reverie.ui.failures.control import MergeRecordsDialog, ResolutionDialog
 from reverie.ui.failures.tab import FailuresTab
-from reverie.ui.icons import Icons
 
 SEEN = f"phase=ACT; signature: run > fetch; fp={FINGERPRINT[:12]}"
 

@@ -12,11 +12,10 @@ from test_ui_window import GuiThreadFiles
 from ui_windows import Driver, Windows
 
 from helpers.samples import snapshot
-from reverie.homes.scopes import Scope
-from reverie.memory import history_log
+from reverie.agents.scopes import Scope
+from reverie.memory.history import reader as history_log
 from reverie.ui.memory.history.pages import CHANGES, CONTENT, LINES
-from reverie.ui.memory.history.points import PointModel
-from reverie.ui.memory.history.window import HistoryWindow
+from reverie.ui.memory.history.window import HistoryWindow, PointModel
 
 TESTING = "/memories/global/testing.md"
 

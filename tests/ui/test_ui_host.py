@@ -11,10 +11,11 @@ from ui_windows import ACME, Driver, Windows
 from helpers.model_server import ModelServer, Reply
 from helpers.turns import say_turns
 from reverie.clock import system_clock
-from reverie.files.lease import LeaseHolder, Leases, ProcessId
+from reverie.files.lease import LeaseHolder, Leases
+from reverie.files.locks import ProcessId
 from reverie.services.host import HostStatus, host_lease_name
-from reverie.ui.host_control import status_words
-from reverie.ui.line_list import VALUE
+from reverie.ui.background.services import status_words
+from reverie.ui.widgets.lists import VALUE
 
 ON = "[system1]\nenabled = true\n"
 

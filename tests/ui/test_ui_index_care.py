@@ -13,9 +13,9 @@ from ui_windows import Windows
 
 from helpers.audit import problems
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
-from reverie.homes.scopes import Scope
-from reverie.notes.template import current_template
-from reverie.ui.memory.move_dialog import MoveDialog
+from reverie.agents.scopes import Scope
+from reverie.jobs.notes.sections import current_template
+from reverie.ui.memory.edit_dialogs import MoveDialog
 
 BASE = "/memories/project"
 INDEX = (

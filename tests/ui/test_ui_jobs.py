@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication, QThread
 
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.ui.jobs import JobControl, Lane
 
 
@@ -63,7 +63,7 @@ def test_what_a_person_can_mend_reaches_the_jobs_own_handler(qtbot: Any, lane: L
     ends = Ends()
 
     def work(_control: JobControl) -> None:
-        raise MendableError("Not done:", cause="the disk is full.")
+        raise UserError("Not done:", cause="the disk is full.")
 
     lane.submit("work", work, **ends.handlers())
     qtbot.waitUntil(lambda: bool(ends.said))
@@ -72,7 +72,7 @@ def test_what_a_person_can_mend_reaches_the_jobs_own_handler(qtbot: Any, lane: L
 
 def test_a_failure_without_a_handler_is_told_by_the_lane(qtbot: Any, lane: Lane) -> None:
     def work(_control: JobControl) -> None:
-        raise MendableError("Not done")
+        raise UserError("Not done")
 
     with qtbot.waitSignal(lane.unclaimed) as told:
         lane.submit("work", work, done=lambda _value: None)

@@ -9,9 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.ui.icons import Icons
-from reverie.ui.line_list import LineList, LineModel
-from reverie.ui.two_lines import TwoLines
+from reverie.ui.appearance import Icons
+from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 
 
 class Rows(LineModel):

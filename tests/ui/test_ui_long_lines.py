@@ -19,13 +19,13 @@ from PySide6.QtWidgets import QPlainTextDocumentLayout
 from test_ui_documents import found, opened
 from ui_windows import Windows
 
-from reverie.homes.scopes import Scope
-from reverie.ui.labels import ElidedLabel, WrapLabel
-from reverie.ui.memory import editor_state as state
-from reverie.ui.memory.rendering import MOST_COLUMNS, rendered
-from reverie.ui.memory.source_view import SourceView
-from reverie.ui.shown import LONGEST_LINE, LONGEST_SENTENCE, as_tooltip
-from reverie.ui.theme import theme_of
+from reverie.agents.scopes import Scope
+from reverie.ui.appearance import theme_of
+from reverie.ui.display_text import LONGEST_LINE, LONGEST_SENTENCE, as_tooltip
+from reverie.ui.editor import documents as state
+from reverie.ui.editor.preview import MOST_COLUMNS, rendered
+from reverie.ui.editor.source_view import SourceView
+from reverie.ui.widgets.controls import ElidedLabel, WrapLabel
 
 LONG = "QUJD" * 25_000
 FAST_S = 1.0

@@ -15,13 +15,11 @@ from ui_desk import Desk
 
 from helpers.profiles import examples
 from reverie.settings import Settings, load_settings
-from reverie.ui import window_wishes, words
+from reverie.ui import appearance as window_wishes
+from reverie.ui import display_text as words
 from reverie.ui.app import make_application
-from reverie.ui.icons import Icons
-from reverie.ui.look import LookControl, language_of, read_look
-from reverie.ui.settings_control import SettingsControl
-from reverie.ui.settings_draft import Window
-from reverie.ui.theme import monospace, theme_of
+from reverie.ui.appearance import Icons, LookControl, Window, language_of, monospace, read_look, theme_of
+from reverie.ui.settings.control import SettingsControl
 
 
 @pytest.fixture

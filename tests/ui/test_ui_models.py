@@ -11,9 +11,9 @@ from ui_windows import Driver, Windows
 
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import snapshot
-from reverie.homes.scopes import Scope
-from reverie.ui.consent import ConsentDialog
-from reverie.ui.model_choice import ModelDialog
+from reverie.agents.scopes import Scope
+from reverie.ui.dialogs import ConsentDialog
+from reverie.ui.settings.fields import ModelDialog
 
 MODEL = "test:test-model"
 KEY = "tk-0123456789-abcdefghij-KEY"

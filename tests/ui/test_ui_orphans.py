@@ -11,17 +11,24 @@ from PySide6.QtCore import Qt
 from ui_windows import Driver, Windows
 
 from helpers.audit import problems
-from reverie.homes.listing import LostStore
-from reverie.homes.scopes import Scope
-from reverie.memory.line_union import lost_lines, union
-from reverie.services.orphan_matching import Evidence, LiveProject, Match
-from reverie.services.orphan_views import MergePreview, MergeRow, OrphansView, StoreFile, StoreView
+from reverie.agents.base import LostStore
+from reverie.agents.scopes import Scope
+from reverie.memory.diff import lost_lines, union
+from reverie.services.orphans import (
+    LiveProject,
+    MatchEvidence,
+    MergePreview,
+    MergeRow,
+    OrphansView,
+    ProjectMatch,
+    StoreFile,
+    StoreView,
+)
 from reverie.ui.app import make_application
-from reverie.ui.icons import Icons
+from reverie.ui.appearance import Icons
 from reverie.ui.jobs import Lane
-from reverie.ui.memory.orphans.merge_dialog import MergeDialog
-from reverie.ui.memory.orphans.page import OrphansPage
-from reverie.ui.picker import Place
+from reverie.ui.memory.orphans.page import MergeStoreDialog, OrphansPage
+from reverie.ui.window.home_list import Place
 
 ACME = "/home/dev/projects/acme-api"
 STORE = "memory/project/acme-api-db553efff149"
@@ -130,7 +137,7 @@ def store(kind: Any = "project", scope: Scope = Scope.PROJECT, **facts: Any) -> 
     )
 
 
-def view_of(lost: LostStore, *matches: Match, best: Match | None = None) -> OrphansView:
+def view_of(lost: LostStore, *matches: ProjectMatch, best: ProjectMatch | None = None) -> OrphansView:
     files = (StoreFile("a.md", 10, 0), StoreFile("b/c.md", 2048, 0))
     shown = StoreView(lost, files, False, matches, best, removable=lost.context is not None)
     projects = (LiveProject("/p/one", "one", True), LiveProject("/p/gone", "gone", False))
@@ -148,8 +155,8 @@ def page(qtbot: Any) -> OrphansPage:
 
 
 def test_with_equal_evidence_no_project_is_chosen_for_a_person(page: OrphansPage, qtbot: Any) -> None:
-    same = (Evidence("root", "abcdef1234"),)
-    one, two = Match("/p/one", "one", same), Match("/p/two", "two", same)
+    same = (MatchEvidence("root", "abcdef1234"),)
+    one, two = ProjectMatch("/p/one", "one", same), ProjectMatch("/p/two", "two", same)
     page.show_orphans(view_of(store(), one, two), "~/.x")
     assert page.target_path is None
     assert not page.merge.isEnabled()
@@ -169,7 +176,7 @@ def test_with_equal_evidence_no_project_is_chosen_for_a_person(page: OrphansPage
 
 
 def test_a_single_best_match_is_chosen_and_says_why(page: OrphansPage) -> None:
-    match = Match("/p/two", "two", (Evidence("remote", "host/two"), Evidence("name", "two")))
+    match = ProjectMatch("/p/two", "two", (MatchEvidence("remote", "host/two"), MatchEvidence("name", "two")))
     page.show_orphans(view_of(store(), match, best=match), "~/.x")
     assert page.target_path == "/p/two"
     assert "host/two" in page.match.text()
@@ -198,7 +205,7 @@ def test_a_home_without_orphans_says_so_and_the_selection_survives_a_new_look(pa
 
 
 def test_everything_on_the_page_is_reached_by_keyboard_and_has_a_name(page: OrphansPage) -> None:
-    match = Match("/p/two", "two", (Evidence("name", "two"),))
+    match = ProjectMatch("/p/two", "two", (MatchEvidence("name", "two"),))
     page.show_orphans(view_of(store(), match, best=match), "~/.x")
     for widget in (page.stores, page.target, page.merge, page.files, page.text):
         assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus
@@ -229,7 +236,7 @@ def test_the_dialog_offers_only_what_loses_no_line(qtbot: Any) -> None:
             ),
             MergeRow("s.md", "/memories/project/s.md", "same", live, live),
         )
-        dialog = MergeDialog(MergePreview(store(), Scope.PROJECT, "/p/one", rows), "one", lane, Icons())
+        dialog = MergeStoreDialog(MergePreview(store(), Scope.PROJECT, "/p/one", rows), "one", lane, Icons())
         qtbot.addWidget(dialog)
         dialog.show()
         assert dialog.row == rows[1]

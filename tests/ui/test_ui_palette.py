@@ -13,9 +13,17 @@ from PySide6.QtWidgets import QApplication
 from ui_windows import Windows
 
 from helpers.samples import snapshot
-from reverie.ui.actions import ACTIONS, ActionRow, Situation, always
-from reverie.ui.palette import MOST_MEMORIES, Palette, PaletteModel, action_entries, why_not
-from reverie.ui.palette_rank import MOST_FUZZY, best, fit
+from reverie.ui.window.actions import ACTIONS, ActionRow, Situation, always
+from reverie.ui.window.palette import (
+    MOST_FUZZY,
+    MOST_MEMORIES,
+    Palette,
+    PaletteModel,
+    action_entries,
+    best,
+    fit,
+    why_not,
+)
 
 
 @pytest.mark.parametrize("typed", ["conso", "solid", "now cons", "cn", "conslidate"])

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
-from reverie.ui import app, first_look, patience
-from reverie.ui.first_look import FirstLook
-from reverie.ui.icons import Icons
+from reverie.ui import app
+from reverie.ui.appearance import Icons
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.patience import WaitingLabel
+from reverie.ui.window import layout as patience
+from reverie.ui.window import splash_tree as first_look
+from reverie.ui.window.layout import WaitingLabel
+from reverie.ui.window.splash_tree import FirstLook
 
 
 class Disk:

@@ -8,10 +8,10 @@ from typing import Any
 
 from ui_windows import INGEST, Windows
 
-from reverie.homes.listing import HomeContents, Orphan, Project, Workspace
-from reverie.ui.icons import Icons
-from reverie.ui.picker import Picker, Place, home_node
-from reverie.ui.row_delegate import ROW_ROLE
+from reverie.agents.base import HomeContents, Orphan, Project, Workspace
+from reverie.ui.appearance import Icons
+from reverie.ui.widgets.lists import ROW_ROLE
+from reverie.ui.window.home_list import Picker, Place, home_node
 
 
 def workspace(id_: str, **other: Any) -> Workspace:

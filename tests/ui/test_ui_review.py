@@ -8,9 +8,9 @@ import pytest
 from ui_reviews import run as preview
 
 from reverie.services.views import RevertView, RunSummary
-from reverie.ui.memory.diff_view import DiffView
-from reverie.ui.memory.run_list import RunList
-from reverie.ui.memory.run_words import RunFilter, can_revert, conflict_words
+from reverie.ui.memory.run_panel import RunFilter, can_revert, conflict_words
+from reverie.ui.memory.runs_dialog import RunList
+from reverie.ui.widgets.text_views import DiffView
 
 
 def run(**other: Any) -> RunSummary:

@@ -12,12 +12,10 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 from ui_reviews import LINES, A, B, C, D, merge, run, view
 
-from reverie.dream.review import Selection, resolve
-from reverie.ui.icons import Icons
-from reverie.ui.memory.choices import Choices
-from reverie.ui.memory.review_detail import ReviewDetail, part_text
-from reverie.ui.memory.review_tree import ReviewTree
-from reverie.ui.theme import contrast, dark_palette
+from reverie.jobs.consolidate.review import ReviewSelection, resolve
+from reverie.ui.appearance import Icons, contrast, dark_palette
+from reverie.ui.memory.review_choices import Choices
+from reverie.ui.memory.review_parts import ReviewDetail, ReviewTree, part_text
 
 
 def files(choices: Choices) -> dict[str, bytes | None]:
@@ -32,7 +30,7 @@ def test_at_first_everything_is_taken() -> None:
     choices = Choices(merge())
     assert [choices.group_taken(group) for group in choices.view.groups] == ["all", "all"]
     assert choices.changed_files == choices.all_files == 3
-    assert choices.selection == Selection()
+    assert choices.selection == ReviewSelection()
 
 
 def test_leaving_out_a_group_leaves_out_its_files_and_nothing_else() -> None:
@@ -260,7 +258,7 @@ def test_looking_at_the_editor_changes_nothing(qtbot: Any) -> None:
     shown.pick("global/c.md")
     shown.detail.edit.click()
     shown.detail.edit.click()
-    assert choices.selection == Selection()
+    assert choices.selection == ReviewSelection()
 
 
 def test_agreeing_to_a_loss_is_offered_where_it_helps(qtbot: Any) -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.ui.rows import Insert, Move, Node, Remove, shared, steps
+from reverie.ui.tree.rows import Insert, Move, Remove, RowNode, shared, steps
 
 KEYS = st.lists(st.integers(0, 30).map(str), unique=True, max_size=20)
 
@@ -55,8 +55,8 @@ def test_removals_begin_at_the_end() -> None:
 
 
 def test_a_node_that_says_the_same_is_the_same_object() -> None:
-    leaf = Node("x", 1)
-    parent = Node("p", "data", (leaf,))
+    leaf = RowNode("x", 1)
+    parent = RowNode("p", "data", (leaf,))
     assert shared(parent, "p", "data", (leaf,)) is parent
     assert shared(parent, "p", "other", (leaf,)) is not parent
-    assert shared(parent, "p", "data", (Node("x", 1),)) is not parent
+    assert shared(parent, "p", "data", (RowNode("x", 1),)) is not parent

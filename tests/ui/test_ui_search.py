@@ -15,8 +15,7 @@ from test_ui_window import GuiThreadFiles
 from ui_windows import ACME, BACKFILL, Driver, Windows
 
 from helpers.samples import copy_sample, snapshot
-from reverie.ui.memory.search import MemorySearch
-from reverie.ui.memory.search_view import around_first, ended_within, shown_with
+from reverie.ui.memory.search import MemorySearch, around_first, ended_within, shown_with
 
 
 def typed(driver: Driver, text: str) -> None:

@@ -9,10 +9,10 @@ from PySide6.QtGui import QTextCursor
 from ui_windows import ACME, INGEST, Driver, Windows
 
 from helpers.samples import copy_sample
-from reverie.homes.scopes import Scope
+from reverie.agents.scopes import Scope
 from reverie.ui.app import restore_geometry, with_remembered
-from reverie.ui.main_window import Beginning
-from reverie.ui.remembered import Remembered, read_remembered
+from reverie.ui.appearance import Beginning
+from reverie.ui.saved_window import Remembered, read_remembered
 from reverie.ui.session_store import SessionStore
 
 

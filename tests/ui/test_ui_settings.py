@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 from ui_desk import Desk, Provider
 
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.settings import (
     BackgroundSettings,
     BackgroundTable,
@@ -29,13 +29,20 @@ from reverie.settings import (
     ProvidersSettings,
     Settings,
 )
-from reverie.ui import settings_dialog, settings_words
-from reverie.ui.icons import Icons
-from reverie.ui.settings_control import SettingsControl
-from reverie.ui.settings_dialog import SettingsDialog
-from reverie.ui.settings_draft import Background, Draft, draft_of, is_base_url, with_draft
-from reverie.ui.settings_engine import EnginePage
-from reverie.ui.settings_schema import schema
+from reverie.ui.appearance import Icons
+from reverie.ui.settings import dialog as settings_dialog
+from reverie.ui.settings import draft as settings_words
+from reverie.ui.settings.control import SettingsControl
+from reverie.ui.settings.dialog import SettingsDialog
+from reverie.ui.settings.draft import (
+    BackgroundDraft,
+    SettingsDraft,
+    draft_of,
+    is_base_url,
+    schema,
+    with_draft,
+)
+from reverie.ui.settings.model_pages import EnginePage
 
 HOME = "h1"
 
@@ -82,7 +89,9 @@ def test_a_draft_and_back_changes_nothing() -> None:
 
 def test_only_what_was_edited_is_another_in_the_settings() -> None:
     settings = Settings(providers=ProvidersSettings({"openai": ProviderSettings(headers={"a": "b"})}))
-    draft = Draft("openai:gpt-5", 60, 5, {"openai": "https://proxy.test/v1"}, Background(True, 3, 1000))
+    draft = SettingsDraft(
+        "openai:gpt-5", 60, 5, {"openai": "https://proxy.test/v1"}, BackgroundDraft(True, 3, 1000)
+    )
     after = with_draft(settings, draft, HOME)
     assert (after.dream.engine, after.dream.time_limit_s, after.dream.max_loss_percent) == (
         "openai:gpt-5",
@@ -96,8 +105,8 @@ def test_only_what_was_edited_is_another_in_the_settings() -> None:
 
 
 def test_what_cannot_be_a_setting_is_refused_with_its_name() -> None:
-    with pytest.raises(MendableError, match=r"dream\.engine"):
-        with_draft(Settings(), Draft(engine="no model"), HOME)
+    with pytest.raises(UserError, match=r"dream\.engine"):
+        with_draft(Settings(), SettingsDraft(engine="no model"), HOME)
 
 
 @pytest.mark.parametrize(
@@ -220,13 +229,13 @@ def test_the_model_of_the_writer_is_rules_a_model_string_or_empty(
 def test_each_engine_is_shown_as_it_is_kept(qtbot: Any, engine: str) -> None:
     page = EnginePage(Icons())
     qtbot.addWidget(page)
-    page.show_draft(Draft(engine))
+    page.show_draft(SettingsDraft(engine))
     assert page.engine == engine
     assert page.problem == ""
 
 
 def test_a_failed_save_says_why_and_keeps_the_form(opened: Opened, desk: Desk) -> None:
-    desk.error = MendableError("The disk is full.", next_step="Make room.")
+    desk.error = UserError("The disk is full.", next_step="Make room.")
     opened.dialog.engine.choose("openai:gpt-5")
     opened.dialog.ok.click()
     opened.wait()
@@ -254,7 +263,7 @@ def test_a_test_shows_each_step_in_words(opened: Opened, desk: Desk) -> None:
     assert desk.tested == ["ollama:qwen3:8b"]
     assert opened.dialog.engine.results.texts[-1] == "The model answered without calling the tool."
     assert opened.dialog.engine.test_button.isEnabled()
-    desk.error = MendableError("Nobody answers.", next_step="Start the server.")
+    desk.error = UserError("Nobody answers.", next_step="Start the server.")
     opened.dialog.engine.test_button.click()
     opened.wait()
     assert "Start the server." in opened.dialog.engine.results.texts[0]

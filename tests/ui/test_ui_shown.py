@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.ui.shown import as_tooltip, human_size, visible, visible_lines
+from reverie.ui.display_text import as_tooltip, human_size, visible, visible_lines
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QColor, QPalette
 
-from reverie.ui.theme import (
+from reverie.ui.appearance import (
     SIGN_CONTRAST,
     TEXT_CONTRAST,
     contrast,

@@ -4,7 +4,7 @@ from datetime import UTC
 
 import pytest
 
-from reverie.ui.times import DAY_MS, HOUR_MS, MINUTE_MS, YEAR_MS, Ago, exact_time, relative_time
+from reverie.ui.display_text import DAY_MS, HOUR_MS, MINUTE_MS, YEAR_MS, Ago, exact_time, relative_time
 
 NOW = 1_786_900_000_000
 

@@ -10,13 +10,20 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QImage
 
+import dev
 from helpers.isolation import TEST_PROFILE
 from helpers.samples import SAMPLES, snapshot
 
+AUDITED = ("-m", "helpers.audited_tour")
+"""The same tour with every picture audited."""
 
-def tour(*arguments: str, module: str = "reverie.ui.tour") -> subprocess.CompletedProcess[str]:
-    call = [sys.executable, "-m", module, *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+
+def tour(
+    *arguments: str, program: tuple[str, ...] = (str(dev.PICTURES),)
+) -> subprocess.CompletedProcess[str]:
+    call = [sys.executable, *program, *arguments]
+    places = (Path(__file__).parent.parent, dev.PICTURES.parent)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
     return subprocess.run(call, env=environment, capture_output=True, text=True, timeout=150, check=False)
 
 
@@ -24,7 +31,7 @@ def tour(*arguments: str, module: str = "reverie.ui.tour") -> subprocess.Complet
 def test_it_shows_everything_and_touches_a_copy_only(tmp_path: Path) -> None:
     home = SAMPLES / "mux-home"
     before = snapshot(home)
-    done = tour(str(tmp_path / "pictures"), "--home", str(home), module="helpers.audited_tour")
+    done = tour(str(tmp_path / "pictures"), "--home", str(home), program=AUDITED)
     assert done.returncode == 0, done.stderr  # says what is cut off, too pale, nameless or out of reach, too
     pictures = [Path(line) for line in done.stdout.splitlines()]
     assert [picture.name for picture in pictures] == [

@@ -15,14 +15,14 @@ from ui_windows import ACME, Driver, Windows
 
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import copy_sample
-from reverie.ui.consent import ConsentDialog
-from reverie.ui.labels import WrapLabel
-from reverie.ui.settle import finish_layouts
-from reverie.ui.traces.document import search
-from reverie.ui.traces.messages import Card, Letter
+from reverie.ui.dialogs import ConsentDialog
+from reverie.ui.screenshot import finish_layouts
+from reverie.ui.traces.detail import Card, Letter
+from reverie.ui.traces.raw import search
 from reverie.ui.traces.replay import ReplayDialog
-from reverie.ui.traces.steps import Place
 from reverie.ui.traces.tab import TracesTab
+from reverie.ui.traces.timeline import StepPosition
+from reverie.ui.widgets.controls import WrapLabel
 
 DUMPS = f"debug_obj/{ACME}/system1_memory_writer"
 NEWEST, TIMED_OUT, FAILED = "1786637112345", "1786528692345", "1786527072345"
@@ -223,7 +223,7 @@ def the_tree_and_the_flat_view_hold_the_same_steps(tab: TracesTab) -> None:
     flat = [item.data(0, Qt.ItemDataRole.UserRole) for item in steps._items()]
     assert [place for place in tree if place.step] == flat
     assert steps.tree.topLevelItemCount() == len(flat) == 4
-    assert steps.pick(Place(2, 1))
+    assert steps.pick(StepPosition(2, 1))
     assert "I would add the 409 rule" in steps.text.toPlainText()
 
 

@@ -7,15 +7,15 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 
-from reverie.homes.listing import Source
-from reverie.ui.transcripts.source_list import SourceList
+from reverie.agents.base import TranscriptSource
+from reverie.ui.transcripts.tab import SourceList
 
 
 def test_sub_agents_stand_right_after_their_session_however_the_list_is_sorted(qtbot: Any) -> None:
-    def source(name: str, at: int, size: int, under: str = "") -> Source:
+    def source(name: str, at: int, size: int, under: str = "") -> TranscriptSource:
         path, state = Path(f"/x/{name}.jsonl"), "sub-agent" if under else ""
         kind = "sub-agent" if under else "session"
-        return Source(name, kind, path, name, "/p", at, size, state, under=under)
+        return TranscriptSource(name, kind, path, name, "/p", at, size, state, under=under)
 
     shown = SourceList(lambda: 10_000)
     qtbot.addWidget(shown)
@@ -38,8 +38,8 @@ def test_sub_agents_stand_right_after_their_session_however_the_list_is_sorted(q
 
 
 def test_the_column_and_the_filter_call_a_project_by_its_name(qtbot: Any) -> None:
-    def source(name: str, project: str | None, called: str = "") -> Source:
-        return Source(name, "session", Path(f"/x/{name}"), name, project, 1, 1, project_name=called)
+    def source(name: str, project: str | None, called: str = "") -> TranscriptSource:
+        return TranscriptSource(name, "session", Path(f"/x/{name}"), name, project, 1, 1, project_name=called)
 
     shown = SourceList(lambda: 10_000)
     qtbot.addWidget(shown)

@@ -14,16 +14,15 @@ from ui_windows import ACME
 from helpers.audit import problems
 from helpers.claude_transcripts import Chat
 from helpers.rollouts import Line, event, meta, result, said, shell, write_rollout
-from reverie.transcripts.claude_reading import ClaudeReadable
-from reverie.transcripts.codex_reading import CodexReadable
-from reverie.transcripts.mux_reading import MuxReadable
-from reverie.transcripts.paging import PagedTranscript, is_prompt
-from reverie.transcripts.reading import Message, Reading, ToolUse
-from reverie.ui.icons import Icons
+from reverie.agents.claude.transcript import ClaudeReadable
+from reverie.agents.codex.transcript import CodexReadable
+from reverie.agents.mux.transcript import MuxReadable
+from reverie.agents.transcripts import Message, PagedTranscript, ReadStatistics, ToolUse, is_prompt
+from reverie.ui.appearance import Icons
 from reverie.ui.jobs import Lane
-from reverie.ui.transcripts import view as view_module
-from reverie.ui.transcripts.reader_text import ReaderText
-from reverie.ui.transcripts.view import Start, TranscriptView
+from reverie.ui.transcripts import reader as view_module
+from reverie.ui.transcripts.reader import ReadingStart, TranscriptView
+from reverie.ui.transcripts.text import ReaderText
 
 THREAD = "0198a1b2-c3d4-7e5f-8a9b-000000000001"
 
@@ -39,11 +38,11 @@ class Viewer:
         self.view.resize(700, 500)
         self.view.show()
 
-    def open(self, start: Start | None = None) -> ReaderText:
+    def open(self, start: ReadingStart | None = None) -> ReaderText:
         def opening() -> PagedTranscript:
             return PagedTranscript(CodexReadable(self.file), self.file)
 
-        self.view.open(opening, start or Start())
+        self.view.open(opening, start or ReadingStart())
         self.until(lambda: self.view.is_read)
         return self.view.text
 
@@ -209,7 +208,7 @@ def assert_whole_jump(viewer: Viewer) -> None:
 def test_a_transcript_that_grows_is_followed(viewer: Viewer) -> None:
     lines = story()
     write_rollout(viewer.file, lines)
-    text = viewer.open(Start(at_end=True))
+    text = viewer.open(ReadingStart(at_end=True))
     text.go_to_end()
     lines += [shell("b", "make", "fine", 0, 9)[0]]
     write_rollout(viewer.file, lines)
@@ -241,13 +240,13 @@ def test_a_message_is_shown_by_its_own_id(viewer: Viewer) -> None:
     lines = long_story(200)
     lines.append(said("assistant", "Here", 999, id="msg_7"))
     write_rollout(viewer.file, lines)
-    text = viewer.open(Start("msg_7"))
+    text = viewer.open(ReadingStart("msg_7"))
     assert text.message(text.current()).text == "Here"
     lines[-3:-1] = [said("assistant", "x" * 190_000, 999)]  # too long to stand on one page with it
     write_rollout(viewer.file, lines)
-    text = viewer.open(Start("msg_7"))
+    text = viewer.open(ReadingStart("msg_7"))
     assert text.message(text.current()).text == "Here"
-    viewer.open(Start("msg_8"))
+    viewer.open(ReadingStart("msg_8"))
     assert text.first == 0
 
 
@@ -275,7 +274,7 @@ def test_sessions_of_claude_and_mux_are_read_alike(qtbot: Any, tmp_path: Path, h
     claude = chat.write(tmp_path / "session.jsonl")
     sessions = [ClaudeReadable(claude), MuxReadable(home / "sessions" / ACME)]
     for readable in sessions:
-        messages = list(readable.messages(Reading()))
+        messages = list(readable.messages(ReadStatistics()))
         assert [message.number for message in messages] == list(range(len(messages)))
         text = ReaderText()
         qtbot.addWidget(text)

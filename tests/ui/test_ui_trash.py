@@ -9,10 +9,10 @@ import pytest
 from PySide6.QtCore import Qt
 from ui_windows import Windows
 
+from reverie.agents.scopes import Scope
 from reverie.errors import Unavailable
-from reverie.homes.scopes import Scope
-from reverie.memory.snapshots import Snapshots
-from reverie.ui.memory.trash.window import TrashWindow
+from reverie.memory.recording import Snapshots
+from reverie.ui.memory.trash_window import TrashWindow
 
 TESTING = "/memories/global/testing.md"
 

@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QApplication, QLineEdit
 from ui_windows import SEVERAL, Driver, Windows
 
 from helpers.samples import copy_sample
-from reverie.homes.scopes import Scope
-from reverie.ui.memory import move_dialog
-from reverie.ui.memory.move_dialog import MoveDialog
-from reverie.ui.memory.tree_nodes import FileData
-from reverie.ui.theme import dark_palette, theme_of
+from reverie.agents.scopes import Scope
+from reverie.ui.appearance import dark_palette, theme_of
+from reverie.ui.memory import edit_dialogs as move_dialog
+from reverie.ui.memory.edit_dialogs import MoveDialog
+from reverie.ui.tree.memory_tree import FileData
 
 DEPLOY = "/memories/project/deploy.md"
 G, P = "/memories/global", "/memories/project"

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from ui_nodes import find
 from ui_values import file, listing, project_view, unavailable, view
 
-from reverie.homes.listing import Companion
-from reverie.homes.scopes import Scope
-from reverie.ui.memory.tree_looks import plain_look
-from reverie.ui.memory.tree_nodes import (
+from reverie.agents.base import Companion
+from reverie.agents.scopes import Scope
+from reverie.ui.display_text import visible
+from reverie.ui.tree.memory_tree import (
     CompanionData,
     FileData,
     NoticeData,
@@ -23,16 +23,16 @@ from reverie.ui.memory.tree_nodes import (
     parse_shown,
     path_keys,
     path_of,
+    plain_look,
 )
-from reverie.ui.rows import Node
-from reverie.ui.shown import visible
+from reverie.ui.tree.rows import RowNode
 
 SEGMENT = st.text(st.sampled_from("ab.é\U0001f600"), min_size=1, max_size=3).filter(
     lambda segment: not segment.startswith(".")
 )
 
 
-def keys(node: Node | None) -> list[str]:
+def keys(node: RowNode | None) -> list[str]:
     assert node is not None
     return [child.key for child in node.children]
 
@@ -95,7 +95,7 @@ def test_every_memory_is_in_the_tree_once(rels: set[str]) -> None:
     tree = build_tree(project_view(sorted(rels)))
     leaves: list[str] = []
 
-    def walk(node: Node) -> None:
+    def walk(node: RowNode) -> None:
         for child in node.children:
             if isinstance(child.data, FileData):
                 leaves.append(child.data.file.rel)

@@ -14,31 +14,26 @@ from ui_windows import ACME, Windows
 
 from helpers.samples import copy_sample
 from reverie.memory.listing import MemoryFile
-from reverie.memory.usage import Usage
-from reverie.ui.icons import Icons
-from reverie.ui.memory.tree_model import MemoryTreeModel
-from reverie.ui.memory.tree_nodes import (
-    SORT_KEYS,
-    Arrangement,
-    FileData,
-    NoticeData,
-    build_tree,
-    path_of,
-)
-from reverie.ui.memory.tree_view import MemoryTreeView
-from reverie.ui.rows import Node
+from reverie.memory.usage_rules import MemoryUsage
+from reverie.ui.appearance import Icons
+from reverie.ui.tree.memory_tree import SORT_KEYS, Arrangement, FileData, NoticeData, build_tree, path_of
+from reverie.ui.tree.model import MemoryTreeModel
+from reverie.ui.tree.rows import RowNode
+from reverie.ui.tree.view import MemoryTreeView
 
 P = "/memories/project"
 
 
 def sized(rel: str, size: int, at: int, uses: int) -> MemoryFile:
-    return file(rel, usage=Usage(access_count=uses, last_accessed_at=at))._replace(size=size, mtime_ns=at)
+    return file(rel, usage=MemoryUsage(access_count=uses, last_accessed_at=at))._replace(
+        size=size, mtime_ns=at
+    )
 
 
 THREE = [sized("a.md", 1, 30, 2), sized("b.md", 3, 10, 2), sized("c.md", 2, 20, 9)]
 
 
-def rows(tree: Node, *keys: str) -> list[str]:
+def rows(tree: RowNode, *keys: str) -> list[str]:
     found = find(tree, ("project", *keys))
     assert found is not None
     return [child.key for child in found.children]

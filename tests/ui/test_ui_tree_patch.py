@@ -9,14 +9,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reverie.homes.listing import Companion
-from reverie.homes.scopes import Scope, ScopeRoot
-from reverie.memory.listing import MemoryFile, ScopeListing
-from reverie.memory.scope_listing import in_order
-from reverie.memory.usage import UNUSED
-from reverie.ui.memory.tree_nodes import Arrangement, MemoryTree, build_tree
-from reverie.ui.memory.tree_patch import patched
-from reverie.ui.rows import Node
+from reverie.agents.base import Companion
+from reverie.agents.scopes import Scope, ScopeRoot
+from reverie.memory.listing import MemoryFile, ScopeListing, in_order
+from reverie.memory.usage_rules import UNUSED
+from reverie.ui.tree.memory_tree import Arrangement, MemoryTree, build_tree, patched
+from reverie.ui.tree.rows import RowNode
 
 RELS = ("a.md", "b.md", "docs/a.md", "docs/deep/a.md", "docs/deep/b.md", "other/a.md")
 ROOT = ScopeRoot(Scope.PROJECT, "project/notes", Path("/home/notes"), "project")
@@ -46,7 +44,7 @@ def touched(view: View, sizes: dict[str, int]) -> View:
     return View({Scope.PROJECT: replace(listing, files=files)}, view.companions)
 
 
-def values(node: Node) -> tuple[Any, ...]:
+def values(node: RowNode) -> tuple[Any, ...]:
     return (node.key, node.data, tuple(values(child) for child in node.children))
 
 

@@ -9,17 +9,17 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from ui_values import NOW, file, project_view, view
 
-from reverie.homes.scopes import Scope
+from reverie.agents.scopes import Scope
 from reverie.memory.listing import MemoryFile
-from reverie.memory.usage import Usage
+from reverie.memory.usage_rules import MemoryUsage
 from reverie.services.views import MemoryView
-from reverie.ui import node_model
-from reverie.ui.icons import Icons
-from reverie.ui.memory.tree_model import MemoryTreeModel, Role
-from reverie.ui.memory.tree_nodes import FileData, build_tree
-from reverie.ui.memory.tree_view import MemoryTreeView
-from reverie.ui.row_delegate import ROW_ROLE
-from reverie.ui.row_look import RowLook
+from reverie.ui.appearance import Icons
+from reverie.ui.tree import node_model
+from reverie.ui.tree.memory_tree import FileData, build_tree
+from reverie.ui.tree.model import MemoryTreeModel, Role
+from reverie.ui.tree.rows import RowLook
+from reverie.ui.tree.view import MemoryTreeView
+from reverie.ui.widgets.lists import ROW_ROLE
 
 
 class Shown:
@@ -168,7 +168,7 @@ def test_enter_opens_and_a_notice_cannot_be_selected(qtbot: Any, qtmodeltester: 
 
 
 def test_a_row_says_everything_about_its_memory(qtbot: Any, qtmodeltester: Any) -> None:
-    used = Usage(pinned=True, access_count=12, last_accessed_at=NOW - 3 * 3_600_000)
+    used = MemoryUsage(pinned=True, access_count=12, last_accessed_at=NOW - 3 * 3_600_000)
     marked = file("a.md", "What it is", usage=used, seen_by_agent=False, unseen_reason="It is too large.")
     shown = Shown(qtbot, qtmodeltester, project_view([]))
     path = "/memories/project/a.md"

@@ -12,10 +12,10 @@ from helpers.audit import problems
 from reverie.clock import system_clock
 from reverie.settings import Settings, load_settings
 from reverie.ui.app import is_first_start
-from reverie.ui.icons import Icons
-from reverie.ui.main_window import Beginning, MainWindow
-from reverie.ui.remembered import Remembered
-from reverie.ui.welcome import FirstStart, Welcome
+from reverie.ui.appearance import Beginning, Icons
+from reverie.ui.saved_window import Remembered
+from reverie.ui.window.main_window import MainWindow
+from reverie.ui.window.welcome import FirstStart, Welcome
 
 
 def shown(window: MainWindow) -> Welcome | None:

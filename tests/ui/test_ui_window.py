@@ -18,12 +18,12 @@ from ui_windows import ACME, INGEST, SEVERAL, Driver, Windows
 from helpers import churn
 from helpers.audit import problems
 from helpers.samples import snapshot
-from reverie.homes.scopes import Scope
+from reverie.agents.scopes import Scope
 from reverie.ui import session
 from reverie.ui.jobs import Lane
-from reverie.ui.labels import PathLabel, WrapLabel
-from reverie.ui.memory.tree_nodes import ScopeData
-from reverie.ui.stacking import StackingSplitter
+from reverie.ui.tree.memory_tree import ScopeData
+from reverie.ui.widgets.controls import PathLabel, WrapLabel
+from reverie.ui.window.layout import StackingSplitter
 
 
 def on_disk(directory: Path) -> set[str]:

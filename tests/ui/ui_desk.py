@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.settings import Settings
 
 
@@ -60,7 +60,7 @@ class Desk:
     providers: tuple[Provider, ...] = PROVIDERS
     keys: dict[str, str] = field(default_factory=dict)
     servers: Sequence[tuple[str, str, Sequence[str]]] = ()
-    error: MendableError | None = None
+    error: UserError | None = None
     tested: list[str] = field(default_factory=list)
     tested_with: Settings | None = None
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reverie.ui.rows import Node
+from reverie.ui.tree.rows import RowNode
 
 
-def find(root: Node, keys: Sequence[str]) -> Node | None:
+def find(root: RowNode, keys: Sequence[str]) -> RowNode | None:
     """The node reached by a path of keys, or None."""
     node = root
     for key in keys:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reverie.dream.hunks import Hunk
-from reverie.dream.review import ReviewedFile, build_review
+from reverie.jobs.consolidate.review import Hunk, ReviewedFile, build_review
 from reverie.services.views import ReviewFile, ReviewGroup, ReviewHunk, ReviewView, RunSummary
 
 A, B, C, D = (f"/memories/global/{name}.md" for name in "abcd")

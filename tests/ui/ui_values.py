@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reverie.homes.listing import Companion
-from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
+from reverie.agents.base import Companion
+from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.memory.listing import MemoryFile, ScopeListing
 from reverie.memory.paths import utf16_key
-from reverie.memory.usage import Usage
+from reverie.memory.usage_rules import MemoryUsage
 from reverie.services.views import CoverageRow, HarvestRow, MemoryView, StatusView
 
 NOW = 1_787_200_000_000
@@ -19,7 +19,7 @@ CONTEXT = ScopeContext("a1f3c9e2b7", "/home/dev/projects/acme-api")
 
 
 def file(rel: str, description: str = "", **other: Any) -> MemoryFile:
-    values: dict[str, Any] = {"usage": Usage(), "seen_by_agent": True, "unseen_reason": ""} | other
+    values: dict[str, Any] = {"usage": MemoryUsage(), "seen_by_agent": True, "unseen_reason": ""} | other
     return MemoryFile(rel, 10, 1, 1, description, "ok", **values)
 
 

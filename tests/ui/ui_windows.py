@@ -9,14 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
-from reverie.homes.scopes import Scope
 from reverie.profile import Profile
 from reverie.ui.app import make_application
-from reverie.ui.icons import Icons
-from reverie.ui.main_window import Beginning, MainWindow
-from reverie.ui.memory.documents import OpenFile
-from reverie.ui.memory.tree_nodes import FileData
+from reverie.ui.appearance import Beginning, Icons
+from reverie.ui.editor.documents import OpenFile
+from reverie.ui.tree.memory_tree import FileData
+from reverie.ui.window.main_window import MainWindow
 
 ACME = "a1f3c9e2b7"  # the workspace of acme-api in the sample home
 INGEST, BACKFILL = "c04d8e91aa", "5d6e7f8091"  # the two of data-pipeline

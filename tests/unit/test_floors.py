@@ -32,11 +32,14 @@ def test_a_wrong_import_is_named(tmp_path: Path) -> None:
     modules = {
         "__init__.py": "",
         "errors.py": "",
-        "homes/__init__.py": "import reverie.memory",
+        "agents/__init__.py": "import reverie.memory",
         "memory/__init__.py": "",
         "runs/__init__.py": "",
-        "dream/__init__.py": "import reverie.writer",
-        "writer/__init__.py": "import PySide6",
+        "jobs/__init__.py": "",
+        "jobs/consolidate/__init__.py": "import reverie.jobs.writer",
+        "jobs/writer/__init__.py": "import PySide6",
+        "jobs/notes/__init__.py": "",
+        "jobs/extraction/__init__.py": "",
         "services/__init__.py": "",
         "ui/__init__.py": "from PySide6 import QtWidgets",
         "ui/window.py": "import PySide6.QtGui",
@@ -49,9 +52,13 @@ def test_a_wrong_import_is_named(tmp_path: Path) -> None:
         file.write_text(text + "\n", encoding="utf-8")
     done = lint(tmp_path)
     assert done.returncode != 0
-    for broken in ("reverie.homes -> reverie.memory", "reverie.dream -> reverie.writer", "attic"):
+    for broken in (
+        "reverie.agents -> reverie.memory",
+        "reverie.jobs.consolidate -> reverie.jobs.writer",
+        "attic",
+    ):
         assert broken in done.stdout, "a higher floor, a sibling, and a room without a floor"
-    assert "reverie.writer -> PySide6" in done.stdout
+    assert "reverie.jobs.writer -> PySide6" in done.stdout
     assert "reverie.ui" not in done.stdout.partition("Broken contracts")[2], "the window may know Qt"
 
 

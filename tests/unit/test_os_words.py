@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 
-from reverie.errors import mendable_from_os
+from reverie.errors import user_error_from_os
 from reverie.files.sqlite import why
 
 
@@ -17,13 +17,13 @@ def test_a_share_that_is_gone_is_to_be_connected_again(name: str) -> None:
     code = getattr(errno, name, None)
     if code is None:
         pytest.skip("this system does not know it")
-    error = mendable_from_os(OSError(code, os.strerror(code)), "It was not saved.")
+    error = user_error_from_os(OSError(code, os.strerror(code)), "It was not saved.")
     assert "gone" in error.cause
     assert "Connect it again" in error.next_step
 
 
 def test_what_is_not_known_is_told_as_the_system_says_it() -> None:
-    error = mendable_from_os(OSError(errno.ELOOP, "Too many levels"), "It was not read.")
+    error = user_error_from_os(OSError(errno.ELOOP, "Too many levels"), "It was not read.")
     assert error.cause == "The system says: Too many levels."
     assert error.next_step
 

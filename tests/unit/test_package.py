@@ -7,8 +7,10 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import tomllib
 import xml.etree.ElementTree as ElementTree
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -86,6 +88,18 @@ def test_what_the_wheel_takes_in_exists() -> None:
     wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
     for source in [*wheel["only-include"], *wheel["sources"], *wheel["shared-data"]]:
         assert (dev.ROOT / source).exists(), source
+
+
+def test_the_wheel_holds_the_program_and_no_tool_of_the_developers(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    done = subprocess.run(build, cwd=dev.ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {"reverie/__main__.py", "reverie/ui/screenshot.py"} <= set(names)
+    about = f"reverie-{PROJECT['project']['version']}."  # .dist-info for pip, .data for the desktop
+    assert [name for name in names if not name.startswith(("reverie/", about))] == []
+    assert [name for name in names if any("tour" in part for part in Path(name).parts)] == []
 
 
 def test_the_build_lock_has_hashes_and_no_address() -> None:

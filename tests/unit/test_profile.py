@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.profile import Profile
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
@@ -99,5 +99,5 @@ def test_a_directory_that_was_there_before_keeps_its_mode(tmp_path: Path) -> Non
 
 def test_a_file_in_the_way_is_said_in_words(tmp_path: Path) -> None:
     (tmp_path / "p").write_text("")
-    with pytest.raises(MendableError):
+    with pytest.raises(UserError):
         Profile.under(tmp_path / "p").ensure(tmp_path / "p" / "state")

@@ -11,11 +11,10 @@ import pytest
 
 import dev
 import translations
-from reverie import homes
-from reverie.agent import catalogue
-from reverie.cli.arguments import COMMANDS, build_parser
-from reverie.homes import plain
-from reverie.homes.base import Home
+from reverie import agents
+from reverie.agents.base import Home, PlainHome
+from reverie.cli.main import COMMANDS, build_parser
+from reverie.llm import catalogue
 
 README = (dev.ROOT / "README.md").read_text(encoding="utf-8")
 GUIDE = (dev.ROOT / "resources" / "guide.md").read_text(encoding="utf-8")
@@ -94,9 +93,9 @@ def test_the_readme_has_one_picture() -> None:
 def test_what_is_left_to_say_of_a_new_home_is_what_the_readme_lists() -> None:
     steps = README.split("### Adding a home")[1].split("### Adding a provider")[0]
     asked = {name for name in dir(Home) if not name.startswith("_")}
-    left = asked - set(dir(plain.PlainHome))
+    left = asked - set(dir(PlainHome))
     assert {name for name in left if f"`{name}" not in steps} == set()
-    assert (Path(homes.__file__).parent / "discovery.py").exists()
+    assert (Path(agents.__file__).parent / "discovery.py").exists()
 
 
 def test_the_names_that_a_new_provider_needs_are_there() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reverie.dream.coverage import read_coverage
-from reverie.resources import resource, resources_directory
+from reverie.jobs.consolidate.coverage import read_coverage
+from reverie.profile import resource, resources_directory
 
 DEMO = resource("demo-home")
 ICONS = sorted(resource("icons").glob("*.svg"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from helpers.links import circle, endless_link
 from reverie.clock import fixed_clock
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.settings import ProviderSettings, ProvidersSettings, Settings, load_settings, save_settings
 
 COMMENTED = """\
@@ -108,7 +108,7 @@ def test_a_file_that_cannot_be_read_gives_the_defaults_and_is_not_saved_over(fil
     settings, problems = load_settings(file)
     assert settings == Settings()
     assert len(problems) == 1
-    with pytest.raises(MendableError):
+    with pytest.raises(UserError):
         save_settings(file, changed(settings, "watch", quiet_ms=300))
 
 
@@ -177,7 +177,7 @@ def test_settings_behind_links_that_cannot_be_followed_are_refused_in_words(
     file.parent.mkdir()
     make(file)
     before = sorted(file.parent.iterdir())
-    with pytest.raises(MendableError, match="could not be saved"):
+    with pytest.raises(UserError, match="could not be saved"):
         save_settings(file, changed(Settings(), "watch", quiet_ms=300))
     assert sorted(file.parent.iterdir()) == before
 
@@ -312,5 +312,5 @@ def test_what_is_no_regular_file_is_never_waited_for(tmp_path: Path) -> None:
         settings, problems = load_settings(path)
         assert settings == Settings()
         assert "it is not a regular file" in problems[0]
-        with pytest.raises(MendableError):
+        with pytest.raises(UserError):
             save_settings(path, settings.model_copy(deep=True))

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from reverie.errors import Ambiguous, MendableError, mendable_from_os
+from reverie.errors import Ambiguous, UserError, user_error_from_os
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
@@ -72,7 +72,7 @@ def local_time(at_ms: int) -> str:
         return ""
 
 
-def failed(error: MendableError, *, as_json: bool) -> int:
+def failed(error: UserError, *, as_json: bool) -> int:
     """Say what a person can mend; the exit code that belongs to it."""
     if as_json:
         print_json(
@@ -168,7 +168,7 @@ def _losing() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        lost = mendable_from_os(error, "The answer could not be written.")
+        lost = user_error_from_os(error, "The answer could not be written.")
         raise AnswerLostError(f"{lost.title} {lost.cause} What the command did is done.") from error
 
 

@@ -13,19 +13,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reverie.agents.loki.locations import STORE, memory_elsewhere, memory_root
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_block, print_json, print_text
 from reverie.errors import Ambiguous, StoreError, Unavailable
-from reverie.files.there import is_there
-from reverie.homes.loki_names import STORE, memory_elsewhere, memory_root
+from reverie.files.paths import is_there
 
 if TYPE_CHECKING:
-    from reverie.cli.session import Session
+    from reverie.cli.session import Invocation
     from reverie.failures.crash import CrashGroup
     from reverie.failures.lessons import Lesson
 
 
-def failures(session: Session) -> int:
+def failures(session: Invocation) -> int:
     """One of the four; exit 1 where nothing could be recorded, resolved or redacted."""
     arguments = session.arguments
     if arguments.action == "record":
@@ -37,7 +37,7 @@ def failures(session: Session) -> int:
     return _block(session)
 
 
-def _block(session: Session) -> int:
+def _block(session: Invocation) -> int:
     from reverie.failures import lessons
 
     arguments, project = session.arguments, _project(session)
@@ -69,11 +69,11 @@ def _block(session: Session) -> int:
     return DONE
 
 
-def _redact(session: Session, path: Path) -> int:
+def _redact(session: Invocation, path: Path) -> int:
     """What `path` holds as it may be stored; a record that says nothing for what cannot be read."""
+    from reverie.agents.loki.records import read_object
     from reverie.failures.crash import minimal, scrubbed
     from reverie.failures.record import places_of
-    from reverie.homes.loki_records import read_object
 
     project = session.arguments.project
     problems: list[str] = []
@@ -88,7 +88,7 @@ def _redact(session: Session, path: Path) -> int:
     return FAILED if problems else DONE
 
 
-def _record(session: Session) -> int:
+def _record(session: Invocation) -> int:
     from reverie.failures.record import Failure, record
 
     arguments, project = session.arguments, _project(session)
@@ -122,9 +122,9 @@ def _record(session: Session) -> int:
     return DONE if done.path is not None else FAILED
 
 
-def _refuse_unknown(session: Session, project: Path) -> None:
+def _refuse_unknown(session: Invocation, project: Path) -> None:
     """Raises `ReadOnlyStore` where Reverie does not know the layout of the project's store."""
-    from reverie.homes.known_layouts import loki_root
+    from reverie.agents.known_layouts import loki_root
 
     memory = memory_root(project, os.environ)
     # Only what is odd is worth the time that opening the home takes: the agent waits.
@@ -139,12 +139,12 @@ def _refuse_unknown(session: Session, project: Path) -> None:
     parts.write_guard.require_context(parts.home.context())
 
 
-def _resolve(session: Session) -> int:
+def _resolve(session: Invocation) -> int:
     """Write what mended an error into its episode, under the store's lock; the history has it before."""
+    from reverie.agents.loki.records import episode_files, episode_of, read_object
     from reverie.compose import open_parts
-    from reverie.homes.loki_records import episode_files, episode_of, read_object
+    from reverie.services.failures import RecordEdits
     from reverie.services.record_changes import ABSENT, resolution
-    from reverie.services.records import RecordEdits
 
     arguments, project = session.arguments, _project(session)
     if not arguments.episode or arguments.text is None:
@@ -175,7 +175,7 @@ def _resolve(session: Session) -> int:
     )
 
 
-def _project(session: Session) -> Path:
+def _project(session: Invocation) -> Path:
     """The project that was named. Raises `Ambiguous` for none."""
     if not session.arguments.project:
         raise Ambiguous("Which project?", choices=(), next_step="Name it with --project DIR.")

@@ -1,25 +1,160 @@
-"""`homes`: the homes there are, or those named, and what each lists."""
+"""Which home and which scope context a command means; an ambiguous one lists the choices (exit 2).
+
+A home that cannot be looked at, or whose disk hangs, is named on stderr, and the command goes on with the
+others.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from reverie.agents.scopes import ScopeContext
 from reverie.cli import answers
-from reverie.cli.answers import DONE, FAILED, local_time, print_json, print_table, print_text, printable
-from reverie.cli.session import Session
-from reverie.errors import MendableError
+from reverie.cli.answers import (
+    DONE,
+    FAILED,
+    local_time,
+    print_json,
+    print_table,
+    print_text,
+    printable,
+    trouble,
+)
+from reverie.cli.session import Invocation
+from reverie.clock import Clock
+from reverie.compose import look_for_homes, look_for_stores, open_parts
+from reverie.errors import Ambiguous, Unavailable, UserError
+from reverie.services.container import HomeContainer
+from reverie.services.contexts import asked_context
 
-if TYPE_CHECKING:
-    from reverie.services.parts import HomeParts
+NO_HOME = "No agent's home was found."
+MOST_CHOICES = 50
+"""How many workspaces a question lists."""
+NAME_ONE = "Name one with --home DIR, or try `reverie --demo`."
+
+
+class AskedHomes(NamedTuple):
+    """The homes that a command works on."""
+
+    roots: tuple[Path, ...]
+    problems: tuple[UserError, ...] = ()
+    """One for each place that could not be looked at."""
+
+
+def every_home(session: Invocation) -> AskedHomes:
+    """The homes that were named, else all that are found, those in projects too."""
+    if session.arguments.home:
+        return AskedHomes(tuple(session.arguments.home))
+    found = look_for_homes()
+    session.leave_out(found.troubled)
+    stores = look_for_stores(found, session.profile)
+    homes, troubled = (*found.homes, *stores.homes), (*found.troubled, *stores.troubled)
+    return AskedHomes(tuple(home.root for home in homes), tuple(place.error for place in troubled))
+
+
+def only_home(given: list[Path] | None) -> Path:
+    """The one home that was named. Raises `Ambiguous`."""
+    if given is None or len(given) != 1:
+        raise Ambiguous(
+            "Which home?", choices=tuple(map(str, given or ())), next_step="Give --home DIR once."
+        )
+    return given[0]
+
+
+def the_home(session: Invocation, clock: Clock) -> HomeContainer:
+    """The one home a command works on. Raises `Ambiguous`, or `Unavailable` when there is none."""
+    given, profile = session.arguments.home, session.profile
+    if given and len(given) > 1:
+        raise Ambiguous(
+            "This command works on one home.", choices=tuple(map(str, given)), next_step="Give --home once."
+        )
+    if given:
+        return open_parts(given[0], profile, clock)
+    looked = look_for_homes()
+    session.leave_out(looked.troubled)
+    # A store in a project is meant only where it is all there is, or is named.
+    stores = None if looked.homes else look_for_stores(looked, profile)
+    found = looked.homes if stores is None else stores.homes
+    troubled = (*looked.troubled, *(() if stores is None else stores.troubled))
+    if not found and troubled:
+        raise troubled[0].error
+    for place in troubled:
+        trouble(str(place.error))
+    if not found:
+        raise Unavailable(NO_HOME, next_step=NAME_ONE)
+    if len(found) > 1:
+        raise Ambiguous(
+            "More than one home was found.",
+            choices=tuple(str(home.root) for home in found),
+            next_step="Name one with --home DIR.",
+        )
+    return open_parts(found[0].root, profile, clock)
+
+
+def the_context(parts: HomeContainer, workspace: str | None, project: str | None) -> ScopeContext:
+    """The scope context of a command. Raises `Ambiguous` when the home has several workspaces and none was
+    named."""
+    home = parts.home
+    if workspace is not None:
+        context = asked_context(
+            home, workspace_id=workspace, project_path=project, project_given=project is not None
+        )
+        require_workspace(parts, workspace)
+        return context
+    if project is not None:
+        return asked_context(home, project_path=project, project_given=True)
+    workspaces = home.contents().workspaces()
+    if len(workspaces) > 1:
+        raise Ambiguous(
+            "This home has several workspaces.",
+            choices=choices(parts),
+            next_step="Name one with --workspace ID.",
+        )
+    return home.context(workspace_id=workspaces[0].id if workspaces else None)
+
+
+def choices(parts: HomeContainer) -> tuple[str, ...]:
+    """The workspaces to choose from, those used last first: id, title, and when it was used where the home
+    says so."""
+    from reverie.cli.answers import local_time, printable
+
+    parts.home.learn_titles(MOST_CHOICES)
+    found = sorted(parts.home.contents().workspaces(), key=lambda each: -(each.updated_at or 0))
+    lines = []
+    for each in found[:MOST_CHOICES]:
+        when = "" if each.updated_at is None else f", {local_time(each.updated_at)}"
+        lines.append(f"{each.id} ({printable(each.title or each.name)}{when})")
+    if len(found) > MOST_CHOICES:
+        lines.append(f"and {len(found) - MOST_CHOICES:,} older ones, which `reverie homes` lists")
+    return tuple(lines)
+
+
+def require_workspace(parts: HomeContainer, workspace: str, *, stores: bool = True) -> None:
+    """Raises `Ambiguous` for a workspace that the home does not list; with `stores` one that is not listed
+    any more will do, as long as its memory is there."""
+    home = parts.home
+    if workspace in {found.id for found in home.contents().workspaces()}:
+        return
+    if stores and f"workspace/{workspace}" in {root.key for root in home.roots()}:
+        return
+    raise Ambiguous(
+        f"This home has no workspace {workspace}.",
+        choices=choices(parts),
+        next_step="Name one with --workspace ID.",
+    )
+
+
+# `homes`: the homes there are, or those named, and what each lists.
+
 
 _TITLES = 500
 """How many titles one call reads that no earlier one did."""
 _TITLE_CHARS = 60
 
 
-def show_homes(session: Session) -> int:
+def show_homes(session: Invocation) -> int:
     """Each home with its projects and workspaces; exit 1 where one cannot be opened."""
-    from reverie.cli.context import NAME_ONE, NO_HOME, every_home, only_home
     from reverie.compose import adopt_home, open_parts
 
     given = session.arguments.home
@@ -27,11 +162,11 @@ def show_homes(session: Session) -> int:
         adopt_home(only_home(given), session.arguments.adopt, session.profile, session.clock)
     roots, problems = every_home(session)
     homes: list[dict[str, Any]] = []
-    errors: list[MendableError] = [*problems]
+    errors: list[UserError] = [*problems]
     for root in roots:
         try:
             homes.append(_home_json(open_parts(root, session.profile, session.clock)))
-        except MendableError as error:
+        except UserError as error:
             errors.append(error)
     if errors and not homes:
         raise errors[0]
@@ -77,9 +212,9 @@ def _called(workspace: dict[str, Any]) -> tuple[str, str]:
     return printable(shown), "" if used is None else local_time(used)
 
 
-def _home_json(parts: HomeParts) -> dict[str, Any]:
-    from reverie.homes.scopes import Scope
-    from reverie.services.parts import rooted_files
+def _home_json(parts: HomeContainer) -> dict[str, Any]:
+    from reverie.agents.scopes import Scope
+    from reverie.services.container import rooted_files
 
     home = parts.home
     home.learn_titles(_TITLES)

@@ -6,17 +6,266 @@ line on stderr (and `reason` in the JSON); a bug ends as a traceback.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import _thread
+import argparse
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
+from pathlib import Path
 
 from reverie import __version__
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_text
-from reverie.cli.arguments import build_parser
-from reverie.cli.debug_log import debug_log
-from reverie.cli.session import Session
-from reverie.errors import MendableError
+from reverie.cli.session import Invocation
+from reverie.clock import is_time
+from reverie.errors import UserError
+from reverie.files.paths import DiskCheck
+
+# The command line as data: one parser, one table of commands. The README's command table is tested against
+# it.
+#
+# `--home`, `--profile`, `--json` and `--now` may stand before or after the command.
+
+
+TRIGGERS = ("manual", "compaction", "launch", "archive")
+
+COMMANDS: dict[str, str] = {
+    "homes": "homes found, with kind, projects, workspaces, counts",
+    "tree": "the three scopes as a tree with pins, use, size, description",
+    "memory": "JSON lines in, JSON lines out, one memory command a line",
+    "status": "what was consolidated when, for workspace, project and global memory",
+    "consolidate": "one dream: tidy the memories of a workspace",
+    "sweep": "one dream for each idle workspace with something new, three at most",
+    "harvest": "pick up what was said before the newest compaction, then dream",
+    "write": "one run of the memory writer: what was said last goes into the project's memory",
+    "extract": "Codex: new rollouts become trace summaries, and those a handbook for each directory",
+    "notes": "Claude Code: bring the notes of a session up to date",
+    "runs": "runs so far, newest first",
+    "diff": "what one run changed, as a unified diff",
+    "revert": "undo one run, or some of its files and hunks",
+    "watch": "the background services without a window, until stopped",
+    "doctor": "why the memory writer or a dream did not run, and what mends it; `--self`: Reverie itself",
+    "context": "exactly what an agent would load: index, hot set, cut lines, budgets",
+    "traces": "why runs wrote nothing: traces with their verdict, newest first; or one in full",
+    "failures": "loki-mode: what the next iteration would be told of failed ones; redact a crash; record one",
+    "search": 'full text over every home: words, "phrases", /patterns/ and filters',
+}
+
+_WITH_CONTEXT = ("tree", "memory", "status", "consolidate", "harvest", "doctor", "write", "context")
+_WITH_ENGINE = ("consolidate", "sweep", "harvest", "extract")
+_WITH_RUN = ("diff", "revert")
+
+
+def build_parser(first: str = "") -> argparse.ArgumentParser:
+    """The whole command line. Without a command the window opens. `first`: the first word that stands on it;
+    where that is a command no other is looked at, and to build them all takes longer than some commands."""
+    common = _common(suppress=True)
+    parser = argparse.ArgumentParser(
+        prog="reverie",
+        description="A desktop memory browser for coding agents. Without a command the window opens.",
+        parents=[_common(suppress=False)],
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    parser.add_argument("--demo", action="store_true", help="open a throw-away copy of the demo home")
+    parser.add_argument("--offscreen", action="store_true", help="render without a display")
+    parser.add_argument("--screenshot", type=Path, metavar="FILE", help="render, save a PNG, exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, help_text in ({first: COMMANDS[first]} if first in COMMANDS else COMMANDS).items():
+        command = commands.add_parser(
+            name, help=help_text, description=help_text, parents=[common], allow_abbrev=False
+        )
+        _add_options(command, name)
+    return parser
+
+
+def _add_options(command: argparse.ArgumentParser, name: str) -> None:
+    """What the command `name` takes besides what all take."""
+    if name in _WITH_CONTEXT:
+        _add_context(command, suppress=True)
+    if name in _WITH_RUN:
+        command.add_argument("run", metavar="RUN", help="a run id, as `reverie runs` lists them")
+    if name == "revert":
+        command.add_argument(
+            "--path", action="append", metavar="P", help="only this file of the run; may be given again"
+        )
+        command.add_argument(
+            "--hunk",
+            action="append",
+            type=_count,
+            metavar="N",
+            help="only this hunk of the one --path, as `reverie diff RUN` numbers it; may be given again",
+        )
+    if name in ("consolidate", "sweep", "extract"):
+        command.add_argument("--dry-run", action="store_true", help="show what it would do; change nothing")
+    if name == "consolidate":
+        command.add_argument("--trigger", choices=TRIGGERS, default="manual", help="why it runs")
+    if name in _WITH_ENGINE:
+        command.add_argument(
+            "--engine",
+            default="auto",
+            metavar="rules|PROVIDER:MODEL",
+            help="who does the thinking; without it what the settings say, else the agent's own model "
+            "where a person has agreed to it, else rules",
+        )
+    if name == "traces":
+        command.add_argument("trace", metavar="ID", nargs="?", help="one trace, as the list names it")
+        command.add_argument(
+            "--workspace", metavar="ID", default=argparse.SUPPRESS, help="only of this workspace"
+        )
+    if name == "extract":
+        command.add_argument(
+            "--project", metavar="PATH", default=argparse.SUPPRESS, help="only threads of this directory"
+        )
+    if name == "write":
+        command.add_argument("--force", action="store_true", help="run whether it is due or not")
+    if name == "notes":
+        command.add_argument(
+            *("--session", "--workspace"),
+            dest="workspace",
+            metavar="ID",
+            default=argparse.SUPPRESS,
+            help="a session of the home",
+        )
+        command.add_argument("--force", action="store_true", help="also where nothing new was said")
+    if name == "doctor":
+        command.add_argument("--self", action="store_true", help="examine Reverie itself")
+        command.add_argument(
+            "--probe", action="store_true", help="ask the model for real (one tool call; may cost)"
+        )
+        command.add_argument("--fix", metavar="CHECK", help="apply the fix of this check, look again")
+    if name == "failures":
+        _add_failures(command)
+    if name == "homes":
+        command.add_argument(
+            "--adopt", metavar="ID", help="this home was moved here: take over history and runs of ID"
+        )
+    if name == "runs":
+        command.add_argument("--limit", type=_count, metavar="N", help="at most N runs")
+    if name == "search":
+        command.add_argument(
+            "query",
+            metavar="QUERY",
+            nargs="+",
+            help='such as: retry "exact words" scope:project home:mux pinned:yes changed:<7d by:agent',
+        )
+        command.add_argument("--limit", type=_count, metavar="N", help="at most N results (50)")
+
+
+def _add_failures(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "action",
+        choices=("record", "resolve"),
+        nargs="?",
+        help="record: store a failed episode, for the hook of an agent; resolve: say what mended an error",
+    )
+    command.add_argument("--project", metavar="DIR", default=argparse.SUPPRESS, help="the project")
+    command.add_argument(
+        "--redact", type=Path, metavar="FILE", help="print this crash record without what is private"
+    )
+    command.add_argument("--phase", metavar="PHASE", help="REASON, ACT, REFLECT or VERIFY")
+    command.add_argument("--exit", type=int, metavar="CODE", help="how the iteration ended")
+    command.add_argument(
+        "--crash", type=Path, metavar="FILE", help="its crash record; without it the newest one"
+    )
+    command.add_argument("--goal", metavar="TEXT", help="what the iteration is about")
+    command.add_argument("--task", metavar="ID", help="the task that failed")
+    command.add_argument("--episode", metavar="ID", help="resolve: the episode, as --json names it")
+    command.add_argument(
+        "--error", type=_count, default=1, metavar="N", help="resolve: which of its errors; the first one"
+    )
+    command.add_argument("--text", metavar="TEXT", help="resolve: what mended it")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no count")
+    return int(text)
+
+
+def _time(text: str) -> int:
+    if not text.isdecimal() or not is_time(int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no time in milliseconds since 1970")
+    return int(text)
+
+
+def _common(*, suppress: bool) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    absent = argparse.SUPPRESS if suppress else None
+    parser.add_argument(
+        "--home",
+        type=Path,
+        action="append",
+        metavar="DIR",
+        default=absent,
+        help="an agent's home; repeatable for the window",
+    )
+    parser.add_argument(
+        "--profile", type=Path, metavar="DIR", default=absent, help="put all of Reverie's own files here"
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS if suppress else False,
+        help="machine output on stdout",
+    )
+    parser.add_argument(
+        "--now", type=_time, metavar="MS", default=absent, help="recorded time, UTC ms since the epoch"
+    )
+    if not suppress:
+        _add_context(parser, suppress=False)
+    return parser
+
+
+def _add_context(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
+    absent = argparse.SUPPRESS if suppress else None
+    parser.add_argument("--workspace", metavar="ID", default=absent, help="a workspace of the home")
+    parser.add_argument("--project", metavar="PATH", default=absent, help="a project of the home")
+    if suppress:
+        parser.add_argument(
+            "--session",
+            metavar="ID",
+            dest="workspace",
+            default=absent,
+            help="a session of the home, where the agent calls its workspaces so",
+        )
+
+
+# Log lines on stderr, where the environment asks for them: `REVERIE_DEBUG=1`, or `REVERIE_LOG_LEVEL=debug`
+# (or `info`). A command says nothing else of what it does in between.
+
+
+@contextmanager
+def debug_log(env: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Reverie's own log on stderr within the block, if wanted. Other libraries stay silent: they may log
+    what they send."""
+    env = os.environ if env is None else env
+    if not any(name in env for name in ("REVERIE_DEBUG", "REVERIE_LOG_LEVEL")):
+        yield  # without the time that it takes to import logging
+        return
+    import logging
+
+    from reverie.log_level import wanted_level
+
+    level = wanted_level(env)
+    if level is None:
+        yield
+        return
+    logger, handler = logging.getLogger("reverie"), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -25,7 +274,7 @@ def main(argv: Sequence[str]) -> int:
     if arguments.version:
         print_text(__version__)
         return DONE
-    session = Session(arguments)
+    session = Invocation(arguments)
     try:
         with debug_log(), _patience(session):
             code = _command(arguments.command)(session)
@@ -35,7 +284,7 @@ def main(argv: Sequence[str]) -> int:
                 answers.trouble(sentence)
             answers.flush()
             return FAILED if lost and code == DONE else code
-    except MendableError as error:
+    except UserError as error:
         return _failed(error, session)
     except answers.AnswerLostError as error:
         answers.give_up_stdout()
@@ -49,7 +298,7 @@ def main(argv: Sequence[str]) -> int:
         return FAILED
 
 
-def _failed(error: MendableError, session: Session) -> int:
+def _failed(error: UserError, session: Invocation) -> int:
     try:
         code = answers.failed(error, as_json=session.as_json)
         answers.flush()
@@ -61,12 +310,11 @@ def _failed(error: MendableError, session: Session) -> int:
     return code
 
 
-def _patience(session: Session) -> AbstractContextManager[None]:
+def _patience(session: Invocation) -> AbstractContextManager[None]:
     """Somebody who looks whether the homes answer; for commands, as the window does that itself."""
     # An agent's runner waits for `failures`, which has not even that time to lose.
     if session.arguments.command in (None, "failures"):
         return nullcontext()
-    from reverie.cli.patience import patience, usual_homes
 
     named = tuple(session.arguments.home or ())
     if named:
@@ -74,7 +322,7 @@ def _patience(session: Session) -> AbstractContextManager[None]:
     return patience(lambda: tuple(place for place in usual_homes() if place not in session.left_out))
 
 
-def _window(session: Session) -> int:
+def _window(session: Invocation) -> int:
     from reverie.ui.app import run_window
 
     arguments = session.arguments
@@ -93,31 +341,107 @@ def _window(session: Session) -> int:
 # Each is imported when it is asked for: a command loads nothing that another one needs.
 _COMMANDS: Mapping[str, tuple[str, str]] = {
     "homes": ("homes", "show_homes"),
-    "tree": ("showing", "show_tree"),
-    "memory": ("memory_lines", "memory"),
-    "status": ("showing", "show_status"),
+    "tree": ("memory", "show_tree"),
+    "memory": ("memory", "memory"),
+    "status": ("memory", "show_status"),
     "consolidate": ("runs", "consolidate"),
-    "sweep": ("background", "sweep"),
-    "harvest": ("background", "harvest"),
-    "write": ("writing", "write"),
-    "notes": ("noting", "notes"),
-    "extract": ("extracting", "extract"),
+    "sweep": ("runs", "sweep"),
+    "harvest": ("runs", "harvest"),
+    "write": ("runs", "write"),
+    "notes": ("runs", "notes"),
+    "extract": ("runs", "extract"),
     "runs": ("runs", "show_runs"),
     "diff": ("runs", "show_diff"),
     "revert": ("runs", "revert"),
-    "watch": ("watch", "watch"),
-    "doctor": ("doctor_text", "doctor"),
-    "context": ("context_lines", "context"),
-    "traces": ("trace_lines", "traces"),
-    "search": ("search", "search"),
+    "watch": ("runs", "watch"),
+    "doctor": ("doctor", "doctor"),
+    "context": ("context_report", "context"),
+    "traces": ("runs", "traces"),
+    "search": ("memory", "search"),
     "failures": ("failures", "failures"),
 }
 """The command, the module of this room that has it, and the function's name there."""
 
 
-def _command(name: str | None) -> Callable[[Session], int]:
+def _command(name: str | None) -> Callable[[Invocation], int]:
     if name is None:
         return _window
     module, function = _COMMANDS[name]
-    found: Callable[[Session], int] = getattr(import_module(f"reverie.cli.{module}"), function)
+    found: Callable[[Invocation], int] = getattr(import_module(f"reverie.cli.{module}"), function)
     return found
+
+
+# A command that waits for a home which does not answer says so, and Ctrl+C ends it.
+#
+# A share that is gone keeps whoever reads from it waiting, in the kernel, where Python's own handling of
+# Ctrl+C is not reached. So a second thread looks at the homes now and then (`files.paths`); when they do not
+# answer it says so once, and takes Ctrl+C instead. What a run had under way then is recovered by the next
+# command, as after a kill.
+#
+# Threading: `patience` is for the main thread. Where a system cannot wait for signals, Ctrl+C stays as it
+# is.
+
+
+FIRST_S = 4.0
+LATER_S = 30.0
+ANSWER_S = 2.0
+_POLL_S = 0.25
+
+
+@contextlib.contextmanager
+def patience(
+    homes: Callable[[], tuple[Path, ...]],
+    *,
+    first_s: float = FIRST_S,
+    leave: Callable[[int], None] = os._exit,
+) -> Iterator[None]:
+    """Look after the command in the block, which works on `homes`; they are asked for once it takes long."""
+    over = threading.Event()
+    looking = threading.Thread(target=_look_after, args=(homes, over, first_s, leave), daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        looking.join(2 * _POLL_S)
+
+
+def usual_homes() -> tuple[Path, ...]:
+    """Where the homes may be that a command means which names none; nothing is looked at."""
+    from reverie.agents.discovery import usual_places
+
+    user = os.path.expanduser("~")  # noqa: PTH111 - Path.home raises where there is no user
+    return usual_places(os.environ, Path(user))
+
+
+def _look_after(
+    homes: Callable[[], tuple[Path, ...]], over: threading.Event, pause_s: float, leave: Callable[[int], None]
+) -> None:
+    # Blocked here, a Ctrl+C is left for the main thread unless it is asked for.
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    while not over.wait(pause_s):
+        pause_s = LATER_S
+        look = DiskCheck(homes())
+        look.answered.wait(ANSWER_S)
+        silent = look.at
+        if silent is None or over.is_set():
+            continue
+        answers.trouble(
+            f"{silent} does not answer. It lies on a disk or a network share that may be gone. "
+            "Reverie waits for it; Ctrl+C ends that."
+        )
+        _until_it_answers(look, over, leave)
+
+
+def _until_it_answers(look: DiskCheck, over: threading.Event, leave: Callable[[int], None]) -> None:
+    while not over.is_set() and not look.answered.wait(0.0):
+        if not hasattr(signal, "sigtimedwait"):
+            over.wait(_POLL_S)
+        elif signal.sigtimedwait({signal.SIGINT}, _POLL_S) is not None:
+            if look.answered.is_set():
+                _thread.interrupt_main()
+                return
+            answers.trouble("Stopped while waiting. What was under way is put in order by the next command.")
+            sys.stderr.flush()
+            leave(answers.FAILED)

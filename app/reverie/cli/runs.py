@@ -2,18 +2,165 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
 from reverie.cli import answers
-from reverie.cli.answers import DONE, FAILED, print_json, print_table, print_text, printable
-from reverie.cli.background import interruptible
-from reverie.cli.session import Session
+from reverie.cli.answers import (
+    DONE,
+    FAILED,
+    print_json,
+    print_json_line,
+    print_table,
+    print_text,
+    printable,
+    trouble,
+)
+from reverie.cli.session import Invocation
+from reverie.errors import Unavailable, UserError
+from reverie.text.summaries import some
+
+if TYPE_CHECKING:
+    from reverie.cli.homes import AskedHomes
+    from reverie.jobs.consolidate.triggers import SweepResult
+    from reverie.jobs.extraction.progress import ExtractProgress
+    from reverie.runs.run import RunResult
+    from reverie.services.background import ExtractCandidate
+    from reverie.services.container import HomeContainer
+    from reverie.services.host import HostStatus
+    from reverie.services.traces import TraceDetail, TraceSummary
 
 
-def consolidate(session: Session) -> int:
+# `sweep` and `harvest`: what the background services do, once and by hand.
+#
+# By hand neither the switch nor the day's budget counts; the rules of the sweep and of a harvest do.
+
+
+def sweep(session: Invocation) -> int:
+    """The launch sweep; with `--dry-run` only which workspaces it would take, in which order."""
+    from reverie.services.background import BackgroundJobs
+    from reverie.services.host import keep_usage
+
+    parts = session.home()
+    if session.arguments.dry_run:
+        plan = parts.sweeps.plan()
+        if session.as_json:
+            print_json(plan.as_json())
+        else:
+            _print_sweep(plan.order, plan.as_json()["skipped"])
+        return DONE
+    keep_usage(parts)
+    background, wish = BackgroundJobs(parts, by_hand=True), session.arguments.engine
+    with interruptible() as cancel:
+        result = parts.sweeps.run(
+            lambda context: background.engine_for(context, "launch", wish), cancel=cancel
+        )
+    if session.as_json:
+        print_json(result.as_json())
+    else:
+        _print_sweep((), result.as_json()["skipped"])
+        for run in result.runs:
+            print_text(f"{run.workspace_id}: {run.result.outcome}. {printable(run.result.summary)}")
+    parts.coverage.look_again()
+    return _swept(result)
+
+
+def harvest(session: Invocation) -> int:
+    """Harvest the newest compaction of a workspace, then dream; exit 1 unless both succeeded."""
+    from reverie.jobs.consolidate.harvest import follow_up
+    from reverie.jobs.consolidate.harvest_run import HarvestRequest
+    from reverie.services.background import BackgroundJobs
+    from reverie.services.host import keep_usage
+
+    parts, wish = session.home(), session.arguments.engine
+    keep_usage(parts)
+    context = session.context(parts)
+    background = BackgroundJobs(parts, by_hand=True)
+    extractor = background.extractor_for(context, wish)
+    dream: RunResult | None = None
+    with interruptible() as cancel:
+        result = parts.harvests.run(HarvestRequest(context), extractor, cancel=cancel)
+        if result.dream_follows:
+            request = follow_up(parts.home, context, extractor.name)
+            engine = background.engine_for(context, request.trigger, wish)
+            dream = parts.dreams.run(request, engine, cancel=cancel)
+    if session.as_json:
+        print_json({**result.as_json(), "dream": None if dream is None else _dream_json(dream)})
+    elif dream is not None:
+        print_table(answers.ops_rows((*result.ops, *dream.ops)))
+        print_text(f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}.")
+        print_text(f"{printable(dream.summary)}\nRun {dream.run_id}: {dream.outcome}.")
+    parts.coverage.look_again()
+    troubled = [each for each in (result, dream) if each is not None and not each.succeeded]
+    for each in troubled:
+        answers.trouble(answers.with_next_step(each.summary, each.next_step))
+    return FAILED if troubled else DONE
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """An event that Ctrl+C sets, so that a run ends as cancelled and not in the middle."""
+    cancel = threading.Event()
+    # A handler may put whatever this thread is doing; setting the event itself would wait for the event's own
+    # lock, which this very thread may hold.
+    wishes: SimpleQueue[bool] = SimpleQueue()
+
+    def relay() -> None:
+        while wishes.get():
+            cancel.set()
+
+    relaying = threading.Thread(target=relay, name="interrupt")
+    relaying.start()
+    previous = signal.signal(signal.SIGINT, lambda _number, _frame: wishes.put(True))
+    try:
+        yield cancel
+    finally:
+        signal.signal(signal.SIGINT, previous)
+        wishes.put(False)
+        relaying.join()
+
+
+def _swept(result: SweepResult) -> int:
+    if result.succeeded:
+        return DONE
+    failed = [run for run in result.runs if not run.result.succeeded]
+    answers.trouble(
+        f"{len(failed)} of {len(result.runs)} consolidations did not succeed. "
+        + answers.with_next_step(failed[0].result.summary, failed[0].result.next_step)
+    )
+    return FAILED
+
+
+def _print_sweep(order: tuple[str, ...], skipped: list[dict[str, Any]]) -> None:
+    from reverie.jobs.consolidate.triggers import SKIP_WORDS
+
+    rows = [(str(place), workspace_id, "") for place, workspace_id in enumerate(order, start=1)]
+    rows += [("-", item["workspaceId"], SKIP_WORDS[item["reason"]]) for item in skipped]
+    print_table([(mark, printable(workspace_id), words) for mark, workspace_id, words in rows])
+    if not order and not skipped:
+        print_text("No workspace is known to have been used.")
+
+
+def _dream_json(result: RunResult) -> dict[str, Any]:
+    body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
+    told = {"runId": result.run_id, "outcome": result.outcome, "reason": result.reason}
+    return {**body, **told, "costUsd": result.cost_usd}
+
+
+def consolidate(session: Invocation) -> int:
     """One dream by hand; exit 1 where it did not come to pass."""
-    from reverie.cli.context import require_workspace
-    from reverie.dream.service import DreamRequest
+    from reverie.cli.homes import require_workspace
+    from reverie.jobs.consolidate.run import DreamRequest
+    from reverie.services.host import keep_usage
     from reverie.services.models import Models
-    from reverie.services.usage_keeping import keep_usage
 
     arguments = session.arguments
     parts = session.home()
@@ -54,7 +201,7 @@ def consolidate(session: Session) -> int:
     return FAILED
 
 
-def show_runs(session: Session) -> int:
+def show_runs(session: Invocation) -> int:
     """The runs of a home, newest first."""
     parts = session.home()
     records = parts.runs.all(limit=session.arguments.limit)
@@ -80,14 +227,14 @@ def show_runs(session: Session) -> int:
     return DONE
 
 
-def show_diff(session: Session) -> int:
+def show_diff(session: Invocation) -> int:
     """What a run changed, or would have changed."""
     from reverie.memory.diff import unified
-    from reverie.runs.parts import numbers_taken, taken_as_json
-    from reverie.services.reviews import ReviewDesk
+    from reverie.runs.record import numbers_taken, taken_as_json
+    from reverie.services.run_views import ReviewService
 
     parts, run_id = session.home(), session.arguments.run
-    changes = ReviewDesk(parts).changes(run_id)
+    changes = ReviewService(parts).changes(run_id)
     taken = parts.runs.load(run_id).taken_back
     diffs = [
         (
@@ -120,11 +267,11 @@ def show_diff(session: Session) -> int:
     return DONE
 
 
-def revert(session: Session) -> int:
+def revert(session: Invocation) -> int:
     """Take a run back, or a part of it; exit 1 where somebody changed something since."""
     from reverie.errors import Ambiguous
-    from reverie.services.reviews import ReviewDesk
-    from reverie.services.usage_keeping import keep_usage
+    from reverie.services.host import keep_usage
+    from reverie.services.run_views import ReviewService
 
     parts, arguments = session.home(), session.arguments
     paths, hunks = arguments.path or [], arguments.hunk or []
@@ -135,7 +282,7 @@ def revert(session: Session) -> int:
             next_step="Give --hunk together with exactly one --path.",
         )
     keep_usage(parts)
-    part, too = ReviewDesk(parts).named_parts(arguments.run, paths, hunks) if paths else (None, ())
+    part, too = ReviewService(parts).named_parts(arguments.run, paths, hunks) if paths else (None, ())
     result = parts.reverter.revert(arguments.run, part)
     summary = result.summary
     if too:
@@ -157,3 +304,366 @@ def revert(session: Session) -> int:
         answers.trouble(result.summary)
         return FAILED
     return DONE
+
+
+# `write`: one run of the memory writer, by hand. Neither its switch counts, nor who else does the job.
+
+
+def write(session: Invocation) -> int:
+    """Update the project's memory from what was said last; exit 1 where nothing ran, or it failed."""
+    from reverie.errors import Ambiguous, Unavailable
+    from reverie.services.background import open_writer
+    from reverie.services.host import keep_usage
+
+    parts = session.home()
+    keep_usage(parts)
+    workspace_id = session.context(parts).workspace_id
+    if workspace_id is None:
+        choices = tuple(workspace.id for workspace in parts.home.contents().workspaces())
+        if choices:
+            raise Ambiguous("Which workspace?", choices=choices, next_step="Name it with --workspace ID.")
+        raise Unavailable("This home has no workspace.", next_step="Choose another home.")
+    with interruptible() as cancel:
+        writer = open_writer(parts, cancel, by_hand=True)
+        outcome = writer.run_now(workspace_id, session.arguments.force)
+    if session.as_json:
+        print_json(outcome.as_json())
+    elif outcome.ran:
+        print_text(f"{printable(outcome.text)}\nRun {outcome.run_id}: {outcome.outcome}, {outcome.model}.")
+    if outcome.succeeded:
+        return DONE
+    answers.trouble(" ".join(part for part in (outcome.text, outcome.next_step) if part))
+    return FAILED
+
+
+# `notes`: one update of session notes, by hand. Neither the switch nor the thresholds count.
+
+
+UNREAD = "Claude Code of today does not read session notes, and deletes them with their transcript."
+
+
+def notes(session: Invocation) -> int:
+    """Bring the notes of a session up to date; exit 1 where that failed. `--force`: also where nothing was
+    said since the last update."""
+    from reverie.services.background import open_notes
+
+    parts = session.home()
+    session_id = session.arguments.workspace or _only_session(parts)
+    with interruptible() as cancel:
+        service = open_notes(parts, cancel, by_hand=True)
+        outcome = service.update_now(session_id, force=session.arguments.force)
+    if session.as_json:
+        print_json(outcome.as_json())
+    elif outcome.succeeded:
+        print_text(printable(outcome.text))
+        if outcome.path is not None:
+            print_text(printable(str(outcome.path)))
+        if outcome.ran:
+            print_text(f"Run {outcome.run_id}: {outcome.outcome}, {outcome.model}.")
+        print_text(UNREAD)
+    if outcome.succeeded:
+        return DONE
+    answers.trouble(answers.with_next_step(outcome.text, outcome.next_step))
+    return FAILED
+
+
+def _only_session(parts: HomeContainer) -> str:
+    """The session, where there is one only. Raises `Ambiguous`, `Unavailable`."""
+    from reverie.errors import Ambiguous, Unavailable
+
+    found = [source.id for source in parts.home.sources() if source.kind == "session"]
+    # Of an agent that keeps no notes no session has a place for them.
+    if not found or parts.home.notes_place(found[0]) is None:
+        raise Unavailable(
+            "This home has no session to keep notes of.",
+            cause="Claude Code's have.",
+            next_step="Name another home with --home DIR.",
+        )
+    if len(found) > 1:
+        from reverie.cli.homes import choices
+
+        raise Ambiguous("Which session?", choices=choices(parts), next_step="Name it with --session ID.")
+    return found[0]
+
+
+# `extract`: both stages over the new rollouts of a Codex home, by hand.
+
+
+def extract(session: Invocation) -> int:
+    """Extract what is new, then consolidate; with `--dry-run` only which threads it would take. Exit 1 where
+    anything failed."""
+    from reverie.services.background import ExtractionService
+
+    arguments = session.arguments
+    desk = ExtractionService(session.home())
+    if arguments.dry_run:
+        _tell_candidates(desk.candidates(arguments.project), as_json=session.as_json, to_notes=desk.to_notes)
+        return DONE
+    with interruptible() as cancel:
+        result = desk.run(
+            engine=arguments.engine,
+            project_path=arguments.project,
+            progress=_progress,
+            cancel=cancel,
+            by_hand=True,
+        )
+    if session.as_json:
+        print_json(result.as_json())
+    else:
+        print_table(
+            (end.outcome, end.kind, end.id, printable(end.summary))
+            for end in (*result.rollouts, *result.directories)
+        )
+        if result.succeeded:
+            print_text(printable(result.summary))
+    if result.succeeded:
+        return DONE
+    answers.trouble(answers.with_next_step(result.summary, result.next_step))
+    return FAILED
+
+
+def _tell_candidates(found: tuple[ExtractCandidate, ...], *, as_json: bool, to_notes: bool) -> None:
+    if as_json:
+        kind = {"writes": "notes"} if to_notes else {}
+        print_json({"candidates": [_candidate_json(each) for each in found], **kind})
+        return
+    if to_notes:
+        print_text("Each result becomes a note for Codex, which folds it into its memory itself.")
+    print_table(
+        (
+            "+" if each.chosen else "-",
+            each.thread_id,
+            printable(each.project_path),
+            printable(" ".join(each.title.split())[:60]),
+            each.sentence,
+        )
+        for each in found
+    )
+    if not any(each.chosen for each in found):
+        print_text("Nothing to extract.")
+
+
+def _candidate_json(candidate: ExtractCandidate) -> dict[str, object]:
+    names = {"thread_id": "threadId", "project_path": "projectPath", "updated_at": "updatedAt"}
+    return {names.get(name, name): value for name, value in asdict(candidate).items()}
+
+
+def _progress(told: ExtractProgress) -> None:
+    """One line a part on a terminal; a script hears nothing."""
+    if told.ended and sys.stderr.isatty():
+        answers.trouble(f"{told.done}/{told.total} {told.title or told.id}: {told.stage}")
+
+
+# `reverie traces [ID]`: why runs wrote nothing, newest first; one trace in full.
+
+
+_QUOTED_CHARS = 2_000
+
+
+def traces(session: Invocation) -> int:
+    """The list over all homes that are given or found, or one trace."""
+    wanted = session.arguments.trace
+    return _list(session) if wanted is None else _one(session, wanted)
+
+
+def _list(session: Invocation) -> int:
+    rows: list[TraceSummary] = []
+    roots, places = _roots(session)
+    errors: list[UserError] = [*places]
+    for root in roots:
+        try:
+            rows += _rows(session, root)
+        except UserError as error:
+            errors.append(error)
+    if errors and len(errors) == len(roots) + len(places):
+        raise errors[0]
+    for problem in errors:
+        trouble(str(problem))
+    rows.sort(key=lambda row: row.started_at, reverse=True)
+    wanted = session.arguments.workspace
+    if wanted is not None:
+        rows = [row for row in rows if row.workspace_id == wanted]
+    if session.as_json:
+        print_json([row.as_json() for row in rows])
+    else:
+        print_table([_line(row) for row in rows])
+        if not rows:
+            print_text(
+                "There are no traces. Reverie keeps one of each run by a model, and mux writes one when its"
+                " memory writer fails in debug mode. The other agents write none."
+            )
+    return FAILED if errors else DONE
+
+
+def _one(session: Invocation, wanted: str) -> int:
+    from reverie.cli.homes import NAME_ONE, NO_HOME
+    from reverie.services.traces import TraceService
+
+    roots, places = _roots(session)
+    missing: UserError | None = None
+    for place in places:
+        trouble(str(place))
+    for root in roots:
+        desk = TraceService(_parts(session, root))
+        try:
+            detail = desk.open(wanted)
+        except UserError as error:
+            if error.reason != "missing" or len(roots) == 1:
+                raise
+            missing = error
+            continue
+        if session.as_json:
+            print_json({**detail.row.as_json(), "trace": detail.dump.document})
+        else:
+            print_text("\n".join(_detail_lines(detail)))
+        return DONE
+    if missing is not None:
+        raise missing
+    raise Unavailable(NO_HOME, next_step=NAME_ONE)
+
+
+def _roots(session: Invocation) -> AskedHomes:
+    from reverie.cli.homes import every_home
+
+    return every_home(session)
+
+
+def _parts(session: Invocation, root: Path) -> Any:
+    from reverie.compose import open_parts
+
+    return open_parts(root, session.profile, session.clock)
+
+
+def _rows(session: Invocation, root: Path) -> list[TraceSummary]:
+    from reverie.services.traces import TraceService
+
+    return list(TraceService(_parts(session, root)).rows())
+
+
+def _line(row: TraceSummary) -> tuple[str, ...]:
+    return (
+        row.id,
+        printable(row.workspace_name or row.workspace_id or "-"),
+        printable(row.kind or "-"),
+        row.verdict,
+        printable(row.model or "-"),
+        printable(" ".join(row.evidence.split()))[:100],
+    )
+
+
+def _detail_lines(detail: TraceDetail) -> list[str]:
+    row, facts = detail.row, detail.facts
+    duration = "unknown" if row.duration_ms is None else f"{row.duration_ms / 1000:g} s"
+    lines = [
+        f"{row.verdict}: {row.sentence}",
+        f"Evidence: {row.evidence}",
+        f"File: {row.path}",
+        f"Workspace: {row.workspace_name or '-'} ({row.workspace_id or '-'})",
+        f"Triggered by: {facts.trigger_message_id or '-'}",
+        f"Model: {row.model or '-'}, {row.tokens:,} tokens, duration {duration}",
+    ]
+    for attempt in facts.attempts:
+        ended = attempt.error or attempt.finish or "-"
+        lines.append(f"Attempt {attempt.index}: {some(len(attempt.steps), 'answer')}, ended: {ended}")
+        for step in attempt.steps:
+            lines.append(f"  Step {step.index}: {step.finish or '-'}, {step.input_tokens:,} tokens in")
+            if step.text.strip():
+                lines.append(f"    {' '.join(step.text.split())[:_QUOTED_CHARS]}")
+            for call in step.calls:
+                said = call.problem or ("done" if call.ran else "was not run")
+                lines.append(f"    {call.name}: {' '.join(said.split())[:_QUOTED_CHARS]}")
+    return [printable(line) for line in lines]
+
+
+# `watch`: the background services of one home without a window, until SIGTERM or SIGINT (exit 0).
+#
+# A second one for the same home says who has the lease and exits 1. With `--json` each change of the state
+# is one line: `{"state": ..., "home": ..., "sessions": ..., "pid": ...}`; `hosting` comes when every
+# transcript was looked at once, so that what is said from then on counts.
+
+
+_LOST, _SIGNAL = "lost", "signal"
+_READY_S = 0.2
+# The system may hand a signal to any thread, and then nothing wakes the one that runs the handlers.
+_LOOK_S = 0.5
+
+
+def watch(session: Invocation) -> int:
+    """Host until a signal comes."""
+    from reverie.errors import Busy
+    from reverie.llm.keys import never_unlock
+    from reverie.services.host import Host
+
+    never_unlock()
+    parts = session.home()
+    # Why to stop. A handler may put while `get` is under way on the same thread; an Event would wait for its
+    # own lock.
+    reasons: SimpleQueue[str] = SimpleQueue()
+
+    def on_status(status: HostStatus) -> None:
+        if status.state in ("viewing", "waiting"):
+            reasons.put(_LOST)
+
+    host = Host(parts, purpose="reverie watch", on_status=on_status)
+    with _until_signal(reasons):
+        try:
+            status = host.start()
+            if status.state != "hosting":
+                raise Busy(
+                    "The background services of this home do not run here.",
+                    cause=_why(status),
+                    next_step="End that process first, or leave it to it.",
+                )
+            while reasons.empty() and not host.wait_until_ready(_READY_S):
+                pass
+            _tell(session, parts, host.status)
+            reason = _first(reasons)
+        finally:
+            taken = host.status
+            host.stop()
+    if reason == _LOST:
+        answers.trouble(
+            taken.message
+            if taken.holder is None
+            else f"Another process took the background services over. {_why(taken)}"
+        )
+        return FAILED
+    _tell(session, parts, host.status)
+    return DONE
+
+
+def _first(reasons: SimpleQueue[str]) -> str:
+    while True:
+        try:
+            return reasons.get(timeout=_LOOK_S)
+        except Empty:
+            continue
+
+
+@contextmanager
+def _until_signal(reasons: SimpleQueue[str]) -> Iterator[None]:
+    """SIGTERM and SIGINT are a reason to stop."""
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, lambda _number, _frame: reasons.put(_SIGNAL)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _why(status: HostStatus) -> str:
+    if status.holder is None:
+        return status.message
+    return f"Process {status.holder.owner.pid} runs them ({status.holder.purpose})."
+
+
+def _tell(session: Invocation, parts: HomeContainer, status: HostStatus) -> None:
+    root = str(parts.home.root)
+    if session.as_json:
+        pid = os.getpid()
+        print_json_line({"state": status.state, "home": root, "sessions": status.sessions, "pid": pid})
+    elif status.state == "hosting":
+        print_text(f"The background services of {root} run here; {status.sessions} transcripts are followed.")
+    else:
+        print_text(f"The background services of {root} were stopped.")

@@ -12,13 +12,13 @@ from reverie.clock import Clock, fixed_clock, system_clock
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reverie.homes.discovery import TroubledPlace
-    from reverie.homes.scopes import ScopeContext
+    from reverie.agents.discovery import TroubledPlace
+    from reverie.agents.scopes import ScopeContext
     from reverie.profile import Profile
-    from reverie.services.parts import HomeParts
+    from reverie.services.container import HomeContainer
 
 
-class Session:
+class Invocation:
     """What the options of one invocation amount to."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
@@ -27,7 +27,7 @@ class Session:
         self.clock: Clock = system_clock if arguments.now is None else fixed_clock(arguments.now)
         self.left_out: frozenset[Path] = frozenset()
         """The usual places that this command does without, since they could not be looked at."""
-        self._opened: list[HomeParts] = []
+        self._opened: list[HomeContainer] = []
 
     @cached_property
     def profile(self) -> Profile:
@@ -42,9 +42,9 @@ class Session:
         """Wait for none of these places."""
         self.left_out |= {place.root for place in places}
 
-    def home(self, clock: Clock | None = None) -> HomeParts:
+    def home(self, clock: Clock | None = None) -> HomeContainer:
         """The one home that is meant. Raises `Ambiguous` where that is not clear, `Unavailable`."""
-        from reverie.cli.context import the_home
+        from reverie.cli.homes import the_home
 
         parts = the_home(self, clock or self.clock)
         self._opened.append(parts)
@@ -54,8 +54,8 @@ class Session:
         """A sentence for each write of this command that another program has overwritten since."""
         return [lost.sentence() for parts in self._opened for lost in parts.saves.settle()]
 
-    def context(self, parts: HomeParts) -> ScopeContext:
+    def context(self, parts: HomeContainer) -> ScopeContext:
         """The context that `--workspace` and `--project` name. Raises `Ambiguous`, `Unavailable`."""
-        from reverie.cli.context import the_context
+        from reverie.cli.homes import the_context
 
         return the_context(parts, self.arguments.workspace, self.arguments.project)

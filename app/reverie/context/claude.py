@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from reverie.context.claude_recorded import with_record
-from reverie.context.facts import Facts
-from reverie.context.instructions import instructions_part
-from reverie.context.marks import marked_lines, marks_in
-from reverie.context.view import ContextView, Entry, Gauge, Note, Part, Reason, State
-from reverie.homes.claude_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, falls_off, links
-from reverie.homes.claude_text import loaded_text
-from reverie.homes.listing import Companion, Loading
-from reverie.homes.scopes import Scope
+from reverie.agents.base import Companion, Loading
+from reverie.agents.claude.index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, falls_off, links
+from reverie.agents.claude.instruction_text import loaded_text
+from reverie.agents.scopes import Scope
+from reverie.context.facts import ContextFacts, instructions_part, marked_lines, marks_in, with_record
+from reverie.context.view import ContextEntry, ContextPart, ContextView, Gauge, Note, Reason, State
 from reverie.memory.paths import memory_path
-from reverie.text.tokens import estimate_tokens, utf16_length
+from reverie.text.summaries import estimate_tokens, utf16_length
 
 _NOT_LOADED: Mapping[Loading, Reason] = {
     "on-demand": "on-demand",
@@ -33,7 +30,7 @@ _NOT_LOADED: Mapping[Loading, Reason] = {
 }
 
 
-def assemble(facts: Facts, at: int, drafts: Mapping[str, str]) -> ContextView:
+def assemble(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> ContextView:
     """The view; `drafts` are unsaved texts by memory path. The time does not matter to Claude Code."""
     parts = (*instructions_part(facts, _judge, told=loaded_text, between="\n\n"), *_index_part(facts, drafts))
     if facts.loads_nothing:
@@ -49,7 +46,7 @@ def _judge(companion: Companion, text: str) -> tuple[State, Reason]:
     return ("in", "loaded") if text else ("out", "empty")
 
 
-def _index_part(facts: Facts, drafts: Mapping[str, str]) -> tuple[Part, ...]:
+def _index_part(facts: ContextFacts, drafts: Mapping[str, str]) -> tuple[ContextPart, ...]:
     listing = facts.listings.get(Scope.PROJECT)
     if listing is None or listing.root is None:
         return ()
@@ -73,10 +70,12 @@ def _index_part(facts: Facts, drafts: Mapping[str, str]) -> tuple[Part, ...]:
         Gauge("chars", utf16_length(cut.loaded), MOST_CHARS),
     )
     marked = marked_lines([(1, marks_in(cut.loaded, facts.caps))])
-    return (Part("index-file", entries, gauges, cut.loaded, tuple(notes), facts.off, cut.line, marked),)
+    return (
+        ContextPart("index-file", entries, gauges, cut.loaded, tuple(notes), facts.off, cut.line, marked),
+    )
 
 
-def _of_index(path: str, said: str, cut: Cut, facts: Facts, *, there: bool) -> Iterator[Entry]:
+def _of_index(path: str, said: str, cut: Cut, facts: ContextFacts, *, there: bool) -> Iterator[ContextEntry]:
     """The index itself."""
     text = facts.texts.get(path)
     state: State
@@ -92,7 +91,7 @@ def _of_index(path: str, said: str, cut: Cut, facts: Facts, *, there: bool) -> I
     else:
         state, reason = ("in", "loaded") if cut.line is None else ("cut", "cut")
     loaded = cut.loaded if state != "out" else ""
-    yield Entry(
+    yield ContextEntry(
         path if there else INDEX,
         state,
         reason,
@@ -106,7 +105,7 @@ def _of_index(path: str, said: str, cut: Cut, facts: Facts, *, there: bool) -> I
     )
 
 
-def _of_topics(facts: Facts, said: str, cut: Cut) -> Iterator[Entry]:
+def _of_topics(facts: ContextFacts, said: str, cut: Cut) -> Iterator[ContextEntry]:
     """Each memory by its line: the first one that names it."""
     lines: dict[str, tuple[int, str]] = {}
     for link in links(said):
@@ -120,7 +119,7 @@ def _of_topics(facts: Facts, said: str, cut: Cut) -> Iterator[Entry]:
         reason: Reason = "unlisted"
         if line:
             state, reason = ("out", "falls-off") if falls_off(cut, line) else ("in", "line")
-        yield Entry(
+        yield ContextEntry(
             str(memory_path(Scope.PROJECT, file.rel)),
             state,
             reason,

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reverie.context.facts import SCOPES, Facts
-from reverie.context.marks import marked_lines, marks_in
-from reverie.context.view import ContextView, Entry, Gauge, Note, Part, Reason, State
-from reverie.homes.codex_prompt import (
+from reverie.agents.base import Companion
+from reverie.agents.codex.prompt import (
     INSTRUCTIONS,
     SUMMARY,
     SUMMARY_TOKENS,
@@ -24,13 +22,14 @@ from reverie.homes.codex_prompt import (
     tokens_of,
     trimmed,
 )
-from reverie.homes.listing import Companion
-from reverie.homes.scopes import Scope
+from reverie.agents.scopes import Scope
+from reverie.context.facts import SCOPES, ContextFacts, marked_lines, marks_in
+from reverie.context.view import ContextEntry, ContextPart, ContextView, Gauge, Note, Reason, State
+from reverie.memory.listing import ScopeListing
 from reverie.memory.paths import memory_path
-from reverie.memory.scope_listing import ScopeListing
 
 
-def assemble(facts: Facts, at: int, drafts: Mapping[str, str]) -> ContextView:
+def assemble(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> ContextView:
     """The view; `drafts` are unsaved texts by memory path. The time does not matter to Codex."""
     parts = (_summary_part(facts, drafts), *_instructions(facts))
     return ContextView(
@@ -42,9 +41,9 @@ def assemble(facts: Facts, at: int, drafts: Mapping[str, str]) -> ContextView:
     )
 
 
-def _summary_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
+def _summary_part(facts: ContextFacts, drafts: Mapping[str, str]) -> ContextPart:
     """The newest agents load the summary of the whole home; that of one directory only the first ones did."""
-    entries: list[Entry] = []
+    entries: list[ContextEntry] = []
     text = ""
     cut_line: int | None = None
     for scope in SCOPES:
@@ -54,7 +53,7 @@ def _summary_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
             path = str(memory_path(scope, file.rel))
             said, why = (drafts[path], "empty") if path in drafts else _text(facts, path)
             if said is None:
-                entries.append(Entry(path, "out", why, size=file.size, scope=scope))
+                entries.append(ContextEntry(path, "out", why, size=file.size, scope=scope))
                 continue
             loaded = loaded_summary(said)
             state, reason = _state(scope, loaded.text, is_cut=loaded.is_cut)
@@ -64,7 +63,7 @@ def _summary_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
                     before = said[: said.find(trimmed(said)) + loaded.head]
                     cut_line = before.count("\n") + 1
             entries.append(
-                Entry(
+                ContextEntry(
                     path,
                     state,
                     reason,
@@ -77,16 +76,16 @@ def _summary_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
                 )
             )
     if not entries:
-        entries.append(Entry(SUMMARY, "out", "missing"))
+        entries.append(ContextEntry(SUMMARY, "out", "missing"))
     # The marker in the middle comes on top of the cap.
     tokens = min(SUMMARY_TOKENS, sum(entry.tokens for entry in entries))
     gauges = Gauge("tokens", tokens, SUMMARY_TOKENS), Gauge("bytes", len(text.encode()))
     marked = marked_lines([(1, marks_in(text, facts.caps))])
     notes = tuple(_notes(facts, text))
-    return Part("summary", tuple(entries), gauges, text, notes, facts.off, cut_line, marked)
+    return ContextPart("summary", tuple(entries), gauges, text, notes, facts.off, cut_line, marked)
 
 
-def _notes(facts: Facts, text: str) -> Iterator[Note]:
+def _notes(facts: ContextFacts, text: str) -> Iterator[Note]:
     if facts.off:
         yield "codex-off"
     listing: ScopeListing | None = facts.listings.get(Scope.GLOBAL)
@@ -104,7 +103,7 @@ def _state(scope: Scope, loaded: str, *, is_cut: bool) -> tuple[State, Reason]:
     return ("cut", "cut") if is_cut else ("in", "loaded")
 
 
-def _text(facts: Facts, path: str) -> tuple[str | None, Reason]:
+def _text(facts: ContextFacts, path: str) -> tuple[str | None, Reason]:
     """A summary; None with the reason for one that cannot be loaded."""
     text = facts.texts.get(path)
     if text is None or text.data is None:
@@ -115,7 +114,7 @@ def _text(facts: Facts, path: str) -> tuple[str | None, Reason]:
         return None, "not-utf8"
 
 
-def _instructions(facts: Facts) -> tuple[Part, ...]:
+def _instructions(facts: ContextFacts) -> tuple[ContextPart, ...]:
     """The message with the instructions: of the home the first file that says anything, trimmed; of the
     project every file that counts, as it is."""
     settings = facts.prompt or PromptSettings()
@@ -125,7 +124,7 @@ def _instructions(facts: Facts) -> tuple[Part, ...]:
     texts = [trimmed(_data(facts, companion).decode("utf-8", "replace")) for companion in home]
     by_rank = sorted(zip(home, texts, strict=True), key=lambda each: INSTRUCTIONS.index(each[0].path.name))
     loaded = next((companion for companion, text in by_rank if text), None)
-    entries: list[Entry] = []
+    entries: list[ContextEntry] = []
     own = ""
     for companion, text in zip(home, texts, strict=True):
         if companion is loaded:
@@ -153,10 +152,10 @@ def _instructions(facts: Facts) -> tuple[Part, ...]:
         Gauge("files", sum(entry.state != "out" for entry in entries)),
     )
     marked = marked_lines([(1, marks_in(text, facts.caps))])
-    return (Part("instructions", tuple(entries), gauges, text, marked=marked),)
+    return (ContextPart("instructions", tuple(entries), gauges, text, marked=marked),)
 
 
-def _sorted(facts: Facts) -> tuple[list[Companion], list[Companion], list[Companion]]:
+def _sorted(facts: ContextFacts) -> tuple[list[Companion], list[Companion], list[Companion]]:
     """The companions that exist: instructions of the home, those of the project, and the others. What is
     shown under a project but is a part of the memory itself is none of them."""
     home, project, others = [], [], []
@@ -173,16 +172,18 @@ def _sorted(facts: Facts) -> tuple[list[Companion], list[Companion], list[Compan
     return home, project, others
 
 
-def _data(facts: Facts, companion: Companion) -> bytes:
+def _data(facts: ContextFacts, companion: Companion) -> bytes:
     text = facts.texts.get(str(companion.path))
     return b"" if text is None or text.data is None else text.data
 
 
-def _entry(facts: Facts, companion: Companion, state: State, reason: Reason, used: int) -> Entry:
+def _entry(
+    facts: ContextFacts, companion: Companion, state: State, reason: Reason, used: int
+) -> ContextEntry:
     text = facts.texts.get(str(companion.path))
     if text is None or text.data is None:
-        return Entry(companion.label, "out", "unreadable", file=companion.path)
-    return Entry(
+        return ContextEntry(companion.label, "out", "unreadable", file=companion.path)
+    return ContextEntry(
         companion.label,
         state,
         reason,

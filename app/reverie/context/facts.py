@@ -10,31 +10,333 @@ view says so; a home that vanished raises `Unavailable`. Looking opens files for
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from reverie.context.claude_recorded import NOTHING, SessionRecord, read_record
-from reverie.context.marks import marks_of
+from reverie.agents.base import Companion, Home, Loading
+from reverie.agents.claude.attachments import RECALL_BYTES, LoadedContext, LoadedFile, recorded
+from reverie.agents.claude.home import ClaudeHome
+from reverie.agents.claude.index import INDEX
+from reverie.agents.claude.projects import running_sessions
+from reverie.agents.codex.home import CodexHome
+from reverie.agents.codex.prompt import SUMMARY, PromptSettings, prompt_settings
+from reverie.agents.loki.home import LokiHome
+from reverie.agents.reading import never_opened
+from reverie.agents.scopes import Caps, Scope, ScopeContext
+from reverie.context.view import ContextEntry, ContextPart, Gauge, Note, Reason, State
+from reverie.errors import UserError
 from reverie.failures.lessons import SWITCH, Retrieved, is_on, retrieve
-from reverie.files.regular import read_regular
-from reverie.files.there import is_file, is_link
-from reverie.homes.base import Home
-from reverie.homes.claude import ClaudeHome
-from reverie.homes.claude_index import INDEX
-from reverie.homes.codex import CodexHome
-from reverie.homes.codex_prompt import SUMMARY, PromptSettings, prompt_settings
-from reverie.homes.listing import Companion, Loading
-from reverie.homes.loki import LokiHome
-from reverie.homes.scopes import Caps, Scope, ScopeContext
-from reverie.homes.unopened import never_opened
-from reverie.memory.hotset import BUDGETS, Candidate, ranked
-from reverie.memory.lint import LintFinding
-from reverie.memory.listing import IndexEntry, index_entries
+from reverie.files.locks import is_running
+from reverie.files.paths import is_file, is_link, read_regular
+from reverie.memory.hotset import BUDGETS, HotCandidate, ranked
+from reverie.memory.lint import LintFinding, lint
+from reverie.memory.listing import IndexEntry, MemoryFile, ScopeListing, index_entries, is_gone, read_rel
 from reverie.memory.paths import memory_path
-from reverie.memory.scanning import is_gone, read_rel
-from reverie.memory.scope_listing import MemoryFile, ScopeListing
+from reverie.text.summaries import estimate_tokens
+
+# What a session of Claude Code loaded, as its transcript records it, beside what a new session would load
+# (formats/claude-code.md sections 12.1.4 and 12.1.14).
+#
+# The record is fact, the other parts are Reverie's rules (`context.claude`), so the two check each other.
+# Each file gets one verdict: the same; changed since the record; or, where no change of the file explains
+# it, a difference that the rules or a setting must explain. A session never re-reads its files while it
+# runs.
+#
+# In recall mode the program does not load the index. It chooses memories for each prompt instead and
+# records them. Where the newest sessions of a project recalled memories and loaded no index, the index part
+# says so.
+#
+# `read_record` blocks on disk and is bounded: one transcript of the session and the newest few of the
+# project, each read once for each state of its file. The rest is pure. Threading: any thread but the GUI's.
+# Failure: a transcript that cannot be read records nothing.
+
+
+_SESSIONS = 5
+_MOST_FILES = 2000
+_SESSIONS_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """What the transcripts of a context record."""
+
+    files: tuple[LoadedFile, ...] = ()
+    """What the chosen session has in its context, in order."""
+    at: int | None = None
+    """When it was recorded, UTC ms; None where the session records nothing."""
+    running: bool = False
+    """Whether the process of the session lives."""
+    modified: Mapping[str, int] = field(default_factory=dict)
+    """When each of `files` was changed last, ns; those that are not there now are left out."""
+    recalls: bool = False
+    """Whether the project's newest sessions recall memories instead of loading the index."""
+    recalled: Mapping[str, int] = field(default_factory=dict)
+    """How often those sessions recalled each memory, by its path on disk."""
+
+
+NOTHING = SessionRecord()
+
+
+def read_record(home: ClaudeHome, context: ScopeContext) -> SessionRecord:
+    """Read what is recorded for a session and its project."""
+    own = _of_session(home, context.workspace_id)
+    files = tuple(own.files.values())[:_MOST_FILES] if own is not None and own.complete else ()
+    modified = {}
+    for each in files:
+        try:
+            modified[each.path] = Path(each.path).stat().st_mtime_ns
+        except (OSError, ValueError):
+            continue
+    newest = list(_newest(home, context.project_path))
+    recalled: dict[str, int] = {}
+    for one in newest:
+        for path, times in one.recalled.items():
+            recalled[path] = recalled.get(path, 0) + times
+    return SessionRecord(
+        files,
+        own.at if own is not None and own.lists and own.complete else None,
+        bool(files) and _runs(home.root, context.workspace_id),
+        modified,
+        bool(recalled) and not any(one.loads_index for one in newest if one.recalled),
+        recalled,
+    )
+
+
+def _of_session(home: ClaudeHome, session_id: str | None) -> LoadedContext | None:
+    if session_id is None:
+        return None
+    try:
+        place = home.session(session_id)
+    except UserError:
+        return None
+    return None if place is None else _recorded_in(place.directory / place.files[-1])
+
+
+def _newest(home: ClaudeHome, project_path: str | None) -> Iterator[LoadedContext]:
+    """The records of the newest sessions of a project."""
+    if not project_path:
+        return
+    left = _SESSIONS_BYTES
+    found = (each for each in home.sources(project_path) if each.kind == "session")
+    for source, _number in zip(found, range(_SESSIONS), strict=False):
+        left -= source.size
+        if left < 0:
+            return
+        one = _recorded_in(source.path)
+        if one is not None:
+            yield one
+
+
+def _recorded_in(path: Path) -> LoadedContext | None:
+    try:
+        status = path.stat()
+        return _recorded_version(path, status.st_mtime_ns, status.st_size)
+    except (OSError, UserError):
+        return None
+
+
+@lru_cache(maxsize=64)
+def _recorded_version(path: Path, _mtime_ns: int, _size: int) -> LoadedContext:
+    return recorded(path)
+
+
+def _runs(config: Path, session_id: str | None) -> bool:
+    return any(each.session_id == session_id and is_running(each.pid) for each in running_sessions(config))
+
+
+# The view
+
+
+def with_record(
+    parts: tuple[ContextPart, ...], facts: ContextFacts, drafted: Collection[str]
+) -> tuple[ContextPart, ...]:
+    """The parts of a new session, corrected for recall mode, then what the chosen session loaded. `drafted`:
+    the memory paths that have unsaved text."""
+    record = facts.record
+    if record.recalls:
+        parts = tuple(_recalling(part, facts) if part.key == "index-file" else part for part in parts)
+    if record.at is None:
+        return parts
+    return (*parts, _recorded_part(record, record.at, parts, facts, drafted))
+
+
+@dataclass(frozen=True, slots=True)
+class _Predicted:
+    """A file that a new session would load."""
+
+    entry: ContextEntry
+    text: str
+    modified_ns: int
+    """0 where it is not known."""
+    drafted: bool = False
+
+
+def _recorded_part(
+    record: SessionRecord,
+    at: int,
+    parts: tuple[ContextPart, ...],
+    facts: ContextFacts,
+    drafted: Collection[str],
+) -> ContextPart:
+    predicted = dict(_predicted(parts, facts, drafted))
+    entries = []
+    for each in record.files:
+        other = predicted.pop(_key(each.path), None)
+        reason = _verdict(each, other, record.modified.get(each.path), at)
+        size = len(each.text.encode("utf-8", "surrogatepass"))
+        entries.append(
+            ContextEntry(
+                other.entry.path if other is not None else each.path,
+                "in",
+                reason,
+                size=size,
+                bytes=size,
+                tokens=estimate_tokens(each.text),
+                file=Path(each.path),
+                description=each.kind,
+            )
+        )
+    for path, other in predicted.items():
+        newer = other.drafted or other.modified_ns // 1_000_000 > at
+        missed: Reason = "recorded-new" if newer else "recorded-missed"
+        entries.append(ContextEntry(other.entry.path, "out", missed, size=other.entry.size, file=Path(path)))
+    differ = sum(entry.reason in _DIFFERENCES for entry in entries)
+    notes: list[Note] = ["recorded"]
+    notes += ["session-runs"] if record.running else []
+    notes.append("rules-differ" if differ else "rules-agree")
+    gauges = (
+        Gauge("bytes", sum(entry.bytes for entry in entries)),
+        Gauge("tokens", sum(entry.tokens for entry in entries)),
+        Gauge("files", len(record.files)),
+    )
+    text = "\n".join(each.text for each in record.files)
+    return ContextPart("recorded", tuple(entries), gauges, text, tuple(notes), str(differ))
+
+
+_DIFFERENCES: frozenset[Reason] = frozenset({"recorded-other", "recorded-only", "recorded-missed"})
+"""What neither a change of the file nor its absence explains."""
+
+
+def _verdict(each: LoadedFile, other: _Predicted | None, modified_ns: int | None, at: int) -> Reason:
+    """How a file that the session loaded stands to what a new session would load."""
+    if modified_ns is None and other is None:
+        return "recorded-gone"
+    changed = (modified_ns or 0) // 1_000_000 > at
+    if other is None:
+        return "recorded-changed" if changed else "recorded-only"
+    # After a cut the agent adds a warning of its own.
+    cut = other.entry.state == "cut" and each.text.startswith(other.text.rstrip("\r\n") + "\n")
+    if other.text == each.text or cut:
+        return "recorded-same"
+    return "recorded-changed" if changed or other.drafted else "recorded-other"
+
+
+def _predicted(
+    parts: tuple[ContextPart, ...], facts: ContextFacts, drafted: Collection[str]
+) -> Iterator[tuple[str, _Predicted]]:
+    """Every file that a new session would load, by its path on disk."""
+    listing = facts.listings.get(Scope.PROJECT)
+    index_path = str(memory_path(Scope.PROJECT, INDEX))
+    for part in parts:
+        for entry in part.loaded:
+            if part.key == "instructions" and entry.file is not None:
+                stamp = facts.texts[str(entry.file)].stamp
+                yield _key(str(entry.file)), _Predicted(entry, entry.text, stamp[1])
+            elif facts.off:
+                continue  # it is shown as what would be loaded, if the memory were on
+            elif part.key == "index-file" and entry.path == index_path and listing and listing.root:
+                known = facts.texts.get(index_path)
+                modified = 0 if known is None else known.stamp[1]
+                path = _key(str(listing.root.directory / INDEX))
+                yield path, _Predicted(entry, entry.text, modified, index_path in drafted)
+
+
+def _key(path: str) -> str:
+    """A path as both sides may write it."""
+    return os.path.realpath(path)
+
+
+def _memory_key(path: str) -> str:
+    """A memory's path in a home, also where the home was moved since it was recorded."""
+    _above, found, below = path.replace("\\", "/").rpartition("/projects/")
+    return below if found else _key(path)
+
+
+def _recalling(part: ContextPart, facts: ContextFacts) -> ContextPart:
+    """The index part of a project whose sessions recall memories instead of loading the index."""
+    listing = facts.listings.get(Scope.PROJECT)
+    directory = listing.root.directory if listing is not None and listing.root is not None else None
+    index = str(memory_path(Scope.PROJECT, INDEX))
+    recalled = {_memory_key(path): times for path, times in facts.record.recalled.items()}
+    entries = []
+    long = 0
+    for entry in part.entries:
+        if entry.path in (index, INDEX):
+            reason: Reason = "missing" if entry.reason == "missing" else "recall-index"
+            entries.append(replace(entry, state="out", reason=reason, bytes=0, tokens=0, text=""))
+            continue
+        rel = entry.path.removeprefix(f"{memory_path(Scope.PROJECT, '')}/")
+        times = recalled.get(_memory_key(str(directory / rel)), 0) if directory is not None else 0
+        is_long = entry.size > RECALL_BYTES
+        long += is_long
+        entries.append(
+            replace(
+                entry,
+                state="out",
+                reason="recall-long" if is_long else "recalled" if times else "on-demand",
+                detail=str(times) if times else "",
+            )
+        )
+    notes: tuple[Note, ...] = ("recall-mode", "recall-long") if long else ("recall-mode",)
+    gauges = (Gauge("bytes", 0), Gauge("tokens", 0))
+    kept = tuple(note for note in part.notes if note != "cut-warning")
+    return replace(
+        part, entries=tuple(entries), gauges=gauges, text="", notes=(*kept, *notes), cut_line=None, marked=()
+    )
+
+
+# What a person may want to look at in what an agent is told: text that looks like a secret or like an
+# instruction, or that hides something.
+#
+# Pure; any thread. What was found is remembered for the texts seen last, since most of them stay while one
+# is typed.
+
+
+_KINDS = frozenset({"secret", "instruction", "hidden", "bidi"})
+Marks = tuple[LintFinding, ...]
+
+
+def marks_of(data: bytes, caps: Caps, rel: str, size: int) -> Marks:
+    """The marks of a file that begins with `data`."""
+    return tuple(each for each in lint(data, caps, rel=rel, size=size) if each.kind in _KINDS)
+
+
+@lru_cache(maxsize=32)
+def marks_in(text: str, caps: Caps) -> Marks:
+    """The marks of a text as it is loaded; their lines are its own."""
+    data = text.encode("utf-8", "replace")
+    return marks_of(data, caps, "", len(data))
+
+
+@lru_cache(maxsize=4096)
+def marks_in_line(text: str, caps: Caps) -> Marks:
+    """`marks_in` for what is short and stands among many: a description, a lesson."""
+    data = text.encode("utf-8", "replace")
+    return marks_of(data, caps, "", len(data))
+
+
+def marked_lines(pieces: Iterable[tuple[int, Marks]]) -> tuple[int, ...]:
+    """The lines of a text that are marked, from 1. Of each piece of it: the line it begins on, its marks."""
+    return tuple(sorted(set(_lines(pieces))))
+
+
+def _lines(pieces: Iterable[tuple[int, Marks]]) -> Iterator[int]:
+    for first, marks in pieces:
+        yield from (first + mark.line - 1 for mark in marks if mark.line)
+
 
 COMPANION_BYTES = 4 << 20
 UNREAD: frozenset[Loading] = frozenset({"approval", "excluded", "too-large", "unopened"})
@@ -57,7 +359,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ContextFacts:
     """`texts` by memory path, or by the path of a companion. `off`: what switches the agent's memories off,
     as far as its settings tell; empty where they are on. `lessons`: what an agent that learns from failures
     would be told, by time."""
@@ -109,12 +411,12 @@ def gather(
     listings: Mapping[Scope, ScopeListing],
     *,
     times: Iterable[int],
-    before: Facts | None = None,
-) -> Facts:
+    before: ContextFacts | None = None,
+) -> ContextFacts:
     """Everything that a view at one of `times` needs. `before`: facts of the same home, to start from."""
-    reader = _Reader(home, before if before is not None and before.agent == home.kind else None)
+    reader = _TextReader(home, before if before is not None and before.agent == home.kind else None)
     companions = home.companions(context)
-    facts = Facts(home.kind, home.caps, context, listings, companions, reader.texts)
+    facts = ContextFacts(home.kind, home.caps, context, listings, companions, reader.texts)
     for companion in companions:
         if companion.exists and not companion.unopened and companion.loading not in UNREAD:
             reader.companion(companion.path)
@@ -153,18 +455,18 @@ def gather(
     )
 
 
-def candidates(entries: Iterable[IndexEntry]) -> list[Candidate]:
+def candidates(entries: Iterable[IndexEntry]) -> list[HotCandidate]:
     """Entries of the index as the hot set ranks them."""
     return [
-        Candidate(entry["path"], entry["pinned"], entry["accessCount"], entry["lastAccessedAt"])
+        HotCandidate(entry["path"], entry["pinned"], entry["accessCount"], entry["lastAccessedAt"])
         for entry in entries
     ]
 
 
-class _Reader:
+class _TextReader:
     """Reads files into `texts`, those unchanged from the facts before."""
 
-    def __init__(self, home: Home, before: Facts | None) -> None:
+    def __init__(self, home: Home, before: ContextFacts | None) -> None:
         self.texts: dict[str, Text] = {}
         self._caps = home.caps
         self._before: Mapping[str, Text] = {} if before is None else before.texts
@@ -182,14 +484,14 @@ class _Reader:
             data, stamp = None, (0, 0, 0)
         self._put(key, data, stamp[0], stamp, path.name)
 
-    def named(self, facts: Facts, wanted: Callable[[Scope, str], bool]) -> None:
+    def named(self, facts: ContextFacts, wanted: Callable[[Scope, str], bool]) -> None:
         """The memories whose scope and path say so, in full."""
         for scope in SCOPES:
             for file in facts.files(scope):
                 if wanted(scope, file.rel):
                     self._memory(facts, scope, file, file.size)
 
-    def linked_index(self, facts: Facts) -> None:
+    def linked_index(self, facts: ContextFacts) -> None:
         """The index where it is a link, which the agent follows; other links are no memories."""
         listing = facts.listings.get(Scope.PROJECT)
         if listing is None or listing.root is None:
@@ -205,7 +507,7 @@ class _Reader:
                 data = None
             self._put(str(memory_path(Scope.PROJECT, INDEX)), data, status.st_size, stamp, INDEX)
 
-    def hot(self, facts: Facts, times: Iterable[int]) -> None:
+    def hot(self, facts: ContextFacts, times: Iterable[int]) -> None:
         """What the hot set may want to read at any of `times`."""
         entries = candidates(facts.index())
         wanted = {each.candidate.path for at in times for each in ranked(entries, at)[: BUDGETS.tries]}
@@ -214,7 +516,7 @@ class _Reader:
                 if str(memory_path(scope, file.rel)) in wanted:
                     self._memory(facts, scope, file, BUDGETS.item_bytes + 1)
 
-    def _memory(self, facts: Facts, scope: Scope, file: MemoryFile, limit: int) -> None:
+    def _memory(self, facts: ContextFacts, scope: Scope, file: MemoryFile, limit: int) -> None:
         root = facts.listings[scope].root
         assert root is not None  # a listing with files has one
         key, stamp = str(memory_path(scope, file.rel)), (file.size, file.mtime_ns, file.inode)
@@ -238,3 +540,79 @@ class _Reader:
     def _put(self, key: str, data: bytes | None, size: int, stamp: Stamp, rel: str) -> None:
         findings = () if data is None else marks_of(data, self._caps, rel, size)
         self.texts[key] = Text(data, size, stamp, findings)
+
+
+# The files that an agent loads beside its memories, in its own order, in full. Pure.
+
+
+Judge = Callable[[Companion, str], tuple[State, Reason]]
+"""Whether a companion with this text is loaded, and why."""
+
+
+def loaded_always(_companion: Companion, text: str) -> tuple[State, Reason]:
+    """Every file that says something is loaded."""
+    return ("in", "loaded") if text.strip() else ("out", "empty")
+
+
+def instructions_part(
+    facts: ContextFacts,
+    judge: Judge = loaded_always,
+    count: Callable[[str], int] = estimate_tokens,
+    told: Callable[[str], str] = str,
+    between: str = "\n",
+) -> tuple[ContextPart, ...]:
+    """The companions that exist, one after another; no part without any. `told`: what of a text is loaded.
+    `between`: what divides the texts where they are shown as one."""
+    entries: list[ContextEntry] = []
+    texts: list[str] = []
+    pieces: list[tuple[int, Marks]] = []
+    line = 1
+    for companion in facts.companions:
+        if not companion.exists:
+            continue
+        if companion.unopened:
+            _state, reason = judge(companion, "")
+            entries.append(
+                ContextEntry(companion.label, "out", reason, file=companion.path, detail=companion.note)
+            )
+            continue
+        text = facts.texts.get(str(companion.path))
+        if companion.loading in UNREAD:
+            state, reason = judge(companion, "")
+            entries.append(
+                ContextEntry(companion.label, state, reason, file=companion.path, detail=companion.note)
+            )
+            continue
+        if text is None or text.data is None:
+            entries.append(ContextEntry(companion.label, "out", "unreadable", file=companion.path))
+            continue
+        said = told(text.data.decode("utf-8", "replace"))
+        state, reason = judge(companion, said)
+        is_in = state != "out"
+        entries.append(
+            ContextEntry(
+                companion.label,
+                state,
+                reason,
+                size=text.size,
+                bytes=len(said.encode()) if is_in else 0,
+                tokens=count(said) if is_in else 0,
+                file=companion.path,
+                description=str(companion.path),
+                detail=companion.note,
+                marks=text.findings,
+                text=said if is_in else "",
+            )
+        )
+        if is_in:
+            texts.append(said)
+            pieces.append((line, marks_in(said, facts.caps)))
+            line += said.count("\n") + between.count("\n")
+    if not entries:
+        return ()
+    used = sum(entry.bytes for entry in entries), sum(entry.tokens for entry in entries)
+    gauges = (Gauge("bytes", used[0]), Gauge("tokens", used[1]), Gauge("files", len(texts)))
+    whole, marked = between.join(texts), marked_lines(pieces)
+    return (
+        ContextPart("instructions", tuple(entries), gauges, whole, ("one-after-another",), marked=marked),
+    )

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reverie.context.facts import Facts
-from reverie.context.marks import Marks, marked_lines, marks_in_line
-from reverie.context.view import ContextView, Entry, Gauge, Note, Part
+from reverie.agents.scopes import Scope
+from reverie.context.facts import ContextFacts, Marks, marked_lines, marks_in_line
+from reverie.context.view import ContextEntry, ContextPart, ContextView, Gauge, Note
 from reverie.failures.lessons import MOST_LESSONS, Lesson, Retrieved
-from reverie.homes.scopes import Scope
 from reverie.memory.paths import memory_path
-from reverie.text.tokens import estimate_tokens
+from reverie.text.summaries import estimate_tokens
 
 
-def assemble(facts: Facts, at: int) -> ContextView:
+def assemble(facts: ContextFacts, at: int) -> ContextView:
     """The view at the time `at` (UTC ms)."""
     nearest = min(facts.lessons, key=lambda known: abs(known - at), default=None)
     found = Retrieved() if nearest is None else facts.lessons[nearest]
@@ -26,7 +25,7 @@ def assemble(facts: Facts, at: int) -> ContextView:
     if found.difference:
         notes = ("agent-differs", *notes)
     entries = tuple(_entries(facts, found))
-    part = Part(
+    part = ContextPart(
         "lessons",
         entries,
         (Gauge("bytes", size), Gauge("tokens", tokens), Gauge("lessons", told, MOST_LESSONS)),
@@ -38,10 +37,10 @@ def assemble(facts: Facts, at: int) -> ContextView:
     return ContextView(facts.agent, at, (part,), size, tokens)
 
 
-def _entries(facts: Facts, found: Retrieved) -> Iterator[Entry]:
+def _entries(facts: ContextFacts, found: Retrieved) -> Iterator[ContextEntry]:
     for lesson in found.lessons:
         line = lesson.line
-        yield Entry(
+        yield ContextEntry(
             _path(facts, lesson),
             "in" if lesson.injected else "out",
             "lesson" if lesson.injected else "newest-only",
@@ -53,7 +52,7 @@ def _entries(facts: Facts, found: Retrieved) -> Iterator[Entry]:
             marks=marks_in_line(line, facts.caps),
         )
     for prior in found.priors:
-        yield Entry(
+        yield ContextEntry(
             prior,
             "in",
             "prior",
@@ -63,7 +62,7 @@ def _entries(facts: Facts, found: Retrieved) -> Iterator[Entry]:
         )
 
 
-def _pieces(found: Retrieved, entries: tuple[Entry, ...]) -> Iterator[tuple[int, Marks]]:
+def _pieces(found: Retrieved, entries: tuple[ContextEntry, ...]) -> Iterator[tuple[int, Marks]]:
     """Where in the block each lesson stands, and its marks; a lesson may have several lines."""
     line = 3  # after a blank line and the heading
     for lesson, entry in zip(found.lessons, entries, strict=False):
@@ -75,7 +74,7 @@ def _pieces(found: Retrieved, entries: tuple[Entry, ...]) -> Iterator[tuple[int,
         line += prior.count("\n") + 1
 
 
-def _path(facts: Facts, lesson: Lesson) -> str:
+def _path(facts: ContextFacts, lesson: Lesson) -> str:
     """Where its episode is read."""
     listing = facts.listings.get(Scope.PROJECT)
     root = None if listing is None else listing.root

@@ -10,31 +10,37 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from reverie.context.facts import SCOPES, Facts, candidates
-from reverie.context.instructions import instructions_part
-from reverie.context.marks import Marks, marked_lines, marks_in, marks_in_line
-from reverie.context.view import ContextView, Entry, Gauge, Part, Reason, State
-from reverie.homes.scopes import Scope
-from reverie.memory.frontmatter import description
+from reverie.agents.scopes import Scope
+from reverie.context.facts import (
+    SCOPES,
+    ContextFacts,
+    Marks,
+    candidates,
+    instructions_part,
+    marked_lines,
+    marks_in,
+    marks_in_line,
+)
+from reverie.context.view import ContextEntry, ContextPart, ContextView, Gauge, Reason, State
+from reverie.memory.front_matter import description
 from reverie.memory.hotset import (
     BUDGETS,
     HotItem,
     HotSet,
     Ranked,
-    Skipped,
+    SkippedMemory,
     escaped,
     fill,
     first_lines,
     ranked,
     unused,
 )
-from reverie.memory.listing import IndexEntry
+from reverie.memory.listing import IndexEntry, MemoryFile
 from reverie.memory.paths import memory_path
-from reverie.memory.scope_listing import MemoryFile
-from reverie.text.tokens import estimate_tokens
+from reverie.text.summaries import estimate_tokens
 
 
-def assemble(facts: Facts, at: int, drafts: Mapping[str, str]) -> ContextView:
+def assemble(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> ContextView:
     """The view at the time `at` (UTC ms); `drafts` are unsaved texts by memory path."""
     parts = (
         _hot_part(facts, hot_set(facts, at, drafts)),
@@ -44,7 +50,7 @@ def assemble(facts: Facts, at: int, drafts: Mapping[str, str]) -> ContextView:
     return ContextView.of(facts.agent, at, parts)
 
 
-def hot_set(facts: Facts, at: int, drafts: Mapping[str, str]) -> HotSet:
+def hot_set(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> HotSet:
     """The hot set of what was gathered."""
 
     def ranking() -> tuple[list[Ranked], list[str]]:
@@ -67,22 +73,22 @@ def index_line(entry: IndexEntry) -> str:
     return f"- {entry['path']}{said}"
 
 
-def _index(facts: Facts) -> list[IndexEntry]:
+def _index(facts: ContextFacts) -> list[IndexEntry]:
     return facts.once("index", facts.index)
 
 
-def _files(facts: Facts) -> dict[str, MemoryFile]:
+def _files(facts: ContextFacts) -> dict[str, MemoryFile]:
     def make() -> dict[str, MemoryFile]:
         return {str(memory_path(scope, file.rel)): file for scope in SCOPES for file in facts.files(scope)}
 
     return facts.once("files", make)
 
 
-def _hot_part(facts: Facts, hot: HotSet) -> Part:
+def _hot_part(facts: ContextFacts, hot: HotSet) -> ContextPart:
     entries = [_hot_entry(facts, item) for item in hot.items]
     entries += _cold_entries(facts, hot.skipped)
     pieces = zip(first_lines(hot.items), (entry.marks for entry in entries), strict=False)
-    return Part(
+    return ContextPart(
         "hot-set",
         tuple(entries),
         (
@@ -96,16 +102,16 @@ def _hot_part(facts: Facts, hot: HotSet) -> Part:
     )
 
 
-def _hot_entry(facts: Facts, item: HotItem) -> Entry:
+def _hot_entry(facts: ContextFacts, item: HotItem) -> ContextEntry:
     reason: Reason = "cut" if item.truncated else "pinned" if item.pinned else "used"
     state: State = "cut" if item.truncated else "in"
     entry = _entry(facts, item.path, state, reason, item.score, pinned=item.pinned)
     return replace(entry, bytes=item.bytes, tokens=item.tokens, marks=marks_in(item.text, facts.caps))
 
 
-def _cold_entries(facts: Facts, skipped: Iterable[Skipped]) -> Iterator[Entry]:
+def _cold_entries(facts: ContextFacts, skipped: Iterable[SkippedMemory]) -> Iterator[ContextEntry]:
     """Most are the same after each keystroke, and there may be thousands. Whether one is pinned is a fact."""
-    known: dict[tuple[str, str, float], Entry] = facts.once("cold", dict)
+    known: dict[tuple[str, str, float], ContextEntry] = facts.once("cold", dict)
     for each in skipped:
         key = each.path, each.reason, each.score
         entry = known.get(key)
@@ -115,9 +121,11 @@ def _cold_entries(facts: Facts, skipped: Iterable[Skipped]) -> Iterator[Entry]:
         yield entry
 
 
-def _entry(facts: Facts, path: str, state: State, reason: Reason, score: float, *, pinned: bool) -> Entry:
+def _entry(
+    facts: ContextFacts, path: str, state: State, reason: Reason, score: float, *, pinned: bool
+) -> ContextEntry:
     file, text = _files(facts)[path], facts.texts.get(path)
-    return Entry(
+    return ContextEntry(
         path,
         state,
         reason,
@@ -131,7 +139,7 @@ def _entry(facts: Facts, path: str, state: State, reason: Reason, score: float, 
     )
 
 
-def _index_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
+def _index_part(facts: ContextFacts, drafts: Mapping[str, str]) -> ContextPart:
     entries, lines, places = facts.once("index rows", lambda: _index_rows(facts))
     for path in drafts:
         place = places.get(path)
@@ -142,7 +150,7 @@ def _index_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
             lines[line_at] = index_line(entry)
             entries[at] = _listed(entries[at], entry, facts)
     text = "\n".join(lines)
-    return Part(
+    return ContextPart(
         "index",
         tuple(entries),
         (
@@ -156,23 +164,23 @@ def _index_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
     )
 
 
-def _marked(entries: Sequence[Entry]) -> Iterator[tuple[str, Marks]]:
+def _marked(entries: Sequence[ContextEntry]) -> Iterator[tuple[str, Marks]]:
     """The entries on whose lines there is something to look at; most have nothing."""
     return ((entry.path, entry.marks) for entry in entries if entry.marks)
 
 
-_Rows = tuple[list[Entry], list[str], dict[str, tuple[int, int]]]
+_Rows = tuple[list[ContextEntry], list[str], dict[str, tuple[int, int]]]
 
 
-def _index_rows(facts: Facts) -> _Rows:
+def _index_rows(facts: ContextFacts) -> _Rows:
     """An entry for each memory, the lines of the index, and for what is listed its place in both."""
     index = _index(facts)
     line_of = {entry["path"]: place for place, entry in enumerate(index)}
-    entries: list[Entry] = []
+    entries: list[ContextEntry] = []
     places: dict[str, tuple[int, int]] = {}
     for path, file in _files(facts).items():
         line_at = line_of.get(path)
-        entry = Entry(
+        entry = ContextEntry(
             path,
             "out",
             "unseen",
@@ -190,7 +198,7 @@ def _index_rows(facts: Facts) -> _Rows:
     return entries, [index_line(entry) for entry in index], places
 
 
-def _listed(entry: Entry, found: IndexEntry, facts: Facts) -> Entry:
+def _listed(entry: ContextEntry, found: IndexEntry, facts: ContextFacts) -> ContextEntry:
     line = index_line(found)
     return replace(
         entry,
@@ -204,7 +212,7 @@ def _listed(entry: Entry, found: IndexEntry, facts: Facts) -> Entry:
     )
 
 
-def _with_draft(entry: IndexEntry, draft: str, facts: Facts) -> IndexEntry:
+def _with_draft(entry: IndexEntry, draft: str, facts: ContextFacts) -> IndexEntry:
     prefix = draft.encode("utf-8", "surrogatepass")[: facts.caps.description_prefix_bytes]
     changed = entry.copy()
     changed["description"] = description(prefix, facts.caps).text

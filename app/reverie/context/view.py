@@ -6,11 +6,14 @@ Sizes are bytes, tokens estimated as design.md section 5 says unless the agent c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from reverie.homes.scopes import Scope
+from reverie.agents.scopes import Scope, ScopeContext
+from reverie.clock import Clock
+from reverie.files.sidecar import Sidecar
 from reverie.memory.lint import LintFinding
 
 State = Literal["in", "cut", "out"]
@@ -52,7 +55,7 @@ Note = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ContextEntry:
     """One thing that is loaded, or is not. `path`: a memory path, or the name of a file. `bytes` and `tokens`
     are what is loaded of its `size`; `score` None where nothing is scored; `line` (from 1) in the part's
     file, 0 for none."""
@@ -91,13 +94,13 @@ class Gauge:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ContextPart:
     """One piece of the context. `text` is what is loaded, empty for nothing. `cut_line` (from 1): the line of
     the part's file at which the agent stops reading. `marked` (from 1): the lines of `text` that one may want
     to look at."""
 
     key: PartKey
-    entries: tuple[Entry, ...]
+    entries: tuple[ContextEntry, ...]
     gauges: tuple[Gauge, ...]
     text: str
     notes: tuple[Note, ...] = ()
@@ -106,7 +109,7 @@ class Part:
     marked: tuple[int, ...] = ()
 
     @property
-    def loaded(self) -> tuple[Entry, ...]:
+    def loaded(self) -> tuple[ContextEntry, ...]:
         return tuple(entry for entry in self.entries if entry.state != "out")
 
 
@@ -116,17 +119,232 @@ class ContextView:
 
     agent: str
     at: int
-    parts: tuple[Part, ...]
+    parts: tuple[ContextPart, ...]
     bytes: int
     tokens: int
 
     @classmethod
-    def of(cls, agent: str, at: int, parts: tuple[Part, ...]) -> ContextView:
+    def of(cls, agent: str, at: int, parts: tuple[ContextPart, ...]) -> ContextView:
         """The view of these parts; the first two gauges of each are bytes and tokens."""
         counted = [part for part in parts if part.key != "recorded"]
         used = [sum(part.gauges[number].used for part in counted) for number in (0, 1)]
         return cls(agent, at, parts, *used)
 
-    def part(self, key: PartKey) -> Part | None:
+    def part(self, key: PartKey) -> ContextPart | None:
         """The part with this key, where the agent has it."""
         return next((part for part in self.parts if part.key == key), None)
+
+
+# Why something is in the context or not, in English, for commands. The window has its own, translated.
+
+
+PARTS: Mapping[PartKey, str] = {
+    "index": "Index",
+    "hot-set": "Hot set",
+    "summary": "Memory summary",
+    "index-file": "MEMORY.md",
+    "instructions": "Instructions",
+    "lessons": "Lessons",
+    "recorded": "This session loaded",
+}
+_REASONS: Mapping[Reason, str] = {
+    "listed": "listed",
+    "loaded": "always loaded",
+    "pinned": "pinned",
+    "used": "used often",
+    "cut": "cut to what fits",
+    "override": "loaded instead of AGENTS.md",
+    "falls-off": "below the cut line",
+    "unseen": "the agent does not see it",
+    "unused": "neither pinned nor used",
+    "unreadable": "it cannot be read",
+    "not-text": "it is not text",
+    "not-utf8": "it is not valid UTF-8, so the agent loads nothing of it",
+    "bytes": "it does not fit the bytes that are left",
+    "tokens": "it does not fit the tokens that are left",
+    "items": "the set is full",
+    "tries": "too far down in the ranking",
+    "empty": "there is nothing in it",
+    "missing": "there is none",
+    "overridden": "AGENTS.override.md is loaded instead",
+    "older": "only older versions load it",
+    "on-demand": "loaded only when it is needed",
+    "elsewhere": "read by another part of the agent",
+    "unlisted": "no line of the index names it",
+    "line": "its line is loaded",
+    "lesson": "one of the newest lessons",
+    "prior": "an anti-pattern",
+    "newest-only": "only the newest lessons are told",
+    "recorded-same": "a new session would load the same",
+    "recorded-changed": "changed since; a new session would load what it is now",
+    "recorded-gone": "a new session would not load it: the file is not there",
+    "recorded-new": "new since; a new session would load it",
+    "recorded-other": "by Reverie's rules its text would be another, though it did not change",
+    "recorded-only": "by Reverie's rules a new session would not load it, though it did not change",
+    "recorded-missed": "Reverie's rules load it, this session did not",
+    "recalled": "recalled for some prompts",
+    "recall-index": "not loaded: the agent recalls single memories instead",
+    "recall-long": "recalled in part: only its first 4,096 bytes reach the model",
+    "approval": "loaded only if its import was approved",
+    "replaced": "a CLAUDE.md is loaded instead",
+    "excluded": "excluded in the settings",
+    "too-large": "larger than 4 MB",
+    "credential": "loaded, but it may hold credentials: Reverie never opens it",
+    "made-new": "Claude Code writes it when a session starts",
+}
+_NOTES: Mapping[Note, str] = {
+    "hot-set-experiment": "mux loads this only where its experiment “memory-hot-set” is on.",
+    "codex-off": "Codex loads no memories here ({detail} is not on); this is what would be loaded.",
+    "own-words": "The agent's fixed sentences are worded by Reverie, as long as they are.",
+    "one-after-another": "The agent puts lines of its own around each file.",
+    "memory-off": "Auto memory is off here ({detail}); this is what would be loaded.",
+    "cut-warning": "The agent stops reading at line {line} and adds a warning, in its own words.",
+    "no-goal": "Anti-patterns go by the goal of the next iteration, which nobody knows here.",
+    "codex-v1": "Codex uses version 1 of its memory here and puts its own instructions around the summary.",
+    "codex-v2": "Codex uses version 2 of its memory here and puts its own instructions around the summary.",
+    "codex-pieces": "It is so long that Codex sends it in two pieces.",
+    "index-lines": "The agent's own sentences around these lines are not shown.",
+    "agent-differs": "The agent itself gets another text: {detail}",
+    "lessons-off": "LOKI_FAILURE_MEMORY switches the lessons off.",
+    "recorded": "As the session's transcript records it. The other parts are what a new session would load.",
+    "session-runs": "The session is running and keeps what it loaded. A change reaches the next session.",
+    "rules-agree": "Reverie's rules explain all of it.",
+    "rules-differ": "Reverie's rules do not explain {detail} of these: a setting changed, or they are wrong.",
+    "recall-mode": "No index is loaded in the newest sessions; the agent chooses memories for each prompt.",
+    "recall-long": "Some memories are longer than the 4,096 bytes of each that reach the model.",
+    "loads-nothing": "{detail} is set: Claude Code loads nothing here; this is what it would load.",
+    "moved-by-project": "The project's own settings put the memory here.",
+}
+
+
+def reason(entry: ContextEntry) -> str:
+    """A few words; never empty."""
+    said = _REASONS[entry.reason]
+    if entry.reason == "unseen" and entry.detail:
+        return entry.detail
+    if entry.reason == "on-demand":
+        # The home's own words say what it waits for.
+        told = (sentence for sentence in entry.detail.split(". ") if "loaded only" in sentence.lower())
+        said = next(told, said).removesuffix(".")
+        return said[:1].lower() + said[1:]
+    if entry.reason == "cut" and entry.detail:
+        return f"{entry.detail} tokens of its middle are left out"
+    if entry.reason in ("lesson", "newest-only") and entry.detail:
+        return f"{said}, seen {entry.detail} times"
+    if entry.reason == "recalled" and entry.detail:
+        return f"{said} ({entry.detail} in the newest sessions)"
+    if entry.reason in ("cut", "falls-off") and entry.line:
+        return f"{said}: line {entry.line}"
+    return said
+
+
+def notes(part: ContextPart) -> list[str]:
+    """What one should know of a part."""
+    return [_NOTES[note].format(detail=part.detail, line=part.cut_line) for note in part.notes]
+
+
+# What changed in a context since a person last looked at it.
+#
+# A glance is what a view amounts to: which parts told of which files, in what state and how much. One is
+# kept for each scope context of a home, in Reverie's own data directory; it holds paths and sizes, no text.
+#
+# Threading: `Glances` blocks on disk; the rest is pure. Failure: raises `UserError`; a glance that
+# cannot be understood is none.
+
+
+NAME = "context-seen.json"
+_KEPT = 200
+
+ChangeKind = Literal["came", "went", "cut", "whole", "resized"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file that is told of otherwise than before."""
+
+    part: PartKey
+    path: str
+    kind: ChangeKind
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What is different since `at` (UTC ms): files, and tokens in all."""
+
+    at: int
+    changes: tuple[Change, ...]
+    tokens: int
+
+
+def key_of(context: ScopeContext) -> str:
+    """What a glance of this context is kept under."""
+    return f"{context.workspace_id or ''} {context.project_path or ''}".strip()
+
+
+def glance_of(view: ContextView) -> dict[str, Any]:
+    """A view as it is kept."""
+    return {
+        "at": view.at,
+        "tokens": view.tokens,
+        "parts": {
+            part.key: {entry.path: [entry.state, entry.bytes] for entry in part.loaded}
+            for part in view.parts
+            if part.key != "recorded"
+        },
+    }
+
+
+def since(glance: Mapping[str, Any] | None, view: ContextView) -> Since | None:
+    """What changed from a glance to a view; None where there was no glance."""
+    if glance is None or not isinstance(glance.get("at"), int) or not isinstance(glance.get("tokens"), int):
+        return None
+    parts = glance.get("parts")
+    before = parts if isinstance(parts, dict) else {}
+    found: list[Change] = []
+    for part in view.parts:
+        if part.key == "recorded":
+            continue  # it is the past; what changed in it shows in the other parts
+        known = before.get(part.key)
+        old = known if isinstance(known, dict) else {}
+        now = {entry.path: (entry.state, entry.bytes) for entry in part.loaded}
+        for path, (state, size) in now.items():
+            kind = _kind(old.get(path), state, size)
+            if kind is not None:
+                found.append(Change(part.key, path, kind))
+        found += [Change(part.key, path, "went") for path in old if path not in now]
+    return Since(glance["at"], tuple(found), view.tokens - glance["tokens"])
+
+
+def _kind(old: object, state: str, size: int) -> ChangeKind | None:
+    if not isinstance(old, list) or len(old) != 2:
+        return "came"
+    if old[0] != state:
+        return "cut" if state == "cut" else "whole"
+    return "resized" if old[1] != size else None
+
+
+class Glances:
+    """The glances of one home, the latest `_KEPT` contexts."""
+
+    def __init__(self, directory: Path, *, lock_dir: Path, clock: Clock) -> None:
+        self._sidecar = Sidecar(directory / NAME, lock_dir=lock_dir, clock=clock)
+
+    def read(self, context: ScopeContext) -> Mapping[str, Any] | None:
+        """What a person saw of this context last; None for never."""
+        found = self._sidecar.read().data.get(key_of(context))
+        return found if isinstance(found, dict) else None
+
+    def keep(self, context: ScopeContext, view: ContextView) -> None:
+        """This is what was seen last."""
+        key, glance = key_of(context), glance_of(view)
+
+        def change(data: dict[str, Any]) -> dict[str, Any] | None:
+            if data.get(key) == glance:
+                return None
+            data.pop(key, None)
+            data[key] = glance
+            for oldest in list(data)[: max(0, len(data) - _KEPT)]:
+                del data[oldest]
+            return data
+
+        self._sidecar.update(change)

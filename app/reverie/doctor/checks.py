@@ -10,41 +10,279 @@ where the home is gone.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from reverie.doctor.agent_checks import agent_findings
+from reverie.agents.base import Home, SessionPlace, Workspace
+from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
+from reverie.agents.scopes import ScopeContext
+from reverie.clock import DAY_MS
 from reverie.doctor.claude_checks import CLAUDE_CHECKS
-from reverie.doctor.dream_checks import DREAM_CHECKS
-from reverie.doctor.facts import Desk, Facts, Parts
+from reverie.doctor.claude_checks import look as look_at_claude
+from reverie.doctor.facts import (
+    DoctorContext,
+    DoctorHome,
+    FileFacts,
+    ModelFacts,
+    ProbeFacts,
+    WorkspaceFacts,
+    free_bytes,
+    holder,
+    lease_problem,
+    look_at,
+    newest_dumps,
+    read_state,
+    scope_directory,
+)
 from reverie.doctor.findings import Finding
-from reverie.doctor.fixes import Fixes
-from reverie.doctor.gather import gather
-from reverie.doctor.layout_checks import LAYOUT_CHECKS
-from reverie.doctor.machine_checks import MACHINE_CHECKS
-from reverie.doctor.writer_checks import WRITER_CHECKS, feature, needs_no_writer, no_writer
-from reverie.homes.scopes import ScopeContext
+from reverie.doctor.fixes import Fixes, agent_findings, maker_of
+from reverie.doctor.run_checks import (
+    DREAM_CHECKS,
+    LAYOUT_CHECKS,
+    MACHINE_CHECKS,
+    WRITER_CHECKS,
+    feature,
+    needs_no_writer,
+    no_writer,
+)
+from reverie.errors import UserError
+from reverie.jobs.writer.state import PROJECT_MEMORY, interval_of
+from reverie.log_level import asked_by, is_debug
+from reverie.settings import Settings, load_settings
+from reverie.text.summaries import some
 
-Check = Callable[[Facts, Fixes], Finding]
+if TYPE_CHECKING:
+    from reverie.agents.transcripts import Turn
+    from reverie.runs.activity import ActivityEntry
+
+
+# Gather the facts of one workspace; see `doctor.facts` for what they are and what looking never does.
+#
+# Threading: blocking, any thread but the GUI's. Failure: `Unavailable` where the home is gone; whatever
+# else cannot be read is a fact, too.
+
+
+_ACTIVITY_ENTRIES = 500
+
+
+def gather(
+    parts: DoctorHome,
+    context: ScopeContext,
+    desk: DoctorContext,
+    *,
+    now: int,
+    with_probe: bool = False,
+    env: Mapping[str, str] | None = None,
+) -> WorkspaceFacts:
+    """Look at everything once. Raises `Unavailable` where the home is gone."""
+    from reverie.jobs.consolidate.service import dream_lease_name
+    from reverie.jobs.writer.service import writer_lease_name
+
+    home, workspace_id = parts.home, context.workspace_id
+    settings, problems = load_settings(parts.profile.settings_file)
+    place = None if workspace_id is None else home.writer_place(workspace_id)
+    wishes = AgentWriterConfig() if workspace_id is None else home.writer_wishes(workspace_id)
+    session = None if workspace_id is None else home.session(workspace_id)
+    turns, turns_problem = _turns(session)
+    memory, memory_problem = _memory(home, context, settings, place)
+    entries, damage = _activity(parts)
+    runs, tokens = _spent(parts, now)
+    covered_at, coverage_problems = _coverage(parts, workspace_id)
+    dumps = () if place is None else newest_dumps(place.dump_directory)
+    model = desk.model() if desk.model is not None else None
+    return WorkspaceFacts(
+        now=now,
+        home_id=parts.home_id,
+        context=context,
+        settings=settings,
+        settings_problems=problems,
+        workspace=_workspace(home, workspace_id),
+        interval=interval_of(settings.system1.interval, wishes.interval),
+        agent_switched_off=not wishes.enabled,
+        transcript=_transcript(session),
+        turns=turns,
+        partial=None if session is None else look_at(session.directory / "partial.json"),
+        transcript_problem=turns_problem,
+        state=None if place is None else read_state(place.state_file),
+        memory=memory,
+        memory_directory=None if memory is None else _nearest_directory(memory.path.parent),
+        memory_problem=memory_problem,
+        kinds=home.memory_kinds(),
+        dumps=dumps,
+        verdict=_verdict(dumps),
+        activity=entries,
+        activity_damage=damage,
+        lease_problem=lease_problem(parts.leases),
+        host=holder(parts.leases, f"host:{parts.home_id}"),
+        writer=holder(parts.leases, writer_lease_name(parts.home_id, workspace_id or "")),
+        dream=holder(parts.leases, dream_lease_name(parts.home_id)),
+        watch=desk.watch() if desk.watch is not None else None,
+        free_bytes=free_bytes(home.root),
+        own_free_bytes=free_bytes(parts.profile.data),
+        recent_runs=runs,
+        recent_tokens=tokens,
+        coverage_at=covered_at,
+        coverage_problems=coverage_problems,
+        log_level=_log_level(os.environ if env is None else env),
+        model=model,
+        dream_model=desk.dream_model() if desk.dream_model is not None else None,
+        probe=_probed(desk, model) if with_probe else None,
+        # Dumps are what a memory writer leaves: an agent without one has no place for them.
+        has_writer=home.dump_places() is not None,
+        refusals=parts.write_guard.unknown(context),
+        agent_checks=tuple(
+            (check, None if check.suspect is None else maker_of(parts.actors, check.suspect))
+            for check in home.checks()
+        ),
+        claude=look_at_claude(home, context),
+    )
+
+
+def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None, str]:
+    """The project memory that is the writer's other target, or why there is none."""
+    directory, gap = scope_directory(home, context)
+    return (None if directory is None else directory / PROJECT_MEMORY), gap
+
+
+def _probed(desk: DoctorContext, model: ModelFacts | None) -> tuple[ProbeFacts, ...] | None:
+    """What a real test of the model says; None where there is nothing to test, empty for rules."""
+    if desk.probe is None or model is None or model.problem:
+        return None
+    return () if model.engine == "rules" else desk.probe(model.engine)
+
+
+def _workspace(home: Home, workspace_id: str | None) -> Workspace | None:
+    if workspace_id is None:
+        return None
+    try:
+        return home.workspace(workspace_id)
+    except UserError:
+        return None
+
+
+def _transcript(session: SessionPlace | None) -> FileFacts | None:
+    return None if session is None else look_at(session.directory / session.files[-1])
+
+
+def _turns(session: SessionPlace | None) -> tuple[tuple[Turn, ...], str]:
+    if session is None:
+        return (), ""
+    from reverie.agents.mux.transcript import newest_rows
+
+    try:
+        return tuple(row.turn for row in newest_rows(session.directory).events), ""
+    except UserError as error:
+        return (), str(error)
+
+
+def _activity(parts: DoctorHome) -> tuple[tuple[ActivityEntry, ...], str]:
+    """The newest entries, and what is wrong with the log."""
+    try:
+        entries = parts.activity.read(_ACTIVITY_ENTRIES)
+    except UserError as error:
+        return (), str(error)
+    lines = parts.activity.damaged_lines
+    return entries, f"{some(lines, 'line')} of the Activity log cannot be read and are left out." * bool(
+        lines
+    )
+
+
+def _coverage(parts: DoctorHome, workspace_id: str | None) -> tuple[int | None, tuple[str, ...]]:
+    """When the workspace was covered last, and what is wrong with the records."""
+    try:
+        coverage = parts.coverage.load()
+    except UserError as error:
+        return None, (str(error),)
+    record = coverage.workspaces.get(workspace_id) if workspace_id is not None else None
+    return (None if record is None else int(record["lastRunAt"])), tuple(coverage.problems)
+
+
+def _verdict(dumps: tuple[Path, ...]) -> str:
+    """What the newest trace comes to, in words."""
+    if not dumps:
+        return ""
+    from reverie.llm.trace_facts import facts_of, judge
+    from reverie.llm.trace_reader import read_dump
+
+    try:
+        dump = read_dump(dumps[0], sketch=True)
+    except UserError as error:
+        return str(error)
+    verdict = judge(facts_of(dump.document), dump.damage, lost=dump.lost)
+    where = verdict.evidence.sentence()
+    return f"{verdict.sentence} ({where.rstrip('.')})" if where else verdict.sentence
+
+
+def _memory(
+    home: Home, context: ScopeContext, settings: Settings, place: WriterPlace | None
+) -> tuple[FileFacts | None, str]:
+    """The file that the writer writes, or why there is none."""
+    if settings.system1.target == "project-memory":
+        path, gap = project_memory_file(home, context)
+    else:
+        path = None if place is None else place.memory_file
+        gap = "" if path is not None else scope_directory(home, context)[1] or "No project belongs to it."
+    return (None, gap) if path is None else (look_at(path), "")
+
+
+def _nearest_directory(path: Path) -> FileFacts:
+    """The directory, or the nearest one above it that is there: what is missing is made in that one."""
+    for place in (path, *path.parents):
+        found = look_at(place)
+        if found.kind != "missing":
+            return found
+    return look_at(path)
+
+
+def _spent(parts: DoctorHome, now: int) -> tuple[int, int]:
+    """Background runs of the last 24 hours and their tokens, as the triggers count them."""
+    from reverie.jobs.consolidate.triggers import counts, tokens_of
+    from reverie.runs.record import started_of
+
+    found = []
+    for run_id in parts.runs.ids():
+        if started_of(run_id) <= now - DAY_MS:
+            break
+        try:
+            record = parts.runs.load(run_id)
+        except UserError:
+            continue
+        if counts(record):
+            found.append(record)
+    return len(found), sum(tokens_of(record) for record in found)
+
+
+def _log_level(env: Mapping[str, str]) -> str:
+    """`debug` where gates and outcomes reach the log, and where that was asked for."""
+    asked = asked_by(env)
+    if asked:
+        return f"debug ({asked})"
+    return "debug" if is_debug() else env.get("REVERIE_LOG_LEVEL", "").lower() or "info"
+
+
+Check = Callable[[WorkspaceFacts, Fixes], Finding]
 
 CHECKS: tuple[Check, ...] = (*LAYOUT_CHECKS, *WRITER_CHECKS, *MACHINE_CHECKS, *DREAM_CHECKS)
 
 
 def examine(
-    parts: Parts,
+    parts: DoctorHome,
     context: ScopeContext,
-    desk: Desk | None = None,
+    desk: DoctorContext | None = None,
     *,
     now: int,
     with_probe: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
     """Every check of one workspace, in the order of the gates. `with_probe` asks the model for real."""
-    desk = desk or Desk()
+    desk = desk or DoctorContext()
     facts = gather(parts, context, desk, now=now, with_probe=with_probe, env=env)
     return judge(facts, Fixes(parts, desk))
 
 
-def judge(facts: Facts, fixes: Fixes) -> tuple[Finding, ...]:
+def judge(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
     """The findings that follow from the facts. Its gates are judged only where there is a memory writer, and
     where it is on or the agent is of a version that has one."""
     checks = CHECKS

@@ -11,16 +11,15 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reverie.doctor.findings import Finding
-from reverie.doctor.words import ago
-from reverie.files.descent import walk_paths
-from reverie.homes.agents import StatusLine
-from reverie.homes.base import Home
-from reverie.homes.claude import ClaudeHome
-from reverie.homes.claude_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, links
-from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
-from reverie.memory.scanning import read_rel
-from reverie.text.counts import some
+from reverie.agents.base import Home
+from reverie.agents.capabilities import StatusLine
+from reverie.agents.claude.home import ClaudeHome
+from reverie.agents.claude.index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, links
+from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.doctor.findings import Finding, ago
+from reverie.files.directory import walk_paths
+from reverie.memory.listing import read_rel
+from reverie.text.summaries import some
 
 _INDEX_BYTES = 4 << 20
 _MOST_FILES = 10_000

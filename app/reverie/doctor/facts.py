@@ -18,30 +18,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from reverie.agents.base import Home, Workspace
+from reverie.agents.capabilities import AgentCheck, MemoryKinds
+from reverie.agents.scopes import Refusal, Scope, ScopeContext, ScopeUnavailable
 from reverie.clock import Clock
-from reverie.errors import MendableError
-from reverie.files.jsjson import parse_object
-from reverie.files.regular import open_regular
-from reverie.files.there import is_link
-from reverie.homes.agents import AgentCheck, MemoryKinds
-from reverie.homes.base import Home
-from reverie.homes.listing import Workspace
-from reverie.homes.scopes import Refusal, Scope, ScopeContext, ScopeUnavailable
+from reverie.errors import UserError
+from reverie.files.paths import is_link, open_regular
+from reverie.files.sidecar import parse_object
+from reverie.jobs.writer.state import coerced
 from reverie.profile import Profile
-from reverie.writer.state import coerced
 
 if TYPE_CHECKING:
+    from reverie.agents.transcripts import Turn
     from reverie.doctor.claude_checks import ClaudeFacts
-    from reverie.dream.coverage import CoverageLog
     from reverie.files.lease import LeaseHolder, Leases
     from reverie.files.watch import WatchState
-    from reverie.memory.attribution import ActorLog
+    from reverie.jobs.consolidate.coverage import CoverageLog
+    from reverie.jobs.writer.state import Interval
+    from reverie.memory.attribution import WriteLog
     from reverie.memory.write_guard import WriteGuard
     from reverie.runs.activity import Activity, ActivityEntry
     from reverie.runs.record import RunStore
     from reverie.settings import Settings
-    from reverie.transcripts.turns import Turn
-    from reverie.writer.schedule import Interval
 
 _STATE_BYTES = 1 << 20
 
@@ -49,8 +47,8 @@ Maker = Literal["reverie", "nobody", "others"]
 """Who wrote the files in a directory; `nobody`: there are none."""
 
 
-class Parts(Protocol):
-    """What of `services.parts.HomeParts` the checks look at."""
+class DoctorHome(Protocol):
+    """What of `services.container.HomeContainer` the checks look at."""
 
     home: Home
     home_id: str
@@ -68,7 +66,7 @@ class Parts(Protocol):
     @property
     def activity(self) -> Activity: ...
     @property
-    def actors(self) -> ActorLog: ...
+    def actors(self) -> WriteLog: ...
     @property
     def leases(self) -> Leases: ...
     @property
@@ -96,7 +94,7 @@ class ProbeFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class DoctorContext:
     """What the checks ask of others. None: nobody to ask, and the checks say so. `probe` really asks the
     model and costs money; `run_writer` runs the writer now; `watch` tells how this window watches."""
 
@@ -140,7 +138,7 @@ class StateFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class WorkspaceFacts:
     """Everything about one workspace. `has_writer`: whether this agent knows a memory writer at all. Lists of
     turns and Activity entries are bounded."""
 
@@ -247,7 +245,7 @@ def holder(leases: Leases, name: str) -> LeaseHolder | None:
     """Who holds a lease; None also where that cannot be read, which `lease_problem` tells."""
     try:
         return leases.holder(name)
-    except MendableError:
+    except UserError:
         return None
 
 
@@ -255,7 +253,7 @@ def lease_problem(leases: Leases) -> str:
     """Why the list of leases cannot be read; empty: it can."""
     try:
         leases.holder("")
-    except MendableError as error:
+    except UserError as error:
         return str(error)
     return ""
 

@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from reverie.clock import DAY_MS, HOUR_MS
+
 State = Literal["pass", "off", "warn", "fail"]
 """`off`: something that a person may switch on, and that nobody has switched on; nothing is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What one press does: `label` says it as a command; `apply` blocks on disk and raises `MendableError`.
+    """What one press does: `label` says it as a command; `apply` blocks on disk and raises `UserError`.
     Look again after it."""
 
     label: str
@@ -53,3 +55,33 @@ def first_cause(findings: Iterable[Finding]) -> Finding | None:
     found = tuple(findings)
     failed = next((finding for finding in found if finding.state == "fail"), None)
     return failed or next((finding for finding in found if finding.state == "warn"), None)
+
+
+# Times and sizes as the findings say them. Pure.
+
+
+MINUTE_MS = 60_000
+_MIB = 1 << 20
+
+
+def ago(now: int, then: int) -> str:
+    """An age in the largest unit that fits."""
+    age = now - then
+    if age < -MINUTE_MS:
+        return f"{_length(-age)} in the future"
+    return "just now" if age < MINUTE_MS else f"{_length(age)} ago"
+
+
+def _length(span: int) -> str:
+    for unit, length in (("days", DAY_MS), ("hours", HOUR_MS), ("minutes", MINUTE_MS)):
+        if span >= length:
+            count = span // length
+            return f"{count} {unit if count != 1 else unit[:-1]}"
+    return "less than a minute"
+
+
+def size(count: int) -> str:
+    """Bytes, rounded down."""
+    if count >= 1 << 30:
+        return f"{count / (1 << 30):.1f} GiB"
+    return f"{count / _MIB:.1f} MiB" if count >= _MIB else f"{count:,} bytes"

@@ -1,21 +1,26 @@
 """The fixes: each changes one thing that is Reverie's own, or the mode or name of a file the writer writes.
 
 The agent's configuration is never changed; where only that could help, the evidence says what to do by hand.
-Failure: `apply` raises `MendableError`.
+Failure: `apply` raises `UserError`.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reverie.doctor.facts import Desk, Parts
-from reverie.doctor.findings import Fix
-from reverie.errors import StoreError, mendable_from_os
-from reverie.homes.scopes import Refusal
+from reverie.agents.scopes import Refusal, Scope, ScopeRoot
+from reverie.doctor.facts import DoctorContext, DoctorHome, Maker, WorkspaceFacts
+from reverie.doctor.findings import Finding, Fix
+from reverie.errors import StoreError, UserError, user_error_from_os
+from reverie.files.atomic import atomic_write
+from reverie.files.directory import ensure_private, walk_paths
+from reverie.memory.attribution import WriteLog
+from reverie.memory.store import sha256_of_bytes
+from reverie.memory.write_guard import write_locks
 from reverie.settings import BackgroundTable, Settings, System1Settings, load_settings, save_settings
 
 RULES = "rules"
@@ -25,7 +30,7 @@ class Fixes:
     """What can be mended for one home. Settings are read anew when a fix is applied, so that one made
     meanwhile is kept."""
 
-    def __init__(self, parts: Parts, desk: Desk) -> None:
+    def __init__(self, parts: DoctorHome, desk: DoctorContext) -> None:
         self._parts = parts
         self._desk = desk
 
@@ -86,7 +91,7 @@ class Fixes:
                 mode = stat.S_IMODE(path.stat().st_mode)
                 path.chmod(mode | stat.S_IWUSR | (stat.S_IXUSR if path.is_dir() else 0))
             except OSError as error:
-                raise mendable_from_os(error, f"{path} was not made writable.") from error
+                raise user_error_from_os(error, f"{path} was not made writable.") from error
 
         return Fix(f"Make {path.name} writable", apply)
 
@@ -102,7 +107,7 @@ class Fixes:
                     try:
                         path.rename(aside)
                     except OSError as error:
-                        raise mendable_from_os(error, f"{path.name} was not moved aside.") from error
+                        raise user_error_from_os(error, f"{path.name} was not moved aside.") from error
                     return
             raise StoreError(f"{path.name} was not moved aside.", next_step="Move it away by hand.")
 
@@ -116,7 +121,6 @@ class Fixes:
     def take_away(self, directory: Path, *, empty: bool) -> Fix:
         """Keep a directory of ours that switches the agent's memory off, outside of the home; an empty one
         only goes."""
-        from reverie.doctor.agent_checks import take_away_fix
 
         return take_away_fix(self._parts, directory, empty=empty)
 
@@ -148,3 +152,108 @@ class Fixes:
         settings, _problems = load_settings(path)
         save_settings(path, change(settings), clock=self._parts.clock)
         self._parts.forget_settings()
+
+
+# The agent's own gates (`Home.checks`) as findings, and the way back where Reverie itself shut one.
+#
+# A directory can switch an agent's memory off by being there. Where every file in it is as Reverie wrote
+# it, a fix takes it away: its files are copied into Reverie's own directory, compared, and only then
+# removed one by one, each if it is still the same; directories go when they are empty. What somebody else
+# put there stays. Nobody knows who made an empty directory; a fix of its own removes it. All of this
+# happens under the agent's own lock, and what is there is judged again under it.
+#
+# Threading: blocks on disk. Failure: `UserError`; what was copied stays copied.
+
+
+_MOST_FILES = 10_000
+_SENTENCES: Mapping[Maker, str] = {
+    "reverie": "Reverie made it.",
+    "nobody": "It is empty.",
+    "others": "It holds files that Reverie did not write or cannot read; it is left alone.",
+}
+
+
+def agent_findings(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
+    """In the agent's own order."""
+    found = []
+    for check, maker in facts.agent_checks:
+        fix, evidence = None, check.evidence
+        if check.suspect is not None and maker is not None:
+            evidence = f"{evidence} {_SENTENCES[maker]}"
+            if maker != "others":
+                fix = fixes.take_away(check.suspect, empty=maker == "nobody")
+        found.append(Finding(check.check, check.title, check.state, evidence, fix))
+    return tuple(found)
+
+
+def maker_of(actors: WriteLog, directory: Path) -> Maker:
+    """Who wrote what a directory holds: Reverie all files, as they are; nobody, where it holds none; or
+    others, also where that cannot be known."""
+    try:
+        contents = {path: sha256_of_bytes(path.read_bytes()) for path in _files(directory)}
+        if not contents:
+            return "nobody"
+        return "reverie" if set(actors.actors_of(contents)) == set(contents) else "others"
+    except (OSError, UserError):
+        return "others"
+
+
+def take_away(parts: DoctorHome, directory: Path) -> None:
+    """Keep its files in Reverie's own directory and remove what is ours of it, under the agent's own lock.
+    Raises `Busy` while the agent holds that."""
+    _refuse_others(parts, directory)
+    root = ScopeRoot(Scope.GLOBAL, "", directory, None)
+    with write_locks(parts.home, (root,), lock_dir=parts.profile.locks):
+        _refuse_others(parts, directory)
+        _take_away(parts, directory)
+
+
+def _refuse_others(parts: DoctorHome, directory: Path) -> None:
+    if maker_of(parts.actors, directory) == "others":
+        raise StoreError(
+            f"{directory.name}/ was left as it is.",
+            cause="It holds files or links that Reverie did not write, or cannot be read.",
+            next_step="Look at it, and remove it by hand if you do not need it.",
+        )
+
+
+def _take_away(parts: DoctorHome, directory: Path) -> None:
+    kept = parts.profile.ensure(parts.profile.own_sidecars(parts.home_id)) / f"taken-{parts.clock()}"
+    try:
+        for path in _files(directory):
+            data, copy = path.read_bytes(), kept / path.relative_to(directory)
+            ensure_private(copy.parent)
+            atomic_write(copy, data)  # durable before the original goes
+            if copy.read_bytes() == data == path.read_bytes():
+                path.unlink()
+        for found in reversed([found for found, _directories, _names in walk_paths(directory, _raise)]):
+            Path(found).rmdir()
+    except OSError as error:
+        raise user_error_from_os(error, f"{directory.name}/ was not removed.") from error
+
+
+def take_away_fix(parts: DoctorHome, directory: Path, *, empty: bool) -> Fix:
+    """The fix for a directory that is ours, or empty."""
+    title = f"Remove the empty {directory.name}/" if empty else f"Take {directory.name}/ away"
+    return Fix(title, lambda: take_away(parts, directory))
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    """Every entry that is no directory. Raises `OSError` for what no file of ours is: a link, a device, more
+    than a person writes."""
+    if directory.is_symlink():
+        raise OSError(f"{directory} is a link")
+    count = 0
+    for found, directories, names in walk_paths(directory, onerror=_raise):
+        # `walk_paths` counts links to directories among the directories, and does not follow them.
+        links = [name for name in directories if Path(found, name).is_symlink()]
+        for name in (*links, *names):
+            count += 1
+            path = Path(found, name)
+            if count > _MOST_FILES or path.is_symlink() or not path.is_file():
+                raise OSError(f"{path} is not a file")
+            yield path
+
+
+def _raise(error: OSError) -> None:
+    raise error

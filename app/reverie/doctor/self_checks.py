@@ -6,27 +6,108 @@ Threading: blocks on disk; any thread but the GUI's. Failure: what cannot be loo
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import platform
+import shlex
 import sqlite3
 import stat
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote, urlsplit
 
+import reverie
 from reverie.doctor.facts import free_bytes, look_at
-from reverie.doctor.findings import Finding, Fix, State
-from reverie.doctor.installation import Installation, installation
-from reverie.doctor.machine_checks import FULL_BYTES, SCARCE_BYTES
-from reverie.doctor.words import size
-from reverie.errors import MendableError, mendable_from_os
+from reverie.doctor.findings import Finding, Fix, State, size
+from reverie.doctor.run_checks import FULL_BYTES, SCARCE_BYTES
+from reverie.errors import UserError, user_error_from_os
 from reverie.files.lease import Leases
-from reverie.profile import Profile
-from reverie.resources import resource
+from reverie.profile import Profile, resource
 from reverie.settings import load_settings
-from reverie.text.counts import some
-from reverie.text.redact_check import PLANTED, failed_checks
+from reverie.text.redact import PLANTED, failed_checks
 from reverie.text.secret_shapes import services
+from reverie.text.summaries import some
+
+# How this Reverie came onto the machine, and so which command mends or renews it. Looks only.
+#
+# Callable from any thread; blocks on disk for some small files. Failure: what cannot be told apart counts
+# as an environment of pip, whose advice is right for every other.
+
+
+Kind = Literal["checkout", "deb", "folder", "pipx", "pip"]
+
+_PACKAGED = Path("/usr/lib/reverie")
+"""Where the Debian package puts the program (`packaging/package.py`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """`place`: where it lies. `mend`: a sentence with the command that makes it whole again."""
+
+    kind: Kind
+    place: Path
+    mend: str
+
+    @property
+    def sentence(self) -> str:
+        """What it is, in words."""
+        return {
+            "checkout": f"Run from the checkout {self.place}.",
+            "deb": f"Installed as a Debian package in {self.place}.",
+            "folder": f"The folder with its own Python in {self.place}.",
+            "pipx": f"Installed by pipx in {self.place}.",
+            "pip": f"Installed by pip in {self.place}.",
+        }[self.kind]
+
+
+def installation(
+    *,
+    frozen: bool | None = None,
+    executable: Path | None = None,
+    package: Path | None = None,
+    prefix: Path | None = None,
+    source: str | None = None,
+) -> Installation:
+    """The installation that runs; each argument stands for what the interpreter says of itself. `source`:
+    what pip noted of where the program came from, empty where it did not."""
+    program = executable or Path(sys.executable)
+    if getattr(sys, "frozen", False) if frozen is None else frozen:
+        return _with_its_own_python(program.resolve().parent)
+    inside = package or Path(reverie.__file__).resolve().parent
+    checkout = inside.parents[1]
+    if (checkout / "packaging" / "dev.py").is_file():
+        return Installation("checkout", checkout, "Set up again: `python3 packaging/dev.py setup`.")
+    environment = prefix or Path(sys.prefix)
+    if (environment / "pipx_metadata.json").is_file():
+        return Installation("pipx", environment, f"Install again: `pipx reinstall {environment.name}`.")
+    came_from = _source() if source is None else source
+    if not came_from:
+        # Never by the bare name: what an index has under it need not be this program.
+        return Installation("pip", environment, "Install again from the wheel or checkout that it came from.")
+    words = shlex.join([str(program), "-m", "pip", "install", "--force-reinstall", came_from])
+    return Installation("pip", environment, f"Install again: `{words}`.")
+
+
+def _with_its_own_python(folder: Path) -> Installation:
+    if folder == _PACKAGED:
+        file = f"./reverie_{reverie.__version__}_*.deb"
+        return Installation("deb", folder, f"Install again: `sudo apt-get install --reinstall {file}`.")
+    return Installation("folder", folder, "Unpack the archive again; its folder must stay as it is.")
+
+
+def _source() -> str:
+    """The file or address that pip took the program from; empty where it does not say (PEP 610)."""
+    try:
+        told = importlib.metadata.distribution("reverie").read_text("direct_url.json")
+        url = json.loads(told or "{}").get("url", "")
+    except (importlib.metadata.PackageNotFoundError, ValueError, AttributeError):
+        return ""
+    parts = urlsplit(str(url))
+    return unquote(parts.path) if parts.scheme == "file" else str(url)
+
 
 LIBRARIES = (
     "PySide6-Essentials", "PyYAML", "httpx", "keyring", "platformdirs", "pydantic", "pygit2", "rapidfuzz",
@@ -141,7 +222,7 @@ def _private(path: Path) -> Fix:
         try:
             path.chmod(_PRIVATE)
         except OSError as error:
-            raise mendable_from_os(error, f"The mode of {path} was not changed.") from error
+            raise user_error_from_os(error, f"The mode of {path} was not changed.") from error
 
     return Fix(f"Make {path.name} yours alone", apply)
 
@@ -161,7 +242,7 @@ def _leases(profile: Profile) -> Finding:
     title = "The list of running jobs is readable"
     try:
         Leases(profile.leases_database).holder("doctor")
-    except MendableError as error:
+    except UserError as error:
         return Finding("leases", title, "fail", str(error))
     if look_at(profile.leases_database).kind == "missing":
         return Finding("leases", title, "pass", f"There is none yet; {profile.leases_database} will hold it.")

@@ -7,12 +7,13 @@ locks; what another writer changes meanwhile is kept. The index and the timeline
 it, as far as they can be read: they are derived, so that a damaged one is left to its owner. No folder on the
 way to a file may be a symbolic link: a repository can hold links that lead out of the project.
 
-Blocking, any thread. Failure: `MendableError`; an unreadable crash record never blocks.
+Blocking, any thread. Failure: `UserError`; an unreadable crash record never blocks.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -22,19 +23,96 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from reverie.errors import MendableError, Unavailable, mendable_from_os
-from reverie.failures.crash import minimal, newest_file, phase_of, scrubbed
+from reverie.agents.loki.locations import STORE, memory_elsewhere, memory_root, safe_name
+from reverie.agents.loki.records import LATEST_MS, read_object
+from reverie.errors import Unavailable, UserError, user_error_from_os
+from reverie.failures.crash import PrivatePlaces, minimal, newest_file, phase_of, redact_text, scrubbed
 from reverie.failures.lessons import error_entry, is_on
-from reverie.failures.redact import Places, redact_text
-from reverie.failures.repository import names_of, project_id_hash, remote_of
 from reverie.files.atomic import replace_file
-from reverie.files.beside_lock import lock_beside
-from reverie.files.containment import EscapesRoot, opened_below
 from reverie.files.directory import Directory, SwappedError
-from reverie.files.regular import read_regular
-from reverie.files.there import is_directory
-from reverie.homes.loki_names import STORE, memory_elsewhere, memory_root, safe_name
-from reverie.homes.loki_records import LATEST_MS, read_object
+from reverie.files.locks import lock_beside
+from reverie.files.paths import is_directory, read_regular
+from reverie.files.rooted import EscapesRoot, opened_below
+
+# What the project's git repository is called, read without git: for the privacy of crash records.
+#
+# Only `.git/config` is read; nothing raises: what cannot be read has no name. Blocking, any thread.
+
+
+_LARGEST = 1 << 20
+_SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
+_URL = re.compile(r"\s*url\s*=\s*(.*?)\s*$", re.IGNORECASE)
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://(?:[^/@]*@)?([^/:]*)(?::\d+)?/(.*)$", re.IGNORECASE)
+_WITH_USER = re.compile(r"^[^@]+@([^:]+):(.+)$")
+_WITH_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]*://([^/]+)(/.*)?$")
+_SHORT = re.compile(r"^(?:[^@/]*@)?([^:/]+):(.*)$")
+
+
+def remote_of(project: Path) -> str:
+    """The address of the remote `origin`, else of the first; empty for none."""
+    config = _git_directory(project) / "config"
+    try:
+        text = read_regular(config, _LARGEST).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    found: dict[str, str] = {}
+    remote = None
+    for line in text.splitlines():
+        if section := _SECTION.match(line):
+            remote = (section[2] or "") if section[1].lower() == "remote" else None
+        elif remote is not None and (url := _URL.match(line)):
+            found.setdefault(remote, url[1].strip('"'))
+    return found.get("origin") or next(iter(found.values()), "")
+
+
+def normalised(remote: str) -> str:
+    """`host/path` of a remote, the host in lower case, without scheme, user, port and `.git`; empty for
+    none."""
+    match = _SCHEME.match(remote) or _SHORT.match(remote)
+    if match is None:
+        return remote.strip().removesuffix("/").removesuffix(".git")
+    path = match[2].strip("/").removesuffix(".git")
+    return f"{match[1].lower()}/{path}" if match[1] else path
+
+
+def project_id_hash(remote: str) -> str:
+    """How crash records name a project: SHA-256 of its remote as loki-mode spells it, or of `no-remote`.
+
+    Unlike `normalised`, that spelling keeps user and port of an address with a scheme."""
+    return hashlib.sha256((_spelt(remote) or "no-remote").encode("utf-8", "replace")).hexdigest()
+
+
+def _spelt(remote: str) -> str:
+    remote = remote.strip()
+    if match := _WITH_USER.match(remote):
+        remote = f"{match[1].lower()}/{match[2]}"
+    elif match := _WITH_SCHEME.match(remote):
+        remote = f"{match[1].lower()}{match[2] or ''}"
+    return remote.rstrip("/").removesuffix(".git").rstrip("/")
+
+
+def names_of(remote: str) -> tuple[str, ...]:
+    """What may give the repository away: `owner/name`, and each of the two."""
+    path = [part for part in normalised(remote).split("/")[1:] if part]
+    if not path:
+        return ()
+    return tuple(dict.fromkeys(("/".join(path), *path)))
+
+
+def _git_directory(project: Path) -> Path:
+    """Where the repository's settings lie; a worktree's lie in the repository it belongs to."""
+    git = project / ".git"
+    try:
+        told = read_regular(git, 4096).decode("utf-8", "replace")
+    except OSError:
+        return git
+    own = project / told.partition("gitdir:")[2].strip()
+    try:
+        common = read_regular(own / "commondir", 4096).decode("utf-8", "replace").strip()
+    except OSError:
+        return own
+    return own / common
+
 
 AGENT = "reverie"
 _GOAL_CHARS = 500
@@ -59,7 +137,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedFailure:
     """What became of it. `path` None: nothing was stored, and `reason` says why; `crash`: the record that was
     attached; `problems` are sentences."""
 
@@ -71,14 +149,14 @@ class Recorded:
     problems: tuple[str, ...] = ()
 
 
-def places_of(project: Path, home_dir: Path) -> Places:
+def places_of(project: Path, home_dir: Path) -> PrivatePlaces:
     """What is private about a project."""
-    return Places(os.path.abspath(project), str(home_dir), names_of(remote_of(project)))  # noqa: PTH100
+    return PrivatePlaces(os.path.abspath(project), str(home_dir), names_of(remote_of(project)))  # noqa: PTH100
 
 
 def record(
     project: Path, failure: Failure, *, env: Mapping[str, str], home_dir: Path, now_ms: int
-) -> Recorded:
+) -> RecordedFailure:
     """Store a failed episode. Raises `Unavailable` where there is no project."""
     if not is_directory(project):
         raise Unavailable(
@@ -87,9 +165,9 @@ def record(
             next_step="Check the path.",
         )
     if failure.exit_code == 0:
-        return Recorded(None, reason="Exit code 0 is no failure.")
+        return RecordedFailure(None, reason="Exit code 0 is no failure.")
     if is_switched_off(project / STORE):
-        return Recorded(None, reason="The project's .loki/config.json switches capturing off.")
+        return RecordedFailure(None, reason="The project's .loki/config.json switches capturing off.")
     now_ms = min(now_ms, LATEST_MS)
     problems: list[str] = []
     places = places_of(project, home_dir)
@@ -103,10 +181,10 @@ def record(
     top = memory if memory_elsewhere(project, env) else project
     path = _store(top, memory, episode)
     problems += _derived(top, memory, episode, now_ms)
-    return Recorded(path, episode["id"], entry, attached, problems=tuple(problems))
+    return RecordedFailure(path, episode["id"], entry, attached, problems=tuple(problems))
 
 
-def capture(project: Path, raw: Mapping[str, Any], places: Places, now_ms: int) -> Path:
+def capture(project: Path, raw: Mapping[str, Any], places: PrivatePlaces, now_ms: int) -> Path:
     """Write a crash record of a project: scrubbed, named by its fingerprint; returns where it is. `raw` as
     for `crash.scrubbed`."""
     at = datetime.fromtimestamp(now_ms // 1000, UTC)
@@ -145,7 +223,7 @@ def _user_says_no(config: Path) -> bool:
 def _entry(
     project: Path,
     failure: Failure,
-    places: Places,
+    places: PrivatePlaces,
     now_ms: int,
     problems: list[str],
     *,
@@ -167,13 +245,13 @@ def _entry(
     if path.resolve().parent != directory.resolve() and captures:
         try:
             path = capture(project, raw, places, now_ms)
-        except MendableError as error:
+        except UserError as error:
             problems.append(str(error))
     return entry, path
 
 
 def _episode(
-    failure: Failure, entry: Mapping[str, str] | None, places: Places, now_ms: int
+    failure: Failure, entry: Mapping[str, str] | None, places: PrivatePlaces, now_ms: int
 ) -> dict[str, Any]:
     """An episode as the agent spells it, its keys in its order."""
     at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
@@ -199,7 +277,7 @@ def _episode(
     }
 
 
-def _phase(failure: Failure, places: Places) -> str:
+def _phase(failure: Failure, places: PrivatePlaces) -> str:
     """In upper case, as the agent spells any; redacted before, because paths and tokens are told by case."""
     said = " ".join(failure.phase.split())
     return phase_of(said) or redact_text(said, places)[0].upper()
@@ -229,7 +307,7 @@ def _derived(top: Path, memory: Path, episode: Mapping[str, Any], now_ms: int) -
                 if document is not None and change(document, episode, now):
                     document["last_updated"] = now
                     replace_file(opened, name, _json(document))
-        except (MendableError, OSError) as error:
+        except (UserError, OSError) as error:
             problems.append(f"{name} was not kept up: {error}")
     return problems
 
@@ -304,7 +382,7 @@ def _opened(top: Path, directory: Path) -> Iterator[Directory]:
             next_step="Put a real folder in its place.",
         ) from error
     except OSError as error:
-        raise mendable_from_os(error, f"{directory} could not be written.") from error
+        raise user_error_from_os(error, f"{directory} could not be written.") from error
 
 
 def _json(value: object, *, sort_keys: bool = False) -> bytes:

@@ -17,7 +17,7 @@ is refused. Known limits: a hard link elsewhere keeps the old bytes; access list
 not copied. A program that has the file open for writing is waited for, and one that opens it meanwhile waits
 (leases of Linux, for files of our own); elsewhere what it writes into the old file is lost.
 
-Callable from any thread. Errors of the system become `MendableError` here; what `check` raises passes
+Callable from any thread. Errors of the system become `UserError` here; what `check` raises passes
 through.
 """
 
@@ -33,10 +33,38 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from reverie.errors import Conflict, MendableError, StoreError, Unavailable, mendable_from_os
-from reverie.files.checkpoint import checkpoint
-from reverie.files.descent import remove_tree
-from reverie.files.directory import Directory, NotRegularFileError, SwappedError, WriterLease
+from reverie.errors import (
+    Conflict,
+    NotRegularFileError,
+    StoreError,
+    Unavailable,
+    UserError,
+    user_error_from_os,
+)
+from reverie.files.directory import Directory, SwappedError, WriterLease, remove_tree
+
+# Named steps of the code that must survive a kill.
+#
+# `checkpoint("fsync")` says "this step is done now". By default nobody listens and the call costs a
+# comparison. The kill campaign sets an observer that ends the process at a chosen step; there is one
+# observer per process and it runs on whichever thread reaches the step. An exception from it travels up
+# through the interrupted operation, which must then leave the disk as after any other failure.
+
+
+_observer: Callable[[str], None] | None = None
+
+
+def checkpoint(name: str) -> None:
+    """Tell the observer, if there is one, that the step `name` has just been done."""
+    if _observer is not None:
+        _observer(name)
+
+
+def set_observer(observer: Callable[[str], None] | None) -> None:
+    """Listen to every checkpoint of this process; None stops listening."""
+    global _observer
+    _observer = observer
+
 
 Check = Callable[[bytes | None], None]
 
@@ -205,7 +233,7 @@ def sweep_temporaries(directory: Path, *, older_than_s: float) -> int:
     except FileNotFoundError:
         return 0
     except OSError as error:
-        raise mendable_from_os(
+        raise user_error_from_os(
             error, f"Left-over temporary files in {directory} could not be removed."
         ) from error
 
@@ -237,7 +265,7 @@ def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, old
     return swept
 
 
-def file_error(error: OSError, name: str, done: str) -> MendableError:
+def file_error(error: OSError, name: str, done: str) -> UserError:
     """Words for a failed operation on the file `name`; `done` is the participle ("read", "written")."""
     title = f"“{shown(name)}” could not be {done}."
     if isinstance(error, LeftBehindError):
@@ -262,7 +290,7 @@ def file_error(error: OSError, name: str, done: str) -> MendableError:
         return StoreError(
             title, cause="It is not a regular file.", next_step="Name another file.", reason="special"
         )
-    return mendable_from_os(error, title)
+    return user_error_from_os(error, title)
 
 
 def shown(name: str) -> str:
@@ -503,3 +531,47 @@ def _put_back(directory: Directory, temp: str, name: str, ours: int, held: conte
         if directory.lstat(temp).st_ino == expected:
             return
         expected = put
+
+
+# Write-protected files: no permission bit lets anybody write them, so a person does not want them changed.
+#
+# The folder's rights alone decide whether a file can be replaced, so the disk refuses nothing here; this
+# rule does. It looks at the permission bits, because `os.access` says yes to root for everything.
+#
+# Who does what with such a file:
+#
+# - Editing by hand is refused, with the next step; so are undo and revert of a change from before.
+# - Runs leave it as it is and say so in their summary. It is still read, so a model sees it.
+# - Deleting or renaming it by hand is done, and said: a person named the file, and Undo brings it back with
+# its permissions.
+# - `reverie memory` as an agent changes it with a warning. The agents write a new file and rename it, as
+# their own commands do here, so they change such files themselves; a refusal would be another answer than
+# theirs.
+#
+# Sidecars of an agent and Reverie's own files are no memories, and not meant. Pure functions, any thread.
+
+
+_ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+
+
+def is_write_protected(mode: int) -> bool:
+    """Whether no permission bit of a file allows writing; on Windows its read-only attribute."""
+    return not mode & _ANY_WRITE
+
+
+def write_protected(name: str, mode: int, done: str) -> StoreError:
+    """The refusal. `done`: the participle for what was not done, such as "written"."""
+    return StoreError(
+        f"“{shown(name)}” was not {done}.",
+        cause=f"It is write-protected (mode {stat.S_IMODE(mode):04o}).",
+        next_step="Clear its read-only attribute first."
+        if os.name == "nt"
+        else "Make it writable first, for example with “chmod u+w”.",
+        reason="write-protected",
+    )
+
+
+def refuse_write_protected(name: str, mode: int, done: str) -> None:
+    """Raises `StoreError` (reason "write-protected") where `mode` says that nobody may write."""
+    if is_write_protected(mode):
+        raise write_protected(name, mode, done)

@@ -30,11 +30,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from reverie.errors import Busy, MendableError, Unavailable
+from reverie.errors import Busy, Unavailable, UserError
 from reverie.files.directory import ensure_private
-from reverie.files.process import ProcessId, is_alive, this_process
+from reverie.files.locks import ProcessId, is_alive, this_process
+from reverie.files.paths import own_is_there
 from reverie.files.sqlite import is_busy, is_damaged, refuse_irregular, set_aside, use_kept_journal, why
-from reverie.files.there import own_is_there
 
 _log = logging.getLogger("reverie.files")
 
@@ -94,7 +94,7 @@ class Leases:
         token = secrets.token_hex(16)
         try:
             self._take(name, token, purpose, ttl_s)
-        except _DamagedError:
+        except _DamagedLeasesError:
             aside = set_aside(self._database)
             _log.warning("the list of running jobs was damaged and is set aside as %s", aside.name)
             self._take(name, token, purpose, ttl_s)
@@ -146,7 +146,7 @@ class Leases:
         except sqlite3.Error as error:
             raise self._in_words(error) from error
 
-    def _in_words(self, error: sqlite3.Error) -> MendableError:
+    def _in_words(self, error: sqlite3.Error) -> UserError:
         if is_busy(error):
             return Busy(
                 "The list of running jobs is in use.",
@@ -159,11 +159,11 @@ class Leases:
             "Check the disk. If it stays, end Reverie and delete that file: it holds no memories.",
             self._database,
         )
-        kind = _DamagedError if is_damaged(error) else Unavailable
+        kind = _DamagedLeasesError if is_damaged(error) else Unavailable
         return kind("The list of running jobs cannot be used.", cause=cause, next_step=next_step)
 
 
-class _DamagedError(Unavailable):
+class _DamagedLeasesError(Unavailable):
     """The database is no database any more."""
 
 
@@ -213,7 +213,7 @@ class Lease:
             self._heartbeat.join()
         try:
             self._leases._free(self.name, self._token)
-        except MendableError as error:
+        except UserError as error:
             _given_up.add(self._token)
             _log.warning("lease %s could not be released and will expire: %s", self.name, error)
 
@@ -222,7 +222,7 @@ class Lease:
             try:
                 if not self.renew():
                     return
-            except MendableError as error:
+            except UserError as error:
                 _log.info("lease %s could not be renewed: %s", self.name, error)
                 if time.monotonic() - self._renewed >= self._ttl_s:
                     self.lost.set()

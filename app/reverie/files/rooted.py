@@ -14,7 +14,7 @@ unreachable ones; nothing is created by looking. Writes are those of `files.atom
 checkpoints; removing a directory has the checkpoint "hide" (it is gone from every listing and still to be
 deleted).
 
-Holds no open file between calls, so one object may be used from any thread. Errors are `MendableError`s, with
+Holds no open file between calls, so one object may be used from any thread. Errors are `UserError`s, with
 the reasons "missing", "directory", "special" (neither file nor directory), "name", "escape", "conflict",
 "write-protected" and "unavailable".
 """
@@ -26,39 +26,282 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from reverie.errors import Conflict, MendableError, StoreError, Unavailable, mendable_from_os
+from reverie.errors import (
+    Conflict,
+    NotRegularFileError,
+    StoreError,
+    Unavailable,
+    UserError,
+    user_error_from_os,
+)
 from reverie.files.atomic import (
     ATTEMPTS,
     Check,
+    LeftBehindError,
+    checkpoint,
     create_file,
     file_error,
     held_name,
     is_temporary,
+    refuse_write_protected,
     replace_file,
     shown,
     sweep_opened,
     sync_changed,
+    temporary_name,
 )
-from reverie.files.containment import EscapesRoot as EscapesRoot
-from reverie.files.containment import names_in, opened_below, resolve
-from reverie.files.descent import Descent, everything_below
-from reverie.files.directory import SUPPORTS_DIR_FD, Directory, NotRegularFileError, SwappedError
-from reverie.files.protection import refuse_write_protected
-from reverie.files.real_path import real_path
-from reverie.files.removal import remove_entry
-from reverie.files.spelling import is_itself, listed_name
-from reverie.files.there import is_directory, is_there
+from reverie.files.directory import (
+    SUPPORTS_DIR_FD,
+    Descent,
+    Directory,
+    SwappedError,
+    everything_below,
+    is_itself,
+    listed_name,
+    remove_tree,
+)
+from reverie.files.paths import has_too_many_links, is_directory, is_there, real_path
+
+# How a relative path becomes an opened directory that cannot be left.
+#
+# Names are opened one below the other, following no symlink (`files.directory`); one that is met raises
+# `SwappedError`, and the caller resolves the path, which is refused unless its real place lies inside the
+# real root. Nothing outside the root is ever opened.
+#
+# Threading: blocking, any thread but the GUI's. Failure: `EscapesRoot` and `StoreError` for a path that is
+# refused, `OSError` for the disk.
+
+
+# On Windows also its own separator and the mark of a drive or an alternate stream.
+_NOT_IN_NAMES = "\0" if os.sep == "/" else "\0\\:"
+
+
+class EscapesRoot(StoreError):
+    """A path whose real place is not inside the root; nothing was read or changed there."""
+
+    reason = "escape"
+
+
+def names_in(rel: str, done: str) -> list[str]:
+    """The names in `rel`. Raises StoreError for what no file system holds and EscapesRoot for `..`."""
+    if not rel:
+        return []
+    parts = rel.split("/")
+    if ".." in parts:
+        raise EscapesRoot(
+            f"“{shown(rel)}” leads outside its folder.",
+            cause="It contains “..”.",
+            next_step="Name it without “..”.",
+        )
+    if any(part in ("", ".") for part in parts) or any(mark in rel for mark in _NOT_IN_NAMES):
+        raise _bad_name(rel, done, "It is not a relative path of plain names.")
+    try:
+        os.fsencode(rel)
+    except UnicodeEncodeError:
+        raise _bad_name(rel, done, "It contains half of a character that needs two.") from None
+    return parts
+
+
+def resolve(root: str, rel: str, parts: list[str], *, follow: bool) -> list[str]:
+    """The real path of `rel` below the real path `root`, as names. Raises EscapesRoot."""
+    followed, last = (parts, []) if follow else (parts[:-1], parts[-1:])
+    real = str(Path(real_path(Path(root, *followed)), *last))
+    inside = root.rstrip(os.sep) + os.sep
+    if os.path.normcase(real) == os.path.normcase(root):
+        return []
+    if not os.path.normcase(real).startswith(os.path.normcase(inside)):
+        raise EscapesRoot(
+            f"“{shown(rel)}” leads outside its folder.",
+            cause="A symbolic link on the way points elsewhere.",
+            next_step="Open the file where it really is.",
+        )
+    if has_too_many_links(Path(root, *followed)):
+        raise EscapesRoot(
+            f"“{shown(rel)}” cannot be reached.",
+            cause="Its symbolic links lead in a circle, or there are more than the system follows.",
+            next_step="Check the symbolic links in that folder.",
+        )
+    return list(Path(real[len(inside) :]).parts)
+
+
+@contextlib.contextmanager
+def opened_below(
+    root: str, parts: list[str], *, create: bool = False, mode: int = 0o777
+) -> Iterator[Directory]:
+    """The directory with these names below `root`, none of them a symlink. Raises OSError and SwappedError.
+
+    `create`: make what is missing of it, the root too, with `mode` less the umask, and take that away again
+    if the block fails.
+    """
+    start, names = _existing(root, parts) if create else (root, parts)
+    directory = Directory.open(start)
+    with contextlib.ExitStack() as opened:
+        opened.callback(lambda: directory.close())
+        for at, name in enumerate(names):
+            try:
+                child = directory.child(name)
+            except FileNotFoundError:
+                if not create:
+                    raise
+                directory = opened.enter_context(_made_below(directory, names[at:], mode))
+                break
+            directory.close()  # a deep path must not use up the descriptors
+            directory = child
+        yield directory
+
+
+def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
+    """The deepest ancestor of `root` (itself included) that is there, and the names from it to `parts`."""
+    path = Path(root)
+    while not is_there(path) and path != path.parent:
+        parts = [path.name, *parts]
+        path = path.parent
+    return str(path), parts
+
+
+@contextlib.contextmanager
+def _made_below(directory: Directory, names: list[str], mode: int) -> Iterator[Directory]:
+    """Make these directories, each in the one before; the last one, open. If the block fails, those that are
+    still empty are removed again."""
+    made: list[str] = []
+    with contextlib.ExitStack() as opened:
+        last = opened.enter_context(directory.again())
+        try:
+            for name in names:
+                made.append(name)  # before: it may be there although making it fails
+                last.make(name, mode)
+                child = last.child(name)
+                last.close()  # a deep path must not use up the descriptors
+                last = opened.enter_context(child)
+            yield last
+        except BaseException:
+            _remove_made(directory, made)
+            raise
+
+
+def _remove_made(directory: Directory, made: list[str]) -> None:
+    with Descent(lambda: directory.again()) as descent:
+        for depth in range(len(made) - 1, -1, -1):
+            with contextlib.suppress(OSError, SwappedError):  # somebody else has put something there
+                descent.at("/".join(made[:depth])).remove_empty(made[depth])
+
+
+def _bad_name(rel: str, done: str, cause: str) -> StoreError:
+    return StoreError(
+        f"“{shown(rel)}” could not be {done}.", cause=cause, next_step="Choose another name.", reason="name"
+    )
+
+
+# Removing what somebody may still be writing to: set aside under a hidden name, looked at, then deleted.
+#
+# A folder always goes this way, so that it vanishes at once. With a `look` a file does, too: the look sees
+# what was taken, which nobody finds to write to any more, and may raise to give it back. Without a look a
+# file is unlinked. A folder that this process could delete only in part is given back whole before anything
+# in it is deleted. If deleting fails all the same, a folder that is still whole gets its name back, and the
+# error is raised. One that was looked at and has lost something by then counts as removed: what is left of
+# it keeps the hidden name until the sweep, and `LeftBehindError` says so.
+#
+# A kill before the look has ended leaves a held name, to which the sweep of `files.atomic` gives its own
+# name back; a kill after it leaves a temporary, which the sweep deletes. The checkpoint "hide" is passed in
+# between.
+#
+# Callable from any thread. Raises OSError, SwappedError, and what the look raises. Known limit: a file that
+# its writer made anew while it was looked at is not overwritten by the older one, which stays hidden.
+
+
+Look = Callable[[Directory, str], None]
+"""Gets the directory and the name under which what was taken lies in it now."""
+
+
+def remove_entry(directory: Directory, name: str, look: Look | None) -> None:
+    """Remove a file, a symlink (which is not looked at) or a folder with all that is in it, durably."""
+    mode = directory.lstat(name).st_mode
+    if stat.S_ISLNK(mode) or (look is None and not stat.S_ISDIR(mode)):
+        directory.unlink(name)
+        sync_changed(directory)
+        return
+    at, hidden = held_name(name), temporary_name(name)
+    directory.rename_new(name, directory, at)
+    try:
+        if look is not None:
+            look(directory, at)
+        count = _refuse_undeletable(directory, at) if stat.S_ISDIR(mode) else 0
+        directory.rename_new(at, directory, hidden)
+        at = hidden
+        directory.sync()
+    except BaseException:
+        _give_back(directory, at, directory, name)
+        with contextlib.suppress(OSError):  # what led here matters more
+            directory.sync()
+        raise
+    checkpoint("hide")
+    try:
+        _delete(directory, hidden)
+    except OSError as error:
+        if look is not None and count and not _is_whole(directory, hidden, count):
+            raise LeftBehindError(error.errno, error.strerror, error.filename) from error
+        _give_back(directory, hidden, directory, name)
+        with contextlib.suppress(OSError):
+            directory.sync()
+        raise
+
+
+def _is_whole(directory: Directory, name: str, count: int) -> bool:
+    try:
+        return _refuse_undeletable(directory, name) == count
+    except OSError:
+        return False
+
+
+def _refuse_undeletable(directory: Directory, name: str) -> int:
+    """Raises `PermissionError` where a folder at or below `name` holds something and may not be changed; how
+    many things are in it."""
+    count = 0
+    with Descent(lambda: directory.child(name)) as descent:
+        pending = [""]
+        while pending:
+            rel = pending.pop()
+            opened = descent.at(rel)
+            found = opened.names()
+            count += len(found)
+            if found and not opened.is_changeable():
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), opened.path)
+            folders = [item.name for item in found if item.is_dir(follow_symlinks=False)]
+            pending += (f"{rel}/{folder}" if rel else folder for folder in folders)
+    return count
+
+
+def _give_back(source: Directory, name: str, target: Directory, new_name: str) -> None:
+    """Move it to where it was; of a folder that somebody made anew meanwhile, what the new one lacks."""
+    with contextlib.suppress(FileExistsError):
+        source.rename_new(name, target, new_name)
+        return
+    status = source.lstat(name), target.lstat(new_name)
+    if all(stat.S_ISDIR(each.st_mode) for each in status):
+        with source.child(name) as old, target.child(new_name) as new:
+            for item in old.names():
+                _give_back(old, item.name, new, item.name)
+        with contextlib.suppress(OSError):  # what the new folder has as well stays hidden here
+            source.remove_empty(name)
+
+
+def _delete(directory: Directory, name: str) -> None:
+    if stat.S_ISDIR(directory.lstat(name).st_mode):
+        remove_tree(directory, name)
+    else:
+        directory.unlink(name)
+
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DirectoryEntry:
     """One thing below the root. Sizes in bytes, `mtime_ns` since the epoch, `mode` the permission bits."""
 
     rel: str
@@ -75,11 +318,11 @@ class Walk:
     read.
     """
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[DirectoryEntry] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
-RemovalCheck = Callable[[list[Entry], bytes | None], None]
+RemovalCheck = Callable[[list[DirectoryEntry], bytes | None], None]
 """Gets the files that were taken, as the walk before had them, and of a single one the bytes."""
 
 
@@ -91,7 +334,7 @@ class RootedDirectory:
     ) -> None:
         """`without`: a walk leaves out what this regular expression matches in full, by its path. `private`:
         what is made here is for its owner only. `even_protected`: write-protected files are written, too
-        (see `files.protection`)."""
+        (see `files.atomic`)."""
         self.root = root
         self._private = private
         self._even_protected = even_protected
@@ -101,10 +344,10 @@ class RootedDirectory:
         """Whether the root is there and a directory. Raises Unavailable when that cannot be found out."""
         return self._identity() is not None
 
-    def entry(self, rel: str) -> Entry | None:
+    def entry(self, rel: str) -> DirectoryEntry | None:
         """What `rel` leads to; None if there is no such thing."""
 
-        def look(directory: Directory, name: str) -> Entry:
+        def look(directory: Directory, name: str) -> DirectoryEntry:
             status = directory.lstat(name) if name else directory.stat()
             if stat.S_ISLNK(status.st_mode):
                 raise SwappedError(name)
@@ -178,7 +421,7 @@ class RootedDirectory:
         """Remove a file, a symlink (not what it leads to) or a whole directory.
 
         A directory vanishes at once; one that cannot be deleted as a whole is given back, and the error is
-        raised. `check` sees what was taken and may raise to give it back (see `files.removal`).
+        raised. `check` sees what was taken and may raise to give it back (see `files.rooted`).
         """
 
         def look(directory: Directory, hidden: str) -> None:
@@ -227,7 +470,7 @@ class RootedDirectory:
         from lower case; unchanged from the first name on that is missing."""
         try:
             return self._listed(rel)
-        except MendableError:
+        except UserError:
             return rel  # whoever uses the path hears of it
 
     def _listed(self, rel: str) -> str:
@@ -306,7 +549,9 @@ class RootedDirectory:
                     raise file_error(error, rel, "swept") from error
         return swept
 
-    def _taken(self, directory: Directory, hidden: str, rel: str) -> tuple[list[Entry], bytes | None]:
+    def _taken(
+        self, directory: Directory, hidden: str, rel: str
+    ) -> tuple[list[DirectoryEntry], bytes | None]:
         status = directory.lstat(hidden)
         if not stat.S_ISDIR(status.st_mode):
             return [_entry(rel, status)], directory.read(hidden)
@@ -320,14 +565,14 @@ class RootedDirectory:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise mendable_from_os(
+            raise user_error_from_os(
                 error, f"The folder {shown(str(self.root))} could not be reached."
             ) from error
         return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
-    def _children(self, descent: Descent, rel: str, problems: list[str]) -> list[Entry]:
+    def _children(self, descent: Descent, rel: str, problems: list[str]) -> list[DirectoryEntry]:
         """The files and directories in the real directory `rel`, last one first; none once it is gone."""
-        found: list[Entry] = []
+        found: list[DirectoryEntry] = []
         try:
             names = descent.at(rel).names()
             for item in sorted(names, key=lambda item: _utf16(item.name), reverse=True):
@@ -402,7 +647,7 @@ class RootedDirectory:
         root = real_path(self.root)
         return root, resolve(root, rel, parts, follow=follow) or [""]
 
-    def _not_a_directory(self, error: OSError, rel: str, done: str, *, create: bool) -> MendableError:
+    def _not_a_directory(self, error: OSError, rel: str, done: str, *, create: bool) -> UserError:
         title = f"“{shown(rel)}” could not be {done}."
         if create or (is_there(self.root) and not is_directory(self.root)):
             return StoreError(
@@ -439,16 +684,18 @@ def _refuse_irregular(status: os.stat_result, name: str) -> None:
         raise NotRegularFileError(errno.EINVAL, "It is not a regular file", name)
 
 
-def _entry(rel: str, status: os.stat_result) -> Entry:
+def _entry(rel: str, status: os.stat_result) -> DirectoryEntry:
     kind: Literal["file", "directory", "other"] = "other"
     if stat.S_ISREG(status.st_mode):
         kind = "file"
     elif stat.S_ISDIR(status.st_mode):
         kind = "directory"
-    return Entry(rel, kind, status.st_size, status.st_mtime_ns, status.st_ino, stat.S_IMODE(status.st_mode))
+    return DirectoryEntry(
+        rel, kind, status.st_size, status.st_mtime_ns, status.st_ino, stat.S_IMODE(status.st_mode)
+    )
 
 
-def _all_below(directory: Directory, name: str, rel: str) -> list[Entry]:
+def _all_below(directory: Directory, name: str, rel: str) -> list[DirectoryEntry]:
     """All that is no folder in the folder `name`, as below `rel`: also what a walk passes over (hidden, a
     link), but for temporaries of our own. Raises OSError where a folder cannot be read: what is in it must
     not go unseen."""

@@ -13,9 +13,8 @@ import sqlite3
 import time
 from pathlib import Path
 
-from reverie.errors import MendableError, mendable_from_os
-from reverie.files.regular import open_regular
-from reverie.files.there import is_directory, is_file, is_there
+from reverie.errors import UserError, user_error_from_os
+from reverie.files.paths import is_directory, is_file, is_there, open_regular
 
 
 def make_private(database: Path) -> None:
@@ -69,7 +68,7 @@ def set_aside(database: Path) -> Path:
             with contextlib.suppress(FileNotFoundError):
                 Path(f"{database}{suffix}").replace(f"{aside}{suffix}")
     except OSError as error:
-        raise mendable_from_os(error, f"The damaged {database.name} was not set aside.") from error
+        raise user_error_from_os(error, f"The damaged {database.name} was not set aside.") from error
     return aside
 
 
@@ -92,18 +91,18 @@ def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None 
     return cause, next_step
 
 
-def _in_the_way(database: Path) -> MendableError | None:
+def _in_the_way(database: Path) -> UserError | None:
     """What the system says of opening the file for writing, or of changing its folder; None: nothing."""
     try:
         os.close(open_regular(database, os.O_RDWR))
     except FileNotFoundError:
         pass  # the folder decides
     except OSError as error:
-        return mendable_from_os(error, "")
+        return user_error_from_os(error, "")
     if os.access(database.parent, os.W_OK | os.X_OK) or not is_directory(database.parent):
         return None
     read_only = hasattr(os, "ST_RDONLY") and os.statvfs(database.parent).f_flag & os.ST_RDONLY
-    return mendable_from_os(OSError(errno.EROFS if read_only else errno.EACCES, ""), "")
+    return user_error_from_os(OSError(errno.EROFS if read_only else errno.EACCES, ""), "")
 
 
 _FULL = ("The disk is full.", "Free some space and try again.")

@@ -29,7 +29,7 @@ from typing import Literal
 
 from reverie.files.coalesce import Changes
 from reverie.files.watch_plan import WatchTarget
-from reverie.files.watch_session import Options, Polling, Session
+from reverie.files.watch_session import Polling, WatchOptions, WatchSession
 from reverie.files.watch_source import SourceFactory, native_source
 
 __all__ = ["Changes", "Polling", "WatchState", "WatchTarget", "Watcher"]
@@ -69,10 +69,10 @@ class Watcher:
     ) -> None:
         self._deliver = deliver
         self._notify = notify
-        self._options = Options(quiet_s, cap_s, reconcile_s, polling, poll_s, source)
+        self._options = WatchOptions(quiet_s, cap_s, reconcile_s, polling, poll_s, source)
         self._lock = threading.Lock()
         self._targets: tuple[WatchTarget, ...] = ()
-        self._session: Session | None = None
+        self._session: WatchSession | None = None
         self._events = 0
         self._rescans = 0
         self._failures = 0
@@ -91,7 +91,7 @@ class Watcher:
         effect."""
         with self._lock:
             if self._session is None:
-                self._session = Session(
+                self._session = WatchSession(
                     self._options, self._targets, deliver=self._hand_over, notify=self._tell
                 )
 

@@ -23,7 +23,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reverie.files.real_path import real_path
+from reverie.files.paths import real_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-class Plan:
+class WatchPlan:
     """All placements put together: each directory is watched once, each event finds every target it belongs
     to.
     """

@@ -32,7 +32,7 @@ from reverie.files.watch_plan import WatchTarget
 log = logging.getLogger("reverie.watch")
 
 Mark = tuple[int, ...]
-Snapshot = dict[str, Mark]
+PolledState = dict[str, Mark]
 
 _GONE = (FileNotFoundError, NotADirectoryError)
 _COARSEST_CLOCK_NS = 2_000_000_000
@@ -47,7 +47,7 @@ class Poller:
         self._interval_s = interval_s
         self._report = report
         self._targets: tuple[WatchTarget, ...] = ()
-        self._seen: dict[WatchTarget, Snapshot] = {}
+        self._seen: dict[WatchTarget, PolledState] = {}
         self._wake = threading.Event()
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="reverie-poll", daemon=True)
@@ -95,7 +95,7 @@ class Poller:
             del self._seen[gone]
         for target in targets:
             before = self._seen.get(target)
-            now: Snapshot = {}
+            now: PolledState = {}
             for path, mark in look_at(target, before or {}, time.time_ns()):
                 if self._closing:
                     return
@@ -106,14 +106,14 @@ class Poller:
                 self._report(dirty)
 
 
-def differences(before: Snapshot, now: Snapshot) -> list[str]:
+def differences(before: PolledState, now: PolledState) -> list[str]:
     """The paths that came, went or changed."""
     changed = [path for path, mark in now.items() if before.get(path) != mark]
     changed.extend(path for path in before if path not in now)
     return changed
 
 
-def look_at(target: WatchTarget, before: Snapshot, now_ns: int) -> Iterator[tuple[str, Mark]]:
+def look_at(target: WatchTarget, before: PolledState, now_ns: int) -> Iterator[tuple[str, Mark]]:
     """Everything of a target that exists, each path with a mark that changes when its content does.
 
     `before` stands in for what cannot be read; `now_ns` is the time, in the file system's terms.
@@ -129,7 +129,7 @@ def look_at(target: WatchTarget, before: Snapshot, now_ns: int) -> Iterator[tupl
             yield from _below(path, before, now_ns, recursive=target.recursive)
 
 
-def _one(path: str, before: Snapshot, now_ns: int) -> Iterator[tuple[str, Mark]]:
+def _one(path: str, before: PolledState, now_ns: int) -> Iterator[tuple[str, Mark]]:
     try:
         yield path, _mark(os.stat(path), now_ns)
     except _GONE:
@@ -139,7 +139,7 @@ def _one(path: str, before: Snapshot, now_ns: int) -> Iterator[tuple[str, Mark]]
             yield path, before[path]
 
 
-def _below(top: str, before: Snapshot, now_ns: int, *, recursive: bool) -> Iterator[tuple[str, Mark]]:
+def _below(top: str, before: PolledState, now_ns: int, *, recursive: bool) -> Iterator[tuple[str, Mark]]:
     stack = [top]
     while stack:
         directory = stack.pop()

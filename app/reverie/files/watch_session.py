@@ -27,7 +27,7 @@ from typing import Literal
 
 from reverie.files.coalesce import Changes, Coalescer
 from reverie.files.watch_limits import FileSystems, network_message, refusal_message
-from reverie.files.watch_plan import Placement, Plan, WatchTarget, locate_all
+from reverie.files.watch_plan import Placement, WatchPlan, WatchTarget, locate_all
 from reverie.files.watch_poll import Poller
 from reverie.files.watch_source import EventSource, SourceFactory
 
@@ -41,7 +41,7 @@ _STOP_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class WatchOptions:
     """Times in seconds; `reconcile_s` None: no timer."""
 
     quiet_s: float
@@ -52,12 +52,12 @@ class Options:
     source: SourceFactory
 
 
-class Session:
+class WatchSession:
     """Implements `Sink` for its sources."""
 
     def __init__(
         self,
-        options: Options,
+        options: WatchOptions,
         targets: Sequence[WatchTarget],
         *,
         deliver: Callable[[Changes], bool],
@@ -72,7 +72,7 @@ class Session:
         self._look = True
         self._trouble = ""
         self._targets = tuple(targets)
-        self._plan = Plan(())
+        self._plan = WatchPlan(())
         self._standing: dict[WatchTarget, Placement] = {}
         self._missing: tuple[Path, ...] = ()
         self._started = False
@@ -242,7 +242,7 @@ class Session:
             placements, polled = self._split(locate_all(targets))
             if placements == armed:
                 break
-            self._plan = Plan(placements)
+            self._plan = WatchPlan(placements)
             fresh |= self._watch(self._plan)
             armed = placements
         else:
@@ -273,7 +273,7 @@ class Session:
                 evented.append(placement)
         return tuple(evented), tuple(polled)
 
-    def _watch(self, plan: Plan) -> frozenset[str]:
+    def _watch(self, plan: WatchPlan) -> frozenset[str]:
         if self._poll_all or self._stopping or not (plan.directories or self._source):
             return frozenset()
         try:

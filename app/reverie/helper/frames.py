@@ -4,7 +4,7 @@ Both ends are this program, joined by pipes that nobody else has; nothing read f
 
 To the helper: `("call", id, task, home, profile, arguments)`, `("cancel", id)`.
 From it: `("ready", pid)`, `("progress", id, value)`, then exactly one of `("done", id, value)`,
-`("failed", id, MendableError)`, `("stopped", id)`, `("bug", id, text)`; between them `("log", level, name,
+`("failed", id, UserError)`, `("stopped", id)`, `("bug", id, text)`; between them `("log", level, name,
 text)`.
 """
 

@@ -25,7 +25,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from reverie.errors import Unavailable
-from reverie.files import process as processes
+from reverie.files import locks as processes
 from reverie.helper.frames import FrameWriter, read_frame
 from reverie.profile import Profile
 
@@ -98,8 +98,8 @@ class Helper:
         cancelled: Callable[[], bool] = lambda: False,
         check: Callable[[], None] = lambda: None,
     ) -> Any:
-        """Do a task of `helper.tasks` and return what it returns. While it is under way `cancelled` is asked,
-        and passed on, and `check` may raise to give the answer up."""
+        """Do a task of `helper.server` and return what it returns. While it is under way `cancelled` is
+        asked, and passed on, and `check` may raise to give the answer up."""
         answers: SimpleQueue[tuple[Any, ...]] = SimpleQueue()
         with self._lock:
             writer, call_id = self._started(), next(self._ids)

@@ -11,26 +11,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.files.coalesce import Changes
 from reverie.helper.process import Helper, HelperGone, HelperStopped
-from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.lint import no_check
-from reverie.memory.usage import Kept
-from reverie.services.lint import SLICE_S, LintDesk, LintLook
-from reverie.services.parts import HomeParts
-from reverie.services.views import DreamProgress, MemoryView, RevertView, RunView
+from reverie.memory.usage import UsageRestored
+from reverie.runs.changes import Progress
+from reverie.services.container import HomeContainer
+from reverie.services.lint import SLICE_S, LintResult, LintService
+from reverie.services.views import MemoryView, RevertView, RunView
 from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
-    from reverie.dream.review import Selection
-    from reverie.memory.search_update import Watcher
-    from reverie.runs.parts import Parts
+    from reverie.jobs.consolidate.review import ReviewSelection
+    from reverie.memory.search.index import UpdateObserver
+    from reverie.runs.record import Parts
 
 
 class HelpedWorkbench(Workbench):
     """See the module's docstring."""
 
-    def __init__(self, parts: HomeParts, helper: Helper) -> None:
+    def __init__(self, parts: HomeContainer, helper: Helper) -> None:
         super().__init__(parts)
         self._helper = helper
 
@@ -38,12 +39,12 @@ class HelpedWorkbench(Workbench):
         self._call("start_history")
         self._history_started.set()
 
-    def observe(self, changes: Changes) -> Kept:
-        kept: Kept = self._call("observe", changes)
+    def observe(self, changes: Changes) -> UsageRestored:
+        kept: UsageRestored = self._call("observe", changes)
         return kept
 
-    def keep_usage(self) -> Kept:
-        kept: Kept = self._call("keep_usage")
+    def keep_usage(self) -> UsageRestored:
+        kept: UsageRestored = self._call("keep_usage")
         return kept
 
     def mark_opened(self, context: ScopeContext) -> None:
@@ -66,7 +67,7 @@ class HelpedWorkbench(Workbench):
         *,
         dry_run: bool,
         engine: str,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunView:
         run: RunView = self._call(
@@ -77,9 +78,9 @@ class HelpedWorkbench(Workbench):
     def apply_review(
         self,
         run_id: str,
-        selection: Selection,
+        selection: ReviewSelection,
         *,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunView:
         run: RunView = self._call(
@@ -91,8 +92,8 @@ class HelpedWorkbench(Workbench):
         reverted: RevertView = self._call("revert", run_id, part)
         return reverted
 
-    def update_index(self, dirty: Collection[Path] | None, watcher: Watcher) -> None:
-        from reverie.memory.search_update import UpdateStopped
+    def update_index(self, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
+        from reverie.memory.search.index import UpdateStopped
 
         try:
             self._call(
@@ -105,7 +106,7 @@ class HelpedWorkbench(Workbench):
             raise UpdateStopped from None
 
     @cached_property
-    def lint(self) -> LintDesk:
+    def lint(self) -> LintService:
         return _HelpedLint(self.parts, self._helper)
 
     def _call(self, task: str, *arguments: Any, **about: Any) -> Any:
@@ -114,10 +115,10 @@ class HelpedWorkbench(Workbench):
         return self._helper.call(task, self.parts.home.root, self.parts.profile, *arguments, **about)
 
 
-class _HelpedLint(LintDesk):
+class _HelpedLint(LintService):
     """Looks are made by the helper, which keeps what it knows; a slice there costs nobody anything here."""
 
-    def __init__(self, parts: HomeParts, helper: Helper) -> None:
+    def __init__(self, parts: HomeContainer, helper: Helper) -> None:
         super().__init__(parts.home.caps)
         self._parts = parts
         self._helper = helper
@@ -129,8 +130,8 @@ class _HelpedLint(LintDesk):
         dirty: Collection[Path] = (),
         slice_s: float = SLICE_S,
         check: Callable[[], None] = no_check,
-    ) -> LintLook:
-        look: LintLook = self._helper.call(
+    ) -> LintResult:
+        look: LintResult = self._helper.call(
             "lint", self._parts.home.root, self._parts.profile, view.context, frozenset(dirty), check=check
         )
         return look

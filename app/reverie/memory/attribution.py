@@ -13,16 +13,25 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reverie.agents.base import Home, SessionPlace
+from reverie.agents.mux.transcript import FILES, STREAMED, MemoryCall, newest_memory_calls
+from reverie.agents.scopes import COMPANIONS
 from reverie.clock import DAY_MS
-from reverie.errors import Unavailable
+from reverie.errors import Unavailable, UserError
 from reverie.files.directory import ensure_private
+from reverie.files.paths import own_is_there
 from reverie.files.sqlite import make_private, refuse_irregular, set_aside, use_kept_journal, why
-from reverie.files.there import own_is_there
+from reverie.memory.commands import MUTATING, insert_after, normalise, replace_once
+from reverie.memory.history.roots import SeenChange, Share
+from reverie.memory.paths import MemoryPath, parse_memory_path
+from reverie.memory.store import sha256_of_bytes
 
 _log = logging.getLogger("reverie.history")
 
@@ -61,11 +70,11 @@ class Attribution:
     at_ms: int
 
 
-class _DamagedError(Unavailable):
+class _DamagedLogError(Unavailable):
     """The database is no database any more."""
 
 
-class ActorLog:
+class WriteLog:
     """The log of one profile. Nothing is created before the first `record`."""
 
     def __init__(self, database: Path) -> None:
@@ -87,7 +96,7 @@ class ActorLog:
         ]
         try:
             self._insert(rows)
-        except _DamagedError:
+        except _DamagedLogError:
             # A damaged log must not keep people from saving; what it knew stays beside the new one.
             aside = set_aside(self._database)
             _log.warning("the log of who wrote what was damaged and is set aside as %s", aside.name)
@@ -149,7 +158,7 @@ class ActorLog:
                 with connection:
                     yield connection
         except sqlite3.Error as error:
-            kind = Unavailable if isinstance(error, sqlite3.OperationalError) else _DamagedError
+            kind = Unavailable if isinstance(error, sqlite3.OperationalError) else _DamagedLogError
             cause, next_step = why(
                 error,
                 f"SQLite says: {error}.",
@@ -169,3 +178,295 @@ def _prune(connection: sqlite3.Connection, *, newest: int, now_ms: int) -> None:
 def path_text(path: Path | str) -> str:
     """The path as text SQLite can hold: names that are no valid UTF-8 are escaped."""
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+# Which changes the agent made itself: those whose content is what a memory tool call in one of the
+# transcripts in use wrote there (design.md section 4, "Actor").
+#
+# Never guessed. The calls made since the last snapshot are done once more, on the contents that the history
+# holds; a change is the agent's if a call leaves exactly its bytes (or nothing, where it was deleted or
+# renamed away). Whatever else changed the file, the bytes are then others, and it stays "outside".
+#
+# What it costs is bounded: the sessions whose transcripts changed last, their last bytes, the newest calls.
+# A transcript is read again only when it changed. The agent that writes a file and is slow to tell of it in
+# its transcript is not waited for.
+#
+# Threading: any thread but the GUI's, under the history's lock. Failure: nobody is kept from a snapshot;
+# what cannot be read says nothing.
+
+
+_MOST_SESSIONS = 8
+_MOST_CALLS = 100
+# The agent notes when a call was begun; a snapshot of something else may have been made before it was over.
+_SLACK_MS = 60_000
+_PATTERN = re.compile(r"\$[$&`']")
+
+FileKey = tuple[str, str]
+"""Root key and path below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ToolWrite:
+    """A call with its paths found: `place`, and `target` of a rename."""
+
+    call: MemoryCall
+    command: str
+    fields: Mapping[str, object]
+    place: FileKey
+    target: FileKey | None = None
+
+
+class _UnknownError(Exception):
+    """Nobody knows what the file held, or the call does not fit it."""
+
+
+class AgentWrites:
+    """The memory tool calls of one home's agent."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._read: dict[Path, tuple[object, tuple[MemoryCall, ...]]] = {}
+
+    def of(self, changes: Sequence[SeenChange], since_ms: int | None) -> frozenset[FileKey]:
+        """The changes that are the agent's. `since_ms`: when the history was last brought up to date; what
+        was there before it began is nobody's change."""
+        if since_ms is None or not changes:
+            return frozenset()
+        try:
+            writes = self._writes(since_ms - _SLACK_MS)
+        except UserError as error:
+            _log.info("the agent's transcripts say nothing of who wrote a memory: %s", error)
+            return frozenset()
+        touched = {place for write in writes for place in (write.place, write.target) if place is not None}
+        wanted = [change for change in changes if _is_touched((change.key, change.rel), touched)]
+        return frozenset(_matching(wanted, writes)) if wanted else frozenset()
+
+    def _writes(self, since_ms: int) -> list[_ToolWrite]:
+        """The newest calls of the sessions in use, oldest first."""
+        found: list[_ToolWrite] = []
+        for place in self._newest(self._home.sessions_in_use()):
+            for call in self._calls(place.directory):
+                if call.at_ms >= since_ms:
+                    # A path that no file can have was written nowhere.
+                    with contextlib.suppress(UserError):
+                        found += self._write(place.workspace_id, call)
+        found.sort(key=lambda write: write.call.at_ms)
+        return found[-_MOST_CALLS:]
+
+    @staticmethod
+    def _newest(places: Sequence[SessionPlace]) -> list[SessionPlace]:
+        changed = [(max(stamp)[0], place) for place in places if (stamp := _stamp(place.directory))]
+        return [place for _at, place in sorted(changed, key=lambda each: -each[0])[:_MOST_SESSIONS]]
+
+    def _calls(self, directory: Path) -> tuple[MemoryCall, ...]:
+        stamp = _stamp(directory)
+        known = self._read.get(directory)
+        if known is None or known[0] != stamp:
+            if len(self._read) > 4 * _MOST_SESSIONS:
+                self._read.clear()
+            known = self._read[directory] = (stamp, newest_memory_calls(directory))
+        return known[1]
+
+    def _write(self, workspace_id: str, call: MemoryCall) -> Iterator[_ToolWrite]:
+        if call.tool == "memory_write":
+            place = self._home.writer_place(workspace_id)
+            file = place.memory_file if place is not None else None
+            if file is not None and file.is_relative_to(self._home.root):
+                rel = file.relative_to(self._home.root).as_posix()
+                yield _ToolWrite(call, "memory_write", call.input, (COMPANIONS, rel))
+            return
+        fields = normalise(call.input)
+        command = fields.get("command")
+        if command not in MUTATING:
+            return
+        renames = command == "rename"
+        place_of = self._place(workspace_id, fields.get("old_path" if renames else "path"))
+        target = self._place(workspace_id, fields.get("new_path")) if renames else None
+        yield _ToolWrite(call, str(command), fields, place_of, target)
+
+    def _place(self, workspace_id: str, text: object) -> FileKey:
+        path: MemoryPath = parse_memory_path(str(text))
+        if path.scope is None:
+            raise UserError("That is no memory.")
+        root = self._home.scope_root(self._home.context(workspace_id=workspace_id), path.scope)
+        return root.key, path.rel
+
+
+def _stamp(directory: Path) -> list[tuple[int, int, int]]:
+    """When the files of a transcript changed last, their sizes and identities."""
+    found = []
+    for name in (*FILES, STREAMED):
+        with contextlib.suppress(OSError):
+            status = (directory / name).stat()
+            found.append((status.st_mtime_ns, status.st_size, status.st_ino))
+    return found
+
+
+def _is_touched(place: FileKey, touched: set[FileKey]) -> bool:
+    key, rel = place
+    parts = rel.split("/")
+    return any((key, "/".join(parts[:length])) in touched for length in range(1, len(parts) + 1))
+
+
+def _matching(changes: Sequence[SeenChange], writes: Sequence[_ToolWrite]) -> set[FileKey]:
+    """Do the calls again, from each of them on: which of them the history has already, nobody knows."""
+    before = {(change.key, change.rel): change.before() for change in changes}
+    after = {(change.key, change.rel): change.after() for change in changes}
+    found: set[FileKey] = set()
+    for expand in (True, False):
+        for start in range(len(writes)):
+            again = _Replay(before, after, expand)
+            for write in writes[start:]:
+                with contextlib.suppress(_UnknownError, UserError, UnicodeError):
+                    again.do(write)
+            found |= again.found
+            if len(found) == len(after):
+                return found
+    return found
+
+
+class _Replay:
+    """Calls done again on what files held. `expand`: replacement text is expanded as JavaScript does, which
+    is what the agent's own code does with it (formats/mux.md section 6)."""
+
+    def __init__(
+        self, before: Mapping[FileKey, bytes | None], after: Mapping[FileKey, bytes | None], expand: bool
+    ) -> None:
+        self._now = dict(before)
+        self._after = after
+        self._expand = expand
+        self.found: set[FileKey] = set()
+
+    def do(self, write: _ToolWrite) -> None:
+        match write.command:
+            case "create":
+                self._put(write.place, str(write.fields.get("file_text", "")))
+            case "delete":
+                for place in self._below(write.place):
+                    self._set(place, None)
+            case "rename" if write.target is not None:
+                for place in self._below(write.place):
+                    moved = write.target[0], write.target[1] + place[1][len(write.place[1]) :]
+                    self._set(moved, self._now[place])
+                    self._set(place, None)
+            case "str_replace":
+                self._replace(write)
+            case "insert":
+                line, added = int(str(write.fields["insert_line"])), str(write.fields.get("insert_text", ""))
+                self._put(write.place, insert_after(_named(write), self._text(write.place), line, added))
+            case "memory_write":
+                self._memory_write(write)
+            case _:
+                pass
+
+    def _replace(self, write: _ToolWrite) -> None:
+        text, old = self._text(write.place), str(write.fields.get("old_str", ""))
+        new = str(write.fields.get("new_str", ""))
+        if not old:
+            raise _UnknownError
+        if self._expand:
+            new = _expanded(text, old, new)
+        self._put(write.place, replace_once(_named(write), text, old, new))
+
+    def _memory_write(self, write: _ToolWrite) -> None:
+        told = write.fields
+        old, new, count = told.get("old_string"), told.get("new_string"), told.get("replace_count") or 1
+        if not isinstance(old, str) or not isinstance(new, str) or not isinstance(count, int):
+            raise _UnknownError
+        if old:
+            self._put(write.place, self._text(write.place).replace(old, new, count))
+        elif not self._now.get(write.place):
+            self._put(write.place, new)
+
+    def _text(self, place: FileKey) -> str:
+        content = self._now.get(place)
+        if content is None:
+            raise _UnknownError
+        return content.decode("utf-8")
+
+    def _put(self, place: FileKey, text: str) -> None:
+        self._set(place, text.encode("utf-8"))
+
+    def _set(self, place: FileKey, content: bytes | None) -> None:
+        self._now[place] = content
+        if place in self._after and self._after[place] == content:
+            self.found.add(place)
+
+    def _below(self, place: FileKey) -> list[FileKey]:
+        key, rel = place
+        return [
+            each
+            for each, content in self._now.items()
+            if content is not None and each[0] == key and (each[1] == rel or each[1].startswith(f"{rel}/"))
+        ]
+
+
+def _named(write: _ToolWrite) -> MemoryPath:
+    return MemoryPath(None, tuple(write.place[1].split("/")))
+
+
+def _expanded(text: str, old: str, new: str) -> str:
+    at = text.find(old)
+    parts = {"$$": "$", "$&": old, "$`": text[:at], "$'": text[at + len(old) :]}
+    return _PATTERN.sub(lambda found: parts[found.group()], new) if at >= 0 else new
+
+
+# Whose the changes of one snapshot are: ours by the actor log, the agent's by its transcripts, else
+# outside.
+#
+# `share` is asked by the history, under its lock; `log` afterwards remembers what it said: from then on an
+# old content of ours is no longer taken for our own write, and what the agent wrote is known as the
+# agent's.
+#
+# Threading: any thread but the GUI's. Failure: `Unavailable` from the log.
+
+
+AGENT = "agent"
+
+
+class ShareAssigner:
+    """Of one snapshot. `directories`: root key -> where its files lie."""
+
+    def __init__(self, actors: WriteLog, agent: AgentWrites, directories: Mapping[str, Path]) -> None:
+        self._actors = actors
+        self._agent = agent
+        self._directories = directories
+        self._outside: dict[Path, str | None] = {}
+        self._by_agent: dict[Path, str | None] = {}
+
+    def share(self, changes: Sequence[SeenChange], since_ms: int | None) -> list[Share]:
+        """Ours first: what is left once they are committed is somebody else's."""
+        known = self._actors.known()
+        contents: dict[Path, str | None] = {}
+        places: dict[tuple[str, str], Path] = {}
+        for change in changes:
+            directory = self._directories.get(change.key)
+            # Nearly all of a first look is unknown to the log; a path object for each would take its time.
+            if directory is None or path_text(os.path.join(directory, change.rel)) not in known:  # noqa: PTH118
+                continue
+            path = places[change.key, change.rel] = directory / change.rel
+            contents[path] = sha256_of_bytes(change.after())
+        ours = self._actors.actors_of(contents)
+        rest = [change for change in changes if places.get((change.key, change.rel), _NOWHERE) not in ours]
+        agents = self._agent.of(rest, since_ms)
+        groups: dict[tuple[str, str | None], list[SeenChange]] = {}
+        for change in changes:
+            place = change.key, change.rel
+            found = ours.get(places.get(place, _NOWHERE))
+            who = (found.actor, found.run_id) if found is not None else (OUTSIDE, None)
+            if found is None and place in agents:
+                who = (AGENT, None)
+                self._by_agent[self._directories[change.key] / change.rel] = sha256_of_bytes(change.after())
+            elif found is None and place in places:
+                self._outside[places[place]] = contents[places[place]]
+            groups.setdefault(who, []).append(change)
+        order = sorted(groups, key=lambda who: (who[0] == OUTSIDE, who[0] == AGENT))
+        return [Share(actor, run_id, groups[actor, run_id]) for actor, run_id in order]
+
+    def log(self, at_ms: int) -> None:
+        """Once it is committed."""
+        self._actors.record_all(self._outside, actor=OUTSIDE, run_id=None, at_ms=at_ms)
+        self._actors.record_all(self._by_agent, actor=AGENT, run_id=None, at_ms=at_ms)
+
+
+_NOWHERE = Path()

@@ -4,7 +4,7 @@
 recover. Argument aliases, required fields and their order follow the sheet; the wording is ours. Which
 requests change something is data (`MUTATING`), so that the guard and the journal agree with the dispatcher.
 
-Threading and failure: as `memory.store`. Bugs (anything but `MendableError`) propagate.
+Threading and failure: as `memory.store`. Bugs (anything but `UserError`) propagate.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reverie.errors import MendableError, StoreError
-from reverie.files.rooted import Entry
-from reverie.homes.scopes import Scope, ScopeUnavailable
+from reverie.agents.scopes import Scope, ScopeUnavailable
+from reverie.errors import StoreError, UserError
+from reverie.files.rooted import DirectoryEntry
 from reverie.memory.paths import MemoryPath, parse_memory_path
 from reverie.memory.store import MemoryStore
 
@@ -82,7 +82,7 @@ class MemoryCommands:
                     next_step=f"Use one of {', '.join(sorted(COMMANDS))}.",
                 )
             return {"success": True, "output": run(fields)}
-        except MendableError as error:
+        except UserError as error:
             return {"success": False, "error": str(error)}
 
     def _view(self, fields: Mapping[str, Any]) -> str:
@@ -194,7 +194,7 @@ def insert_after(path: MemoryPath, text: str, line: int, added: str) -> str:
     return "\n".join([*pieces[:line], added.removesuffix("\n"), *pieces[line:]])
 
 
-def _without_empty(entries: list[Entry]) -> list[Entry]:
+def _without_empty(entries: list[DirectoryEntry]) -> list[DirectoryEntry]:
     """The entries without directories that hold no file at any depth: the agent lists files only."""
     holding = {
         entry.rel[:cut]
@@ -220,7 +220,7 @@ def _numbered(path: MemoryPath, text: str, offset: int | None, limit: int | None
     return "\n".join(f"{number}\t{line}" for number, line in enumerate(chosen, start=first + 1))
 
 
-def _indented(entries: list[Entry], base_depth: int, depth: int) -> list[str]:
+def _indented(entries: list[DirectoryEntry], base_depth: int, depth: int) -> list[str]:
     """Directories and files as an indented tree, children in path order, at most `depth` levels deep."""
     lines = []
     for entry in sorted(entries, key=lambda entry: entry.rel.split("/")):

@@ -7,9 +7,13 @@ history).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
+
+from reverie.memory.front_matter import split
 
 _T = TypeVar("_T", str, bytes)
 CONTEXT_LINES = 3
@@ -19,7 +23,7 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 _C_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
-class Span(NamedTuple):
+class ChangedSpan(NamedTuple):
     """Lines `[old_start, old_end)` became `[new_start, new_end)`; at least one side is not empty."""
 
     old_start: int
@@ -101,22 +105,22 @@ def _numbers(hunks: range, taken_back: Collection[int]) -> str:
     return f" hunks {hunks[0] + 1}-{hunks[-1] + 1}{words}"
 
 
-def changed_spans(old: Sequence[_T], new: Sequence[_T]) -> list[Span]:
+def changed_spans(old: Sequence[_T], new: Sequence[_T]) -> list[ChangedSpan]:
     """Where the two differ, in order. Equal ends are cut off first: most edits touch a few lines of many."""
     shorter = min(len(old), len(new))
     start = next((i for i in range(shorter) if old[i] != new[i]), shorter)
     end = next((i for i in range(shorter - start) if old[-1 - i] != new[-1 - i]), shorter - start)
     matcher = SequenceMatcher(None, old[start : len(old) - end], new[start : len(new) - end])
     return [
-        Span(start + old_start, start + old_end, start + new_start, start + new_end)
+        ChangedSpan(start + old_start, start + old_end, start + new_start, start + new_end)
         for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes()
         if tag != "equal"
     ]
 
 
-def _groups(changes: Sequence[Span]) -> Iterator[list[Span]]:
+def _groups(changes: Sequence[ChangedSpan]) -> Iterator[list[ChangedSpan]]:
     """Changes whose contexts touch or overlap share a hunk."""
-    group: list[Span] = []
+    group: list[ChangedSpan] = []
     for change in changes:
         if group and change.old_start - group[-1].old_end > 2 * CONTEXT_LINES:
             yield group
@@ -155,3 +159,177 @@ def _bytes(char: str) -> bytes:
 def _ended(name: str) -> str:
     # git ends a name with blanks with a tab, so that nobody takes the blank for a separator
     return f"{name}\t" if " " in name else name
+
+
+# Who wrote each line: the newest version's lines, each with the version that brought it.
+#
+# Pure. Versions come newest first and are read only while some line's origin is open, so a long history
+# costs as much as its answer needs. A line counts as the same while a comparison of neighbouring versions
+# keeps it; a line with another ending is another line.
+
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class BlameLine(Generic[V]):
+    """One line with its ending, and the version that brought it."""
+
+    text: bytes
+    version: V
+
+
+def blame(versions: Iterable[tuple[V, bytes | None]]) -> tuple[BlameLine[V], ...]:
+    """`versions`: newest first; None: there was no file, or its bytes are not known, so that everything newer
+    begins there. Empty for no versions."""
+    upcoming: Iterator[tuple[V, bytes | None]] = iter(versions)
+    first = next(upcoming, None)
+    if first is None or first[1] is None:
+        return ()
+    version, content = first
+    newest = lines_of(content or b"")
+    owner: dict[int, V] = {}
+    # line of the version being looked at -> line of the newest one, for those whose origin is open
+    open_lines = {number: number for number in range(len(newest))}
+    lines = newest
+    while open_lines and (following_version := next(upcoming, None)) is not None:
+        older_version, older = following_version
+        older_lines = lines_of(older) if older is not None else []
+        kept = _kept(older_lines, lines) if older is not None else {}
+        following: dict[int, int] = {}
+        for number, at in open_lines.items():
+            if number in kept:
+                following[kept[number]] = at
+            else:
+                owner[at] = version
+        open_lines, lines, version = following, older_lines, older_version
+    for at in open_lines.values():
+        owner[at] = version
+    return tuple(BlameLine(text, owner[at]) for at, text in enumerate(newest))
+
+
+def lines_of(content: bytes) -> list[bytes]:
+    """Lines with their endings; the last may lack one."""
+    *whole, last = content.split(b"\n")
+    return [line + b"\n" for line in whole] + ([last] if last else [])
+
+
+def _kept(old: list[bytes], new: list[bytes]) -> dict[int, int]:
+    """Line of `new` -> line of `old`, for the lines that stayed."""
+    kept: dict[int, int] = {}
+    at_old = at_new = 0
+    for change in changed_spans(old, new):
+        for offset in range(change.old_start - at_old):
+            kept[at_new + offset] = at_old + offset
+        at_old, at_new = change.old_end, change.new_end
+    for offset in range(len(old) - at_old):
+        kept[at_new + offset] = at_old + offset
+    return kept
+
+
+# Two versions of one note made into one that has every line of both. Pure.
+#
+# What both say in the same order stands once; where they differ, the lines of the first come before those
+# of the second. The front matter stays the first version's, since a note has only one; lines of the second
+# version's front matter that the first lacks follow at the end, as text. Lines are compared without their
+# endings; what is taken over gets the endings of the first version. So the result is a merge to be read and
+# shortened, never one in which a line is missing (`lost_lines` tells, and whoever merges asks it).
+#
+# Threading: none. Failure: bytes that are no text give None.
+
+
+_BOM = "\ufeff"
+OTHER_FRONT_MATTER = "Front matter of the other version:"
+
+
+def text_of(data: bytes) -> str | None:
+    """The text of a note, None where it is no UTF-8 or holds a NUL."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def union(first: bytes, second: bytes) -> bytes | None:
+    """Every line of both; `first` itself where it has every line of `second` in the same order."""
+    one, two = text_of(first), text_of(second)
+    if one is None or two is None:
+        return None
+    newline = "\r\n" if one.count("\r\n") * 2 > one.count("\n") else "\n"
+    bom = _BOM if one.startswith(_BOM) else ""
+    head, body = _parts(one.removeprefix(_BOM))
+    other_head, other_body = _parts(two.removeprefix(_BOM))
+    if not head:
+        # A note without front matter gets that of the other.
+        head, other_head = _with_endings(other_head, newline), ""
+    if head and (body or other_body):
+        head = "".join(text_lines([head], newline))
+    kept = Counter(_content(line_union_lines_of(head)))
+    left = [line for line in _content(line_union_lines_of(other_head)) if _missing_once(kept, line)]
+    merged = _merged(line_union_lines_of(body), line_union_lines_of(other_body), newline)
+    if any(line.strip() for line in left):
+        head = "".join(text_lines([head], newline))
+        merged = text_lines(merged, newline)
+        merged += [newline, OTHER_FRONT_MATTER + newline, newline, *(line + newline for line in left)]
+    return (bom + head + "".join(merged)).encode("utf-8")
+
+
+def lost_lines(result: bytes, *versions: bytes) -> tuple[str, ...]:
+    """The non-blank lines of `versions` that stand in `result` less often than in one of them."""
+    there = Counter(_content(line_union_lines_of(result.decode("utf-8", "replace").removeprefix(_BOM))))
+    lost: list[str] = []
+    for version in versions:
+        wanted = Counter(_content(line_union_lines_of(version.decode("utf-8", "replace").removeprefix(_BOM))))
+        lost += [line for line, count in wanted.items() if line.strip() and there[line] < count]
+    return tuple(lost)
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """Front matter with its fences, and the rest."""
+    block = split(text) if not text.startswith(_BOM) else None
+    at = block.body_start if block is not None else 0
+    return text[:at], text[at:]
+
+
+def _merged(first: Sequence[str], second: Sequence[str], newline: str) -> list[str]:
+    merged: list[str] = []
+    at = 0
+    for span in changed_spans(_content(first), _content(second)):
+        merged += first[at : span.old_end]
+        new = second[span.new_start : span.new_end]
+        if new:
+            merged = text_lines(merged, newline)
+            merged += [_with_endings(line, newline) for line in new]
+        at = span.old_end
+    rest = list(first[at:])
+    return (text_lines(merged, newline) if rest else merged) + rest
+
+
+def text_lines(lines: list[str], newline: str) -> list[str]:
+    """The same, its last line with an ending."""
+    if lines and not lines[-1].endswith("\n"):
+        return [*lines[:-1], lines[-1] + newline]
+    return lines
+
+
+def _with_endings(text: str, newline: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", newline)
+
+
+def line_union_lines_of(text: str) -> list[str]:
+    """With their endings; `\\n` alone ends a line, as it does for the agents, and for diff and merge."""
+    *whole, last = text.split("\n")
+    return [line + "\n" for line in whole] + ([last] if last else [])
+
+
+def _content(lines: Iterable[str]) -> list[str]:
+    return [line.removesuffix("\n").removesuffix("\r") for line in lines]
+
+
+def _missing_once(kept: Counter[str], line: str) -> bool:
+    """Whether `line` is not among what is kept; what is, is used up."""
+    if kept[line] > 0:
+        kept[line] -= 1
+        return False
+    return True

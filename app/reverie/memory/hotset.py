@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from reverie.memory.frontmatter import JS_SPACE
+from reverie.memory.front_matter import JS_SPACE
 from reverie.memory.paths import utf16_key
-from reverie.text.tokens import estimate_tokens
+from reverie.text.summaries import estimate_tokens
 
 SkipReason = Literal["unused", "unreadable", "not-text", "bytes", "tokens", "items", "tries"]
 """Why a memory is not loaded. `unused`: neither pinned nor used; `bytes`, `tokens`: it does not fit what is
@@ -57,7 +57,7 @@ class Budgets:
 BUDGETS = Budgets()
 
 
-class Candidate(NamedTuple):
+class HotCandidate(NamedTuple):
     """A memory of the agent's index. `last_accessed_at` UTC ms, None: never."""
 
     path: str
@@ -69,7 +69,7 @@ class Candidate(NamedTuple):
 class Ranked(NamedTuple):
     """A candidate and its score at the time of the ranking."""
 
-    candidate: Candidate
+    candidate: HotCandidate
     score: float
 
 
@@ -87,7 +87,7 @@ class HotItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedMemory:
     """A memory that is not."""
 
     path: str
@@ -102,7 +102,7 @@ class HotSet:
     the bytes of the texts in it. `skipped` in the order of the ranking, then those never used, by path."""
 
     items: tuple[HotItem, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedMemory, ...]
     total_bytes: int
     total_tokens: int
     block: str
@@ -117,7 +117,7 @@ def score(access_count: int, last_accessed_at: int | None, now: int) -> float:
     return access_count * math.pow(0.5, halvings)
 
 
-def ranked(candidates: Iterable[Candidate], now: int) -> list[Ranked]:
+def ranked(candidates: Iterable[HotCandidate], now: int) -> list[Ranked]:
     """Those that may be loaded, the first choice first."""
     scored = (
         Ranked(candidate, score(candidate.access_count, candidate.last_accessed_at, now))
@@ -130,7 +130,7 @@ def ranked(candidates: Iterable[Candidate], now: int) -> list[Ranked]:
 
 
 def select(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[HotCandidate],
     read: Callable[[str], bytes | None],
     now: int,
     *,
@@ -144,7 +144,7 @@ def select(
     return fill(ranking, unused(candidates, ranking), read, budgets=budgets, count=count)
 
 
-def unused(candidates: Iterable[Candidate], ranking: Iterable[Ranked]) -> list[str]:
+def unused(candidates: Iterable[HotCandidate], ranking: Iterable[Ranked]) -> list[str]:
     """Paths of those that are not in the ranking."""
     hot = {each.candidate.path for each in ranking}
     return sorted((each.path for each in candidates if each.path not in hot), key=utf16_key)
@@ -166,7 +166,7 @@ def fill(
             filling.skipped += [_skipped(left, reason) for left in ranking[place:]]
             break
         filling.offer(each, read)
-    skipped = [*filling.skipped, *(Skipped(path, "unused", False, 0.0) for path in rest)]
+    skipped = [*filling.skipped, *(SkippedMemory(path, "unused", False, 0.0) for path in rest)]
     return HotSet(
         tuple(filling.items), tuple(skipped), filling.total_bytes, filling.total_tokens, filling.block
     )
@@ -219,8 +219,8 @@ def neutralised(text: str) -> str:
     return _CLOSING.sub(r"&lt;/\1\2>", text)
 
 
-def _skipped(each: Ranked, reason: SkipReason) -> Skipped:
-    return Skipped(each.candidate.path, reason, each.candidate.pinned, each.score)
+def _skipped(each: Ranked, reason: SkipReason) -> SkippedMemory:
+    return SkippedMemory(each.candidate.path, reason, each.candidate.pinned, each.score)
 
 
 class _Filling:
@@ -228,7 +228,7 @@ class _Filling:
 
     def __init__(self, budgets: Budgets, count: Callable[[str], int]) -> None:
         self.items: list[HotItem] = []
-        self.skipped: list[Skipped] = []
+        self.skipped: list[SkippedMemory] = []
         self.total_bytes = self.total_tokens = self._tries = 0
         self.block = ""
         self._budgets = budgets

@@ -9,16 +9,295 @@ findings are given, the last saying how many more there are. Pure; any thread; `
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from reverie.homes.scopes import Caps
-from reverie.memory import frontmatter, yaml12
-from reverie.memory.lint_phrases import instruction_lines
-from reverie.memory.lint_unicode import Hiding, hidden_characters, spelled_by_tags, without_invisible
-from reverie.text.counts import some
+from reverie.agents.scopes import Caps
+from reverie.memory import front_matter as frontmatter
+from reverie.memory import yaml12
 from reverie.text.redact import Secret, find_secrets
+from reverie.text.summaries import some
+
+# Text that speaks to a model instead of noting something: phrases that are typical of prompt injection.
+#
+# An own list, kept short: a note that says how to work ("never push to main") is what memories are for, so
+# only phrases count that try to set other instructions aside, hide something from the person, change who
+# the model is, fetch its prompt, carry secrets away or imitate the frame of a chat. A find is a reason to
+# read the line, no more. Pure; every repetition in a pattern is bounded, so time is linear in the text.
+
+
+# Between two words: spaces, a line break, quoting and emphasis.
+_S = r"[\s>*_`\"'“”-]{1,8}"
+_ORDERS = (
+    r"(?:instruction|prompt|rule|direction|directive|guideline|command|message|context|policie|policy)s?"
+)
+_FIRST = r"(?:previous|prior|above|earlier|preceding|foregoing|existing|original|initial|other|system|your)"
+_SET_ASIDE = r"(?:ignore|disregard|forget|override|bypass|overlook|discard)"
+_PERSON = r"(?:user|human|developer|operator|owner|person)s?"
+_SECRETS = r"(?:api[ _-]?keys?|credentials?|passwords?|secrets?|(?:access )?tokens?|ssh[ _-]?keys?|\.env\b)"
+
+# Lower-case pieces of which each group must stand in a text before its pattern is worth trying.
+_ASIDE_WORDS = ("ignore", "disregard", "forget", "override", "bypass", "overlook", "discard")
+_FIRST_WORDS = tuple(_FIRST.removeprefix("(?:").removesuffix(")").split("|"))
+_ORDER_WORDS = (
+    "instruction",
+    "prompt",
+    "rule",
+    "directi",
+    "guideline",
+    "command",
+    "message",
+    "context",
+    "polic",
+)
+_PERSON_WORDS = ("user", "human", "developer", "operator", "owner", "person")
+_SECRET_WORDS = ("key", "credential", "password", "secret", "token", ".env")
+
+_PATTERNS: tuple[tuple[tuple[tuple[str, ...], ...], str], ...] = (
+    (
+        (_ASIDE_WORDS, _FIRST_WORDS, _ORDER_WORDS),
+        rf"\b{_SET_ASIDE}{_S}(?:(?:all|any|every|the|of|your|these|those|my){_S}){{0,4}}{_FIRST}{_S}"
+        rf"(?:\w{{1,20}}{_S}){{0,2}}{_ORDERS}\b",
+    ),
+    (
+        (_ASIDE_WORDS, ("all", "any", "every"), ("instructions", "said", "told", "above")),
+        rf"\b{_SET_ASIDE}{_S}(?:all|any|everything|anything){_S}(?:(?:of|the|your|that|you|i|was|were|have|been){_S})"
+        rf"{{0,4}}(?:instructions|said|told|above(?!{_S}the))\b",
+    ),
+    (
+        (
+            ("not", "don", "never", "without"),
+            ("tell", "inform", "alert", "notify", "mention", "reveal", "disclos"),
+            _PERSON_WORDS,
+        ),
+        rf"\b(?:do{_S}not|don['’]t|never|without){_S}(?:ever{_S})?(?:tell|telling|inform|informing|alert|alerting"
+        rf"|notify|notifying|mention(?:ing)?|reveal(?:ing)?|disclos(?:e|ing)){_S}"
+        rf"(?:(?:this|that|it|anything|to|about){_S}){{0,3}}(?:the|your|any){_S}{_PERSON}\b",
+    ),
+    (
+        (("hide", "conceal"), ("from",), _PERSON_WORDS),
+        rf"\b(?:hide|conceal){_S}(?:this|that|it|these|what){_S}(?:\w{{1,20}}{_S}){{0,4}}from{_S}(?:the|your){_S}{_PERSON}\b",
+    ),
+    (
+        (("you",), ("are",), ("now", "longer")),
+        rf"\byou{_S}are{_S}(?:now|no{_S}longer){_S}(?:an?|the|in|bound|restricted|limited|under)\b",
+    ),
+    (
+        (
+            ("pretend", "act", "behave"),
+            ("you",),
+            ("unrestricted", "jailbroken", "rules", "restrictions", "limits"),
+        ),
+        rf"\b(?:pretend|act|behave){_S}(?:as{_S}if{_S}|like{_S}|to{_S}be{_S}|that{_S})?(?:you{_S}(?:are|were|have){_S})"
+        rf"(?:\w{{1,20}}{_S}){{0,3}}(?:unrestricted|jailbroken|no{_S}(?:rules|restrictions|limits)|without{_S}restrictions)\b",
+    ),
+    (
+        (("system", "hidden", "initial"), ("prompt", "message", "instructions"), ("your", "the")),
+        rf"\b(?:reveal|print|show|repeat|output|leak|display|send){_S}(?:me{_S})?(?:your|the){_S}"
+        rf"(?:(?:full|entire|hidden|exact|whole){_S}){{0,2}}(?:system{_S}prompt|system{_S}message|hidden{_S}instructions"
+        rf"|initial{_S}(?:prompt|instructions))\b",
+    ),
+    (
+        (
+            ("send", "post", "upload", "exfiltrate", "transmit", "forward", "email", "leak"),
+            _SECRET_WORDS,
+            ("http", "@"),
+        ),
+        rf"\b(?:send|post|upload|exfiltrate|transmit|forward|email|leak){_S}(?:(?:\w{{1,20}}|all|the|any|every){_S}){{0,4}}"
+        rf"{_SECRETS}{_S}(?:[\w.,]{{1,30}}{_S}){{0,6}}?to{_S}(?:<)?(?:https?://|[\w.+-]{{1,60}}@)",
+    ),
+    (
+        (
+            ("disable", "bypass", "circumvent", "turn"),
+            ("safety", "guardrail", "filter", "safeguard", "security"),
+        ),
+        rf"\b(?:disable|bypass|circumvent|turn{_S}off){_S}(?:(?:all|any|the|your|its){_S}){{0,3}}"
+        rf"(?:safety|guardrails?|content{_S}filters?|safeguards?|security{_S}(?:checks?|policies))\b",
+    ),
+    (
+        (("ai", "assistant", "model", "agent", "llm"), ("reading", "reads", "processing"), ("this", "these")),
+        rf"\b(?:the{_S})?(?:ai|assistant|model|agent|llm){_S}(?:reading|that{_S}reads|who{_S}reads|processing){_S}"
+        rf"(?:this|these)\b",
+    ),
+    (
+        (("new", "updated", "real", "actual"), ("instruction",)),
+        r"(?:^|\n)[ \t>*#]{0,8}(?:new|updated|real|actual)[ \t]{1,4}(?:system[ \t]{1,4})?"
+        r"instructions?[ \t]{0,4}:",
+    ),
+    (
+        (("<|",), ("|>",)),
+        r"<\|(?:im_start|im_end|system|user|assistant|endoftext|begin_of_text|start_header_id)\|>",
+    ),
+    (
+        (("inst]", "sys>>", "system>", "system-", "system_"),),
+        r"\[/?inst\]|<</?sys>>|</?(?:system|system[-_]prompt|system[-_]reminder|system[-_]message)>",
+    ),
+    (
+        (("##",), ("system", "instruction")),
+        r"(?:^|\n)#{2,4}[ \t]{1,4}(?:system|system prompt|instruction)[ \t]{0,4}:",
+    ),
+    # The same wishes in other languages that are met often.
+    (
+        (("ignorier", "missacht", "vergiss", "vergess"), ("anweisung", "instruktion", "regel", "vorgabe")),
+        rf"\b(?:ignorier|missacht|vergiss|vergess)\w{{0,3}}{_S}(?:(?:bitte|alle|die|deine|jegliche|sämtliche){_S}){{0,3}}"
+        rf"(?:vorherig|bisherig|obig|vorig|früher|vorangegangen)\w{{0,3}}{_S}(?:anweisung|instruktion|regel|vorgabe)\w{{0,3}}",
+    ),
+    (
+        (("ignore", "ignorer", "ignorez"), ("précédentes", "antérieures", "ci-dessus")),
+        rf"\bignor(?:e|ez|er){_S}(?:(?:toutes|les|tes|vos){_S}){{0,3}}(?:instructions|consignes|règles){_S}(?:précédentes|antérieures|ci-dessus)",
+    ),
+    (
+        (("ignora",), ("anteriores", "previas")),
+        rf"\bignora(?:d|r)?{_S}(?:(?:todas|las|tus){_S}){{0,3}}(?:instrucciones|reglas){_S}(?:anteriores|previas)",
+    ),
+    (
+        (("忽略", "无视", "忘记", "無視"),),
+        r"(?:忽略|无视|忘记|無視)(?:之前|以上|上述|先前|前面|所有|的|全部|一切){0,4}(?:指令|指示|提示|说明|命令|規則|规则)",
+    ),
+    (
+        (("無視", "忘れ"),),
+        r"(?:以前|上記|これまで)の(?:すべての)?(?:指示|命令|ルール)を(?:無視|忘れ)",
+    ),
+    (
+        (("игнорируй",),),
+        rf"игнорируй(?:те)?{_S}(?:(?:все|любые){_S})?(?:предыдущие|прежние){_S}(?:инструкции|указания)",
+    ),
+)
+_PHRASES = tuple((needs, re.compile(pattern)) for needs, pattern in _PATTERNS)
+
+
+def instruction_lines(text: str) -> list[int]:
+    """The lines, from 1, on which such a phrase begins; each once, in order. Letters of other widths and
+    styles count as the plain ones. Give the text without what is invisible in it."""
+    # Neither folding makes or takes a line break, so lines keep their numbers.
+    plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
+    starts = set()
+    for needs, phrase in _PHRASES:
+        if all(any(word in plain for word in group) for group in needs):
+            starts |= {match.end() - len(match[0].lstrip("\n")) for match in phrase.finditer(plain)}
+    lines: list[int] = []
+    line, counted = 1, 0
+    for start in sorted(starts):
+        line += plain.count("\n", counted, start)
+        counted = start
+        if not lines or lines[-1] != line:
+            lines.append(line)
+    return lines
+
+
+# Characters that hide in a text: invisible ones, those that turn its direction, and control characters.
+#
+# A model reads them, a person does not see them. What real scripts need is left alone: joiners inside emoji
+# and inside the scripts that use them, balanced direction marks in lines that hold right-to-left letters,
+# the flag sequences of tag characters, one variation selector behind its base. Pure; time is linear in the
+# text.
+
+
+Hiding = Literal["zero-width", "tags", "bidi", "control"]
+
+_ZERO_WIDTH = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2064\u206a-\u206f"
+_ZERO_WIDTH += "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef"
+_BIDI = "\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069"
+_TAGS = "\U000e0000-\U000e007f"
+_CONTROL = "\x01-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f"
+_ANY = re.compile(f"[{_ZERO_WIDTH}{_BIDI}{_TAGS}{_CONTROL}]")
+_INVISIBLE = re.compile(f"[{_ZERO_WIDTH}{_BIDI}{_TAGS}]+")
+_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,16}\U000e007f")
+_OPENS = {"\u202a": "\u202c", "\u202b": "\u202c", "\u2066": "\u2069", "\u2067": "\u2069", "\u2068": "\u2069"}
+_CLOSES = frozenset("\u202c\u2069")
+_MARKS = frozenset("\u200e\u200f\u061c")
+_OVERRIDES = frozenset("\u202d\u202e")
+_JOINERS = frozenset("\u200c\u200d")
+_RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
+_KEYCAPS = frozenset("#*0123456789")
+
+
+class Hidden(NamedTuple):
+    """One hidden character. `line` counts from 1, by line feeds."""
+
+    line: int
+    char: str
+    kind: Hiding
+
+
+def hidden_characters(text: str) -> list[Hidden]:
+    """Every hidden character that no real script explains, in order."""
+    if _ANY.search(text) is None:
+        return []
+    found: list[Hidden] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if _ANY.search(line) is not None:
+            found += _in_line(number, line)
+    # A byte order mark at the very beginning is the editor's and the front matter's business.
+    return found[1:] if found and text.startswith("\ufeff") and found[0].char == "\ufeff" else found
+
+
+def without_invisible(text: str) -> str:
+    """The text as it reads once what nobody sees is taken out; line feeds stay where they are."""
+    return text if text.isascii() else _INVISIBLE.sub("", text)
+
+
+def spelled_by_tags(text: str) -> str:
+    """What the tag characters of a text spell, which copy ASCII invisibly."""
+    return "".join(chr(ord(char) - 0xE0000) for char in text if 0xE0020 <= ord(char) <= 0xE007E)
+
+
+def _in_line(number: int, line: str) -> list[Hidden]:
+    flags = {at for match in _FLAG.finditer(line) for at in range(*match.span())}
+    directed = _is_directed(line)
+    found = []
+    for match in _ANY.finditer(line):
+        at, char = match.start(), match[0]
+        kind = _kind(char)
+        if at in flags or (kind == "bidi" and directed and char not in _OVERRIDES):
+            continue
+        if kind == "zero-width" and _is_at_home(line, at):
+            continue
+        found.append(Hidden(number, char, kind))
+    return found
+
+
+def _kind(char: str) -> Hiding:
+    if 0xE0000 <= ord(char) <= 0xE007F:
+        return "tags"
+    if char in _OVERRIDES or char in _CLOSES or char in _OPENS or char in _MARKS:
+        return "bidi"
+    return "control" if unicodedata.category(char) == "Cc" else "zero-width"
+
+
+def _is_directed(line: str) -> bool:
+    """Whether a line has right-to-left letters and closes every direction it opens."""
+    expected: list[str] = []
+    for char in line:
+        if char in _OPENS:
+            expected.append(_OPENS[char])
+        elif char in _CLOSES and (not expected or expected.pop() != char):
+            return False
+    return not expected and any(
+        char.isalnum() and unicodedata.bidirectional(char) in _RIGHT_TO_LEFT for char in line
+    )
+
+
+def _is_at_home(line: str, at: int) -> bool:
+    """Whether the character before explains a joiner or a variation selector."""
+    char, before = line[at], line[at - 1 : at]
+    if not before:
+        return False
+    if char in _JOINERS:
+        return _is_emoji(before) or 0x600 <= ord(before) <= 0x18AF
+    if "\ufe00" <= char <= "\ufe0f":
+        return unicodedata.category(before) in ("So", "Sm", "Po", "Lo", "Sk") or before in _KEYCAPS
+    if char >= "\U000e0100":
+        return unicodedata.category(before) == "Lo"
+    return 0x1800 <= ord(before) <= 0x18AF or 0x1100 <= ord(before) <= 0x11FF
+
+
+def _is_emoji(char: str) -> bool:
+    return unicodedata.category(char) == "So" or char == "\ufe0f" or 0x1F3FB <= ord(char) <= 0x1F3FF
+
 
 LintKind = Literal[
     "front-matter", "over-cap", "not-utf8", "nul", "secret", "hidden", "bidi", "instruction", "description",
@@ -29,7 +308,7 @@ Severity = Literal["error", "warning", "note"]
 LOOKED_AT_BYTES = 1024 * 1024
 SHOWN_OF_A_KIND = 8
 _PROSE = frozenset({"", "md", "markdown", "mdx", "txt"})
-_SECRETS = {
+_LINT_SECRETS = {
     "private-key": "a private key",
     "provider-key": "a provider's key",
     "jwt": "a signed token",
@@ -180,7 +459,7 @@ def _broken_line(text: str) -> int:
 def _secrets(text: str) -> Iterator[LintFinding]:
     secrets = find_secrets(text)
     for line, secret in _with_lines(text, secrets):
-        said = _SECRETS.get(secret.kind, "a secret")
+        said = _LINT_SECRETS.get(secret.kind, "a secret")
         yield LintFinding(
             "secret",
             "warning",

@@ -14,31 +14,639 @@ directory in `problems`. Blocking I/O; any thread but the GUI's.
 
 from __future__ import annotations
 
+import bisect
+import errno
 import os
+import re
+import stat
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, MutableSequence, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from reverie.errors import Unavailable
-from reverie.homes.scopes import Caps, Scope, ScopeRoot
+from reverie.agents.scopes import Caps, ProjectGap, Scope, ScopeRoot
+from reverie.errors import Unavailable, user_error_from_os
+from reverie.files.directory import SUPPORTS_DIR_FD
 from reverie.memory.paths import memory_path, rel_problem, utf16_key
-from reverie.memory.rescanning import Update, dirty_rels
-from reverie.memory.scanning import NameScanner, Scanner, is_gone
-from reverie.memory.scope_listing import (
-    KeyOf,
-    UsageOf,
-    Use,
-    in_order,
-    is_unspeakable,
-    mark_beyond,
-    mark_old,
-    position,
-    use_of,
+from reverie.memory.usage_rules import UNUSED, MemoryUsage, unescaped
+from reverie.text.summaries import first_heading
+
+if TYPE_CHECKING:
+    from reverie.memory.front_matter import DescriptionState
+
+
+# What a listing of one scope is: values and the rules that need no disk.
+#
+# Pure; everything here may be shared between threads.
+
+
+# Both take a relative path: its logical key, None without an owner; its usage, None for none.
+KeyOf = Callable[[str], str | None]
+UsageOf = Callable[[str], MemoryUsage | None]
+
+_SUSPECT = re.compile(r'[~\\<>"%]')
+_INDEX = "MEMORY.md"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class MemoryFile(NamedTuple):
+    """One memory. `size` in bytes; `description` as the agent shows it; `inode` is 0 where there is none.
+
+    `unseen_reason` says in words why the agent does not read the file; empty when `seen_by_agent`. A named
+    tuple, because a frozen dataclass takes seven times as long to make, and there are tens of thousands.
+    """
+
+    rel: str
+    size: int
+    mtime_ns: int
+    inode: int
+    description: str
+    description_state: DescriptionState
+    usage: MemoryUsage
+    seen_by_agent: bool
+    unseen_reason: str
+
+
+class Use(NamedTuple):
+    """Usage by relative path, and which path each logical key stands for."""
+
+    rels: Mapping[str, str]
+    by_rel: Mapping[str, MemoryUsage]
+
+
+@dataclass(frozen=True)
+class ScopeListing:
+    """One scope. `files` and `directories` are ordered by UTF-16 code unit of their relative paths.
+
+    `unavailable` says in words why there is nothing to list, `gap` why a context has no project scope; then
+    `root` may be None. `problems` are sentences on directories that could not be read. With `names_only` only
+    the names in `files` mean anything. The rest is what a later scan starts from: `faults` are the problems
+    by path, `use` what the files' usage was taken from (None: the keys of this home cannot be turned back),
+    `scanned_ns` the earliest time of a look at a file, in ns since the epoch.
+    """
+
+    root: ScopeRoot | None
+    unavailable: str
+    gap: ProjectGap | None
+    files: tuple[MemoryFile, ...]
+    directories: tuple[str, ...]
+    problems: tuple[str, ...]
+    names_only: bool = False
+    faults: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    use: Use | None = field(default=None, compare=False, repr=False)
+    scanned_ns: int = field(default=0, compare=False)
+
+
+def unseen_reason(rel: str, size: int, caps: Caps) -> str:
+    """Why the agent would not read a file of this name and size, wherever it stands in its list; or empty."""
+    # Nearly every name passes at this glance; only ASCII spaces are white space that is printable.
+    if not rel.isprintable() or _SUSPECT.search(rel) or ".." in rel or rel.endswith(" "):
+        from reverie.memory.front_matter import JS_SPACE
+
+        if is_unspeakable(rel):
+            return "its name is not valid UTF-8"
+        problem = rel_problem(rel)
+        if problem is not None:
+            return f"its name is refused: {problem}"
+        if rel[-1] in JS_SPACE:
+            return "its name ends in white space, which the agent cuts off"
+    return f"it is larger than {caps.file_bytes:,} bytes" if size > caps.file_bytes else ""
+
+
+def is_unspeakable(rel: str) -> bool:
+    """Whether a name found on disk has bytes that are no UTF-8, so that no agent can name it."""
+    return _SURROGATE.search(rel) is not None
+
+
+def in_order(files: Sequence[MemoryFile]) -> list[MemoryFile]:
+    """Sorted by UTF-16 code unit of the path."""
+    is_ascii = all(file.rel.isascii() for file in files)
+    return sorted(files, key=itemgetter(0) if is_ascii else _rank)
+
+
+def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
+    """Mark the files beyond the agent's cap, in place, and unmark those that have moved up below it."""
+    limit = caps.files_per_scope
+    reason = f"it is beyond the first {limit:,} files of its scope"
+    for index, file in enumerate(files[:limit]):
+        if file.unseen_reason == reason:
+            own = unseen_reason(file.rel, file.size, caps)
+            files[index] = MemoryFile(*file[:-2], not own, own)
+    for index in range(limit, len(files)):
+        if files[index].unseen_reason != reason:
+            files[index] = MemoryFile(*files[index][:-2], False, reason)
+
+
+def mark_old(files: MutableSequence[MemoryFile], newest: int) -> None:
+    """Mark the notes that are not among the `newest` changed last (0: all count), in place, and unmark those
+    that are again. Of two changed at one time the first in order counts. What the agent does not see for
+    another reason keeps that one, and takes no place."""
+    if not newest:
+        return
+    reason = f"it is not among the {newest:,} changed last; only a line of the index leads to it"
+    notes = [
+        index
+        for index, file in enumerate(files)
+        if file.unseen_reason in ("", reason)
+        and file.rel.endswith(".md")
+        and file.rel.rpartition("/")[2] != _INDEX
+    ]
+    notes.sort(key=lambda index: -files[index].mtime_ns)
+    for turn, index in enumerate(notes):
+        now = "" if turn < newest else reason
+        if files[index].unseen_reason != now:
+            files[index] = MemoryFile(*files[index][:-2], not now, now)
+
+
+def position(files: Sequence[MemoryFile], rel: str) -> tuple[int, bool]:
+    """Where `rel` stands, or would stand, in an ordered sequence; and whether it is there."""
+    index = bisect.bisect_left(files, utf16_key(rel), key=_rank)
+    return index, index < len(files) and files[index].rel == rel
+
+
+def below(files: Sequence[MemoryFile], directory: str) -> Sequence[MemoryFile]:
+    """The files in and below a directory, of an ordered sequence."""
+    if not directory:
+        return files
+    # "0" is the character after "/".
+    start = bisect.bisect_left(files, utf16_key(directory + "/"), key=_rank)
+    return files[start : bisect.bisect_left(files, utf16_key(directory + "0"), lo=start, key=_rank)]
+
+
+def use_of(
+    root: ScopeRoot, usage: Mapping[str, MemoryUsage], key_of: KeyOf, previous: Use | None = None
+) -> Use | None:
+    """The usage of one root's files by relative path; None if a key cannot be turned back into its path.
+
+    A path is believed if `key_of` gives its key again. `previous` is an earlier answer for the same root.
+    """
+    rels: dict[str, str] = {}
+    known = previous.rels if previous is not None else {}
+    prefix = root.usage_prefix
+    for key in usage if prefix is not None else ():
+        if not key.startswith(prefix or ""):
+            continue
+        rel = known.get(key)
+        if rel is None:
+            component = key[len(prefix or "") :]
+            rel = unescaped(component)
+            if key_of(rel) != key:
+                rel = component
+                if key_of(rel) != key:
+                    return None
+        rels[key] = rel
+    return Use(rels, {rel: usage[key] for key, rel in rels.items()})
+
+
+def _rank(file: MemoryFile) -> bytes:
+    return utf16_key(file.rel)
+
+
+# Reading the directories of one scope: which memories there are, and what stands at their beginning.
+#
+# Who is listed follows formats/mux.md section 5: no names that begin with a dot, no symlinks, nothing but
+# regular files and real directories. Everything is opened relative to the directory it was found in and,
+# where the system can, without following symlinks (else by path, after a look), so that nothing swapped in
+# meanwhile leads the scan out of its root. Only the root itself may be a symlink.
+#
+# What vanishes while it is read is left out: it is gone. What cannot be read is kept and named in words.
+# `Unavailable` is raised when this process has no file descriptor left, for then what it sees means
+# nothing.
+#
+# This is the hot path of the program: per file one open, one stat, one read; no `Path` objects. A `Scanner`
+# belongs to one thread and one scan.
+
+
+# Deeper directories are named, not entered: each level holds a descriptor open.
+MAX_DEPTH = 128
+# Up to this many entries a directory is looked at as a whole when something in it changed, which also finds
+# what no event told; beyond it only what events and names tell is looked at.
+SMALL = 2_000
+
+UNREADABLE = "it cannot be read"
+
+_DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_FILE = (
+    os.O_RDONLY
+    | _NOFOLLOW
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_BINARY", 0)
 )
-from reverie.memory.scope_listing import MemoryFile as MemoryFile
-from reverie.memory.scope_listing import ScopeListing as ScopeListing
-from reverie.memory.usage_entries import UNUSED, Usage
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+_NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
+NO_CAPS = Caps(0, 0, 0, 0, 0)
+
+# A directory held open: a descriptor, or a path where the system has no calls relative to descriptors.
+Handle = int | str
+
+
+class ScopeScanner:
+    """Collects `files` (unsorted), `directories` and `faults` (a sentence per directory) of one root.
+
+    `known` are the files of an earlier scan. One that was last modified before `settled_ns`, still has its
+    size, mtime and inode and is not among `dirty` is not read again. With `trusting`, files of large
+    directories that are not dirty are not even looked at. `without`, `headed`: see `agents.scopes.ScopeRoot`.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        caps: Caps,
+        usage_of: UsageOf = lambda rel: None,
+        *,
+        known: Mapping[str, MemoryFile] | None = None,
+        settled_ns: int = 0,
+        dirty: Container[str] = (),
+        trusting: bool = False,
+        without: str = "",
+        headed: str = "",
+    ) -> None:
+        self.files: list[MemoryFile] = []
+        self.directories: list[str] = []
+        self.faults: dict[str, str] = {}
+        self._root = root
+        self._caps = caps
+        self._usage_of = usage_of
+        self._known: Mapping[str, MemoryFile] = {} if known is None else known
+        self._settled_ns = settled_ns
+        self._dirty = dirty
+        self._trusting = trusting
+        self._left_out = re.compile(without).fullmatch if without else None
+        self._headed = re.compile(headed).fullmatch if headed else None
+
+    @cached_property
+    def _describe(self) -> Callable[[bytes, Caps], tuple[str, DescriptionState]]:
+        """Imported when a file is read: names, which are shown first, need no front matter."""
+        from reverie.memory.front_matter import description
+
+        return description
+
+    def scan(self, rel: str = "", *, keep: Container[str] = ()) -> None:
+        """Read the directory `rel` and all below it, but for directories in `keep`, which are only noted.
+
+        Raises OSError if `rel` cannot be opened as a real directory or cannot be listed.
+        """
+        handle = _open_root(self._root)
+        try:
+            for name in rel.split("/") if rel else ():
+                child = _open_folder(handle, name)
+                _close(handle)
+                handle = child
+            self._read(handle, rel, _listed(handle), keep)
+        finally:
+            _close(handle)
+
+    def _read(self, handle: Handle, rel: str, entries: list[os.DirEntry[str]], keep: Container[str]) -> None:
+        prefix = f"{rel}/" if rel else ""
+        trusting = self._trusting and len(entries) > SMALL
+        folders: list[str] = []
+        for entry in entries:
+            name = entry.name
+            if name.startswith(".") or (self._left_out is not None and self._left_out(prefix + name)):
+                continue
+            try:
+                if entry.is_file(follow_symlinks=False):
+                    self._take(handle, prefix + name, entry, trusting)
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append(name)
+            except OSError as error:
+                if not is_gone(error):
+                    self.faults[prefix + name] = (
+                        f"{prefix + name} could not be looked at: {error.strerror or error}."
+                    )
+        for name in folders:
+            self._enter(handle, prefix + name, name, keep)
+
+    def _enter(self, handle: Handle, rel: str, name: str, keep: Container[str]) -> None:
+        if rel in keep:
+            self.directories.append(rel)
+            return
+        if rel.count("/") >= MAX_DEPTH:
+            self.directories.append(rel)
+            self.faults[rel] = f"The folder {rel} lies too deep to be read."
+            return
+        folder: Handle | None = None
+        try:
+            folder = _open_folder(handle, name)
+            entries = _listed(folder)
+        except OSError as error:
+            if not is_gone(error):
+                self.directories.append(rel)
+                self.faults[rel] = unreadable_folder(rel, error)
+        else:
+            self.directories.append(rel)
+            self._read(folder, rel, entries, keep)
+        finally:
+            if folder is not None:
+                _close(folder)
+
+    def _take(self, handle: Handle, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
+        usage = self._usage_of(rel) or UNUSED
+        old = self._known.get(rel)
+        if old is not None and rel not in self._dirty and (trusting or self._is_unchanged(old, entry)):
+            self.files.append(old if old.usage == usage else old._replace(usage=usage))
+            return
+        reason = ""
+        try:
+            status, prefix = _beginning(handle, entry.name, self._caps.description_prefix_bytes)
+        except OSError as error:
+            if is_gone(error):
+                raise
+            status, prefix = entry.stat(follow_symlinks=False), b""
+            reason = f"{UNREADABLE}: {error.strerror or error}"
+        size = status.st_size
+        reason = reason or unseen_reason(rel, size, self._caps)
+        text, state = self._describe(prefix, self._caps)
+        if not text and self._headed is not None and self._headed(rel):
+            text = first_heading(prefix)[: self._caps.description_chars]
+        self.files.append(
+            MemoryFile(rel, size, status.st_mtime_ns, status.st_ino, text, state, usage, not reason, reason)
+        )
+
+    def _is_unchanged(self, old: MemoryFile, entry: os.DirEntry[str]) -> bool:
+        if old.mtime_ns >= self._settled_ns or old.unseen_reason.startswith(UNREADABLE):
+            return False
+        status = entry.stat(follow_symlinks=False)
+        return (status.st_mtime_ns, status.st_size, status.st_ino) == (old.mtime_ns, old.size, old.inode)
+
+
+class NameScanner(ScopeScanner):
+    """Collects names only: no file is opened or looked at. Sizes, descriptions and times are empty."""
+
+    def __init__(self, root: str, *, without: str = "") -> None:
+        super().__init__(root, NO_CAPS, without=without)
+
+    def _take(self, handle: Handle, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
+        self.files.append(MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, ""))
+
+
+def _open_root(path: str) -> Handle:
+    if SUPPORTS_DIR_FD:
+        return os.open(path, _DIRECTORY)
+    if not stat.S_ISDIR(os.stat(path).st_mode):  # noqa: PTH116 - raises as os.open does
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    return path
+
+
+def _open_folder(handle: Handle, name: str) -> Handle:
+    """Open the real directory `name` in `handle`; anything else, a symlink too, is an error among `_GONE`."""
+    if isinstance(handle, int):
+        return os.open(name, _DIRECTORY | _NOFOLLOW, dir_fd=handle)
+    path = f"{handle}{os.sep}{name}"
+    if not stat.S_ISDIR(os.lstat(path).st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    return path
+
+
+def _close(handle: Handle) -> None:
+    if isinstance(handle, int):
+        os.close(handle)
+
+
+def _listed(handle: Handle) -> list[os.DirEntry[str]]:
+    with os.scandir(handle) as entries:
+        return list(entries)
+
+
+def _beginning(handle: Handle, name: str, size: int) -> tuple[os.stat_result, bytes]:
+    """Status and first bytes of a regular file; never blocks, never follows a symlink."""
+    if isinstance(handle, int):
+        file = os.open(name, _FILE, dir_fd=handle)
+    else:
+        path = f"{handle}{os.sep}{name}"
+        if stat.S_ISLNK(os.lstat(path).st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+        file = os.open(path, _FILE)
+    try:
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode):
+            raise FileNotFoundError(errno.ENOENT, "It is no regular file any more", name)
+        data = os.read(file, size)
+        # Some network file systems give less at once than there is.
+        while len(data) < size and len(data) < status.st_size and (more := os.read(file, size - len(data))):
+            data += more
+        return status, data
+    finally:
+        os.close(file)
+
+
+def read_entry(handle: Handle, name: str, size: int) -> tuple[os.stat_result, bytes]:
+    """Status and up to `size` bytes of a regular file in an open directory. Raises OSError; see `is_gone`."""
+    return _beginning(handle, name, size)
+
+
+def read_rel(root: str, rel: str, size: int) -> tuple[os.stat_result, bytes]:
+    """Status and up to `size` bytes of the regular file `rel`; no symlink below `root` is followed. Raises
+    OSError; see `is_gone`."""
+    *folders, name = rel.split("/")
+    handle = _open_root(root)
+    try:
+        for folder in folders:
+            child = _open_folder(handle, folder)
+            _close(handle)
+            handle = child
+        return _beginning(handle, name, size)
+    finally:
+        _close(handle)
+
+
+def is_gone(error: OSError) -> bool:
+    """Whether the thing vanished, or became another kind of thing, while it was looked at.
+
+    Raises `Unavailable` if the error is this process's own poverty.
+    """
+    if error.errno in _NO_DESCRIPTORS:
+        raise user_error_from_os(error, "The memories could not be listed.") from error
+    return error.errno in _GONE
+
+
+def unreadable_folder(rel: str, error: OSError) -> str:
+    """The problem of a folder that cannot be listed, as a sentence."""
+    return f"The folder {rel} could not be read: {error.strerror or error}."
+
+
+# A listing brought up to date by looking only where something changed.
+#
+# `dirty` are paths at or below the root, files or directories, there or gone. For each, the directory it is
+# in is listed again; a directory among them is scanned with all below it, and so is one that was not known
+# before. As long as `dirty` names everything that changed, the result is that of a full scan
+# (test_listing.py tries random changes); what no event told is found too in directories of up to
+# `scanning.SMALL` entries that are listed again.
+#
+# Cost: what is looked at, plus a little for each change; never a sort of everything for one changed file.
+# Threading and failure: as `memory.listing`.
+
+
+# Beyond this many changes sorting everything is cheaper than placing each.
+_MANY = 500
+
+
+def dirty_rels(root: ScopeRoot, dirty: Iterable[Path]) -> set[str] | None:
+    """The dirty paths relative to the root; None if the root itself, or what it is in, is among them.
+
+    Paths may go through the root's own name or, where that leads over a symlink, through its real path.
+    """
+    named = os.fspath(root.directory)
+    bases = {named, os.path.realpath(named)}
+    rels: set[str] = set()
+    for path in map(os.fspath, dirty):
+        for base in bases:
+            if path == base or base.startswith(path.rstrip(os.sep) + os.sep):
+                return None
+            if path.startswith(base + os.sep):
+                rels.add(path[len(base) + 1 :].replace(os.sep, "/"))
+    return {rel for rel in rels if not root.leaves_out(rel)}
+
+
+class Update:
+    """One update of `previous` for changes at `rels`, which `run` makes; the rest then says what is now."""
+
+    def __init__(
+        self,
+        root: ScopeRoot,
+        caps: Caps,
+        usage_of: UsageOf,
+        previous: ScopeListing,
+        rels: Collection[str],
+        settled_ns: int,
+    ) -> None:
+        self._previous = previous
+        self._known = set(previous.directories)
+        rels = {rel for rel in map(self._visible, rels) if rel}
+        # The files of the places looked at, as they were: the scanner takes from here what is unchanged.
+        self._old: dict[str, MemoryFile] = {}
+        self._scanner = ScopeScanner(
+            os.fspath(root.directory),
+            caps,
+            usage_of,
+            known=self._old,
+            settled_ns=settled_ns,
+            dirty=frozenset(rels),
+            trusting=True,
+            without=root.without,
+            headed=root.headed,
+        )
+        # Directories whose own entries, or all below them, are as the scanner found them.
+        self._listed: set[str] = set()
+        self._scanned = {rel for rel in rels if rel in self._known and not _is_below_any(rel, rels)}
+        places = self._scanned | {self._nearest(rel) for rel in rels}
+        self._waiting = {rel for rel in places if not _is_below_any(rel, self._scanned)}
+        self._gone: set[str] = set()
+
+    def run(self) -> None:
+        """Look at the places; raises OSError if the root itself cannot be read."""
+        # The deepest first: what turns out to be gone is settled by the directory that it was in.
+        while self._waiting:
+            rel = max(self._waiting, key=len)
+            self._waiting.remove(rel)
+            self._look(rel)
+        noted = set(self._scanner.directories)
+        self._gone = {
+            rel for rel in self._previous.directories if _parent(rel) in self._listed and rel not in noted
+        }
+        for rel in self._gone:
+            self._remember(below(self._previous.files, rel))
+
+    def files(self) -> list[MemoryFile]:
+        """The memories after the update, in order."""
+        files = list(self._previous.files)
+        found = {file.rel: file for file in self._scanner.files if not _is_below_any(file.rel, self._gone)}
+        removed = self._old.keys() - found.keys()
+        changed = {rel: file for rel, file in found.items() if self._old.get(rel) is not file}
+        if len(removed) + len(changed) > _MANY:
+            kept = {file.rel: file for file in files if file.rel not in removed}
+            return in_order(list((kept | changed).values()))
+        for rel in removed:
+            del files[position(files, rel)[0]]
+        for rel, file in changed.items():
+            index, is_there = position(files, rel)
+            files[index : index + is_there] = [file]
+        return files
+
+    def directories(self) -> list[str]:
+        """The directories after the update, in the agent's order of names."""
+        noted = {rel for rel in self._scanner.directories if not _is_below_any(rel, self._gone)}
+        kept = {rel for rel in self._previous.directories if not self._is_replaced(rel)}
+        return sorted(kept | noted, key=utf16_key)
+
+    def faults(self) -> dict[str, str]:
+        """What could not be read, by path; what was not looked at now keeps its fault."""
+        replaced = self._listed | self._scanned
+        kept = {
+            rel: fault
+            for rel, fault in self._previous.faults.items()
+            if rel not in replaced and (rel in self._scanner.directories or not self._is_replaced(rel))
+        }
+        return kept | self._scanner.faults
+
+    def _look(self, rel: str) -> None:
+        is_whole = rel in self._scanned
+        before = below(self._previous.files, rel)
+        self._remember(before if is_whole else [file for file in before if _parent(file.rel) == rel])
+        try:
+            self._scanner.scan(rel, keep=() if is_whole else self._known)
+        except OSError as error:
+            if not rel:
+                raise
+            self._give_up(rel, error)
+        else:
+            if not is_whole:
+                self._listed.add(rel)
+
+    def _give_up(self, rel: str, error: OSError) -> None:
+        """A known directory can no longer be read, so nothing known of it counts."""
+        self._remember(below(self._previous.files, rel))
+        self._scanned.add(rel)
+        self._known -= {known for known in self._known if known == rel or known.startswith(rel + "/")}
+        if is_gone(error):
+            self._waiting.add(_parent(rel))
+        else:
+            self._scanner.faults[rel] = unreadable_folder(rel, error)
+
+    def _remember(self, files: Iterable[MemoryFile]) -> None:
+        self._old.update((file.rel, file) for file in files)
+
+    def _visible(self, rel: str) -> str:
+        """`rel`; for something hidden the directory it is in, if that is new; empty if nothing shows."""
+        segments = rel.split("/")
+        hidden = next((index for index, segment in enumerate(segments) if segment.startswith(".")), None)
+        if hidden is None:
+            return rel
+        directory = "/".join(segments[:hidden])
+        return "" if directory in self._known else directory
+
+    def _nearest(self, rel: str) -> str:
+        """The deepest directory above `rel` that was known; what is new below it is found from there."""
+        parent = _parent(rel)
+        while parent and parent not in self._known:
+            parent = _parent(parent)
+        return parent
+
+    def _is_replaced(self, rel: str) -> bool:
+        return (
+            _parent(rel) in self._listed
+            or _is_below_any(rel, self._scanned)
+            or _is_below_any(rel, self._gone)
+        )
+
+
+def _parent(rel: str) -> str:
+    return rel.rpartition("/")[0]
+
+
+def _is_below_any(rel: str, directories: Collection[str]) -> bool:
+    """Whether one of these directories lies above `rel`."""
+    while rel:
+        rel = _parent(rel)
+        if rel and rel in directories:
+            return True
+    return False
+
 
 # A file modified this shortly before it was read may change again without a new mtime (FAT counts in 2 s).
 _RACY_NS = 2_000_000_000
@@ -58,7 +666,7 @@ class IndexEntry(TypedDict):
 def scan_scope(
     root: ScopeRoot,
     caps: Caps,
-    usage: Mapping[str, Usage],
+    usage: Mapping[str, MemoryUsage],
     key_of: KeyOf,
     *,
     previous: ScopeListing | None = None,
@@ -171,7 +779,7 @@ def _all(
     started = time.time_ns()
     known = {file.rel: file for file in previous.files} if previous is not None else {}
     settled_ns = previous.scanned_ns - _RACY_NS if previous is not None else 0
-    scanner = Scanner(
+    scanner = ScopeScanner(
         os.fspath(root.directory),
         caps,
         usage_of,

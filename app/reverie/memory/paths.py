@@ -6,11 +6,14 @@ the business of `files.rooted`; both together are the security envelope that `me
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from reverie.agents.scopes import COMPANIONS, Scope
 from reverie.errors import PathRuleError
-from reverie.homes.scopes import Scope
 
 ROOT = "/memories"
 
@@ -115,3 +118,98 @@ def utf16_key(text: str) -> bytes:
 def _refused(text: str, problem: str) -> PathRuleError:
     shown = text if len(text) <= 200 else text[:200] + "…"
     return PathRuleError(f"Invalid memory path {shown!r}:", cause=f"{problem}.", next_step=_NEXT_STEP)
+
+
+# What moving memories into a folder means: which path becomes which, and what stands in the way.
+#
+# Pure functions over memory paths; any thread. Nothing fails: what cannot move is said in the plan.
+
+
+@dataclass(frozen=True, slots=True)
+class MovePlan:
+    """Old path -> new path of what would move; `clashes` are those of the old paths whose new place is taken;
+    `refused` says why nothing can move, empty if something can."""
+
+    targets: Mapping[str, str]
+    clashes: tuple[str, ...] = ()
+    refused: str = ""
+
+
+def plan_moves(paths: Sequence[str], folder: str, taken: Callable[[str], bool]) -> MovePlan:
+    """What moving `paths` into `folder` (memory paths) means. What lies in a folder that moves too goes with
+    it, what is there already stays."""
+    chosen = [path for path in dict.fromkeys(paths) if not _inside_another(path, paths)]
+    if any(folder == path or folder.startswith(path + "/") for path in chosen):
+        return MovePlan({}, refused="A folder cannot be moved into itself.")
+    moving = [path for path in chosen if path.rpartition("/")[0] != folder]
+    if not moving:
+        return MovePlan({}, refused="It is there already.")
+    targets: dict[str, str] = {}
+    clashes = []
+    for path in moving:
+        target = f"{folder}/{path.rpartition('/')[2]}"
+        if taken(target) or target in targets.values():
+            clashes.append(path)
+        targets[path] = target
+    return MovePlan(targets, tuple(clashes))
+
+
+def numbered(plan: MovePlan, taken: Callable[[str], bool]) -> MovePlan:
+    """The same moves, with a number in the name of each that would clash."""
+    targets = {path: target for path, target in plan.targets.items() if path not in plan.clashes}
+    for path in plan.clashes:
+        targets[path] = free_path(
+            plan.targets[path], lambda candidate: taken(candidate) or candidate in targets.values()
+        )
+    return MovePlan({path: targets[path] for path in plan.targets})
+
+
+def free_path(path: str, taken: Callable[[str], bool]) -> str:
+    """`notes.md` becomes `notes 2.md`, or the next number that is free."""
+    folder, slash, name = path.rpartition("/")
+    stem, dot, suffix = name.rpartition(".")
+    if not stem:
+        stem, dot, suffix = name, "", ""
+    number = 2
+    while taken(candidate := f"{folder}{slash}{stem} {number}{dot}{suffix}"):
+        number += 1
+    return candidate
+
+
+def _inside_another(path: str, paths: Sequence[str]) -> bool:
+    return any(path.startswith(other + "/") for other in paths)
+
+
+# Where the history keeps companions: files that an agent loads beside its memories.
+#
+# Those in the home have one place together, below the home's directory. Those outside, which belong to a
+# project, have a place for each directory: the history of a home outlives a project that is moved or
+# renamed, and no file's place depends on the project it was reached through. A companion outside is what
+# lies in its own directory; a symbolic link that leads out of it is not followed.
+#
+# Pure.
+
+
+_OUTSIDE = f"{COMPANIONS}@"
+
+
+@dataclass(frozen=True, slots=True)
+class CompanionPlace:
+    """`rel` below `directory`, kept under `key`."""
+
+    key: str
+    directory: Path
+    rel: str
+
+
+def companion_place(home_root: Path, path: Path) -> CompanionPlace:
+    """The place of one companion of a home."""
+    if path.is_relative_to(home_root):
+        return CompanionPlace(COMPANIONS, home_root, path.relative_to(home_root).as_posix())
+    directory = str(path.parent).encode("utf-8", "surrogateescape")
+    return CompanionPlace(f"{_OUTSIDE}{hashlib.sha256(directory).hexdigest()[:16]}", path.parent, path.name)
+
+
+def is_of_companions(key: str) -> bool:
+    """Whether a place of the history is of companions, in the home or outside."""
+    return key == COMPANIONS or key.startswith(_OUTSIDE)

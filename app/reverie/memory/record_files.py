@@ -1,5 +1,5 @@
 """The files of a root as a run sees them where some hold many memories each: such a file is a folder, and
-each record in it a file (`homes.records`).
+each record in it a file (`agents.capabilities`).
 
 For runs only; people and the agent see the files themselves. Reading is free; `swap` is the only way to
 write a record: under the agent's own lock, comparing the record as it stands at that moment, and by
@@ -7,7 +7,7 @@ compare-and-swap of the whole file, for writers that take no lock. So whatever e
 meanwhile stays.
 
 A file that cannot be read whole shows no records. Threading: blocking, any thread but the GUI's. Failure:
-`MendableError`, nothing changed.
+`UserError`, nothing changed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from reverie.agents.base import Home
+from reverie.agents.capabilities import Records, RecordText
+from reverie.agents.scopes import ScopeRoot
 from reverie.errors import Conflict, StoreError
-from reverie.files.lock import file_lock
-from reverie.files.rooted import Entry, RemovalCheck, RootedDirectory, Walk
-from reverie.homes.base import Home
-from reverie.homes.records import Records, RecordText
-from reverie.homes.scopes import ScopeRoot
+from reverie.files.locks import file_lock
+from reverie.files.rooted import DirectoryEntry, RemovalCheck, RootedDirectory, Walk
 from reverie.memory.paths import utf16_key
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import sha256_of_bytes
@@ -65,7 +65,7 @@ class RecordFiles:
         self._records = records
         self._lock_dir = lock_dir
         self._wrote = wrote
-        self._known: dict[str, tuple[Entry, dict[str, RecordText]]] = {}
+        self._known: dict[str, tuple[DirectoryEntry, dict[str, RecordText]]] = {}
 
     def holder(self, rel: str) -> str:
         """The real file that holds the record `rel`; empty where `rel` is none."""
@@ -99,7 +99,7 @@ class RecordFiles:
         name = rel.rpartition("/")[2]
         self._records.check(name, before.decode("utf-8", "replace"), after.decode("utf-8", "replace"))
 
-    def entry(self, rel: str) -> Entry | None:
+    def entry(self, rel: str) -> DirectoryEntry | None:
         if holder := self.holder(rel):
             found, real = self._record(rel), self._base.entry(holder)
             return None if found is None or real is None else _file(rel, found, real)
@@ -125,7 +125,7 @@ class RecordFiles:
 
     def walk(self, *, files_limit: int | None = None) -> Walk:
         walk = self._base.walk()
-        entries: list[Entry] = []
+        entries: list[DirectoryEntry] = []
         holders = [entry.rel for entry in walk.entries if self._records.is_holder(entry.rel)]
         for entry in walk.entries:
             if entry.kind != "file" or entry.rel not in holders:
@@ -176,7 +176,7 @@ class RecordFiles:
                 before = self._base.read(holder)
                 found = self._records.one(before, name)
                 compare(None if found is None else found.text.encode("utf-8", "surrogatepass"))
-                with contextlib.suppress(_Overtaken):
+                with contextlib.suppress(_RecordOvertaken):
                     self._replace(holder, before, self._records.folded(before, name, text, place))
                     return
         raise Conflict(f"{holder} was not written:", cause="another program keeps writing it.")
@@ -184,7 +184,7 @@ class RecordFiles:
     def _replace(self, holder: str, before: bytes, after: bytes) -> None:
         def unchanged(current: bytes | None) -> None:
             if current != before:
-                raise _Overtaken
+                raise _RecordOvertaken
             self._wrote(holder, sha256_of_bytes(after))
 
         if after != before:
@@ -218,13 +218,13 @@ class RecordFiles:
         return known[1]
 
 
-class _Overtaken(Exception):
+class _RecordOvertaken(Exception):
     """Somebody without a lock wrote in between."""
 
 
-def _file(rel: str, record: RecordText, holder: Entry) -> Entry:
+def _file(rel: str, record: RecordText, holder: DirectoryEntry) -> DirectoryEntry:
     return replace(holder, rel=rel, kind="file", size=len(record.text.encode("utf-8", "surrogatepass")))
 
 
-def _folder(entry: Entry) -> Entry:
+def _folder(entry: DirectoryEntry) -> DirectoryEntry:
     return replace(entry, kind="directory", size=0)

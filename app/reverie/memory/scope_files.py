@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from reverie.errors import Conflict, StoreError
-from reverie.files.protection import refuse_write_protected
-from reverie.files.rooted import Entry, RemovalCheck, Walk
+from reverie.files.atomic import refuse_write_protected
+from reverie.files.rooted import DirectoryEntry, RemovalCheck, Walk
 from reverie.memory.paths import utf16_key
 
 # What the usual file systems allow; the one below may allow less, which the transaction then finds.
@@ -26,10 +26,10 @@ _NAME_BYTES = 255
 
 
 class ScopeFiles(Protocol):
-    """Files below one root; `rel` is `/`-separated, `""` is the root. Raises the `MendableError` family
+    """Files below one root; `rel` is `/`-separated, `""` is the root. Raises the `UserError` family
     only."""
 
-    def entry(self, rel: str) -> Entry | None:
+    def entry(self, rel: str) -> DirectoryEntry | None:
         """What stands at `rel`; None for nothing."""
 
     def listed(self, rel: str) -> str:
@@ -98,12 +98,12 @@ class OverlayFiles:
         self._modes: dict[str, int] = {}
         self._removed_directories: set[str] = set()
 
-    def entry(self, rel: str) -> Entry | None:
+    def entry(self, rel: str) -> DirectoryEntry | None:
         """As `ScopeFiles.entry`. A file that was written here has no time and no inode."""
         if rel in self._written:
             data = self._written[rel]
             if data is not None:
-                return Entry(rel=rel, kind="file", size=len(data), mtime_ns=0, inode=0, mode=0o644)
+                return DirectoryEntry(rel=rel, kind="file", size=len(data), mtime_ns=0, inode=0, mode=0o644)
         if any(data is not None and _is_below(other, rel) for other, data in self._written.items()):
             return _directory(rel)
         if rel in self._written or self._is_removed(rel):
@@ -201,7 +201,9 @@ class OverlayFiles:
         for rel, data in self._written.items():
             if data is None or any(part.startswith(".") for part in rel.split("/")):
                 continue
-            entries[rel] = Entry(rel=rel, kind="file", size=len(data), mtime_ns=0, inode=0, mode=0o644)
+            entries[rel] = DirectoryEntry(
+                rel=rel, kind="file", size=len(data), mtime_ns=0, inode=0, mode=0o644
+            )
             parts = rel.split("/")[:-1]
             for depth in range(1, len(parts) + 1):
                 parent = "/".join(parts[:depth])
@@ -251,7 +253,7 @@ class OverlayFiles:
         return self._from_base(rel, None)
 
     def _refuse_protected(self, rel: str, done: str) -> None:
-        """What nobody may write no run changes (`files.protection`)."""
+        """What nobody may write no run changes (`files.atomic`)."""
         if rel not in self._written and not self._is_removed(rel):
             entry = self._base.entry(rel)
             if entry is not None and entry.kind == "file":
@@ -300,7 +302,7 @@ class OverlayFiles:
         return any(rel == directory or _is_below(rel, directory) for directory in self._removed_directories)
 
 
-def _cut(entries: list[Entry], files_limit: int | None) -> list[Entry]:
+def _cut(entries: list[DirectoryEntry], files_limit: int | None) -> list[DirectoryEntry]:
     """The entries up to the last of `files_limit` files."""
     files = 0
     for position, entry in enumerate(entries):
@@ -314,5 +316,5 @@ def _is_below(rel: str, directory: str) -> bool:
     return not directory or rel.startswith(directory + "/")
 
 
-def _directory(rel: str) -> Entry:
-    return Entry(rel=rel, kind="directory", size=0, mtime_ns=0, inode=0, mode=0o755)
+def _directory(rel: str) -> DirectoryEntry:
+    return DirectoryEntry(rel=rel, kind="directory", size=0, mtime_ns=0, inode=0, mode=0o755)

@@ -1,9 +1,10 @@
 """The one store: every change of a memory, by hand, by model or by rules, goes through here.
 
 It enforces the security envelope once: path rules (`memory.paths`), containment (`files.rooted`), caps of the
-home and what else is refused (`memory.store_refusals`), what the agent would not accept
+home and what else is refused (`memory.store`), what the agent would not accept
 (`Home.check_content`), compare-and-swap, atomic writes. It holds no constant
-of any agent. What else a change means (usage, attribution, history) is the business of the `Effects` handed
+of any agent. What else a change means (usage, attribution, history) is the business of the `ChangeListener`
+handed
 in, so that the same store serves the disk and a run's overlay, where nothing but the overlay changes until
 the run's transaction applies it.
 
@@ -11,9 +12,10 @@ Rules: formats/mux.md sections 5 and 6. Deliberate differences: replacement text
 expanded); a file that is not valid UTF-8 can be read but is never rewritten.
 
 Threading: blocking; call from any thread but the GUI's. Mutations of one root are serialised between all
-Reverie processes of a profile by `Effects.exclusive`; towards agents every write is a compare-and-swap.
-Failure: `MendableError` and nothing changed. What goes wrong once the change is made (its use cannot be
-counted, its directory not synced) is a warning to `Effects.warn`, never an error.
+Reverie processes of a profile by `ChangeListener.exclusive`; towards agents every write is a
+compare-and-swap.
+Failure: `UserError` and nothing changed. What goes wrong once the change is made (its use cannot be
+counted, its directory not synced) is a warning to `ChangeListener.warn`, never an error.
 """
 
 from __future__ import annotations
@@ -21,30 +23,177 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+from reverie.agents.base import Home
+from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError
-from reverie.files.atomic import made_all_the_same
-from reverie.files.protection import is_write_protected
-from reverie.files.rooted import Entry
-from reverie.files.spelling import differ_in_case_only
-from reverie.homes.base import Home
-from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
-from reverie.memory.effects import Effects
+from reverie.files.atomic import is_write_protected, made_all_the_same
+from reverie.files.directory import differ_in_case_only
+from reverie.files.rooted import DirectoryEntry
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import ScopeFiles
-from reverie.memory.store_refusals import (
-    changed,
-    encoded,
-    missing,
-    refuse_directory,
-    refuse_full_scope,
-    refuse_no_text,
-    refuse_scope_root,
-    refuse_untouchable,
-)
-from reverie.text.counts import some
+from reverie.text.summaries import some
+
+# What the store refuses, and in which words: the security envelope but for paths and containment
+# (`memory.paths`, `files.rooted`).
+#
+# Threading: as the store. Failure: `StoreError`, `Conflict`, raised before anything changed.
+
+
+def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
+    """What is no UTF-8 must not come back with its odd bytes replaced."""
+    if not valid:
+        raise StoreError(
+            f"{parsed} is not a UTF-8 text file and is left as it is.",
+            next_step="Convert it outside, then edit it here.",
+            reason="not-text",
+        )
+
+
+def missing(parsed: MemoryPath) -> StoreError:
+    """Nothing stands at this path."""
+    return StoreError(
+        f"There is no memory {parsed}.",
+        next_step="View its directory to see what is there.",
+        reason="missing",
+    )
+
+
+def changed(parsed: MemoryPath, what: str) -> Conflict:
+    """The file is not what the change was made for. `what`: half a sentence that says so."""
+    return Conflict(
+        f"{parsed} was not written:", cause=f"{what}.", next_step="Read it again and repeat the change."
+    )
+
+
+def encoded(parsed: MemoryPath, content: str, caps: Caps) -> bytes:
+    """The bytes to be written; text that is none, or too much of it, is refused."""
+    try:
+        data = content.encode("utf-8")
+    except UnicodeEncodeError:
+        raise StoreError(
+            f"{parsed} cannot be written.",
+            cause="The text holds half of a surrogate pair, which is no UTF-8.",
+            next_step="Remove the broken character.",
+            reason="not-text",
+        ) from None
+    cap = caps.file_bytes
+    if len(data) > cap:
+        raise StoreError(
+            f"{parsed} would be too large: {len(data):,} bytes.",
+            cause=f"The limit of this home is {cap:,} bytes a file.",
+            next_step="Shorten it, or split it into several memories.",
+            reason="too-large",
+        )
+    return data
+
+
+def refuse_full_scope(parsed: MemoryPath, files: ScopeFiles, caps: Caps) -> None:
+    """Raises `StoreError` (reason `scope-full`) where one more file would be above the home's cap."""
+    cap = caps.files_per_scope
+    count = sum(entry.kind == "file" for entry in files.walk(files_limit=cap).entries)
+    if count >= cap:
+        raise StoreError(
+            f"{parsed} cannot be created: the scope is full.",
+            cause=f"It holds {cap:,} files already, the limit of this home.",
+            next_step="Merge or delete memories first.",
+            reason="scope-full",
+        )
+
+
+def refuse_untouchable(
+    home: Home, root: ScopeRoot, parsed: MemoryPath, done: str, *, as_a_whole: bool = False
+) -> None:
+    """No scope as a whole, and nothing that the home keeps for its agent. `as_a_whole`: it goes, or comes
+    back as it was."""
+    refuse_scope_root(parsed, done)
+    rule = home.file_rule(root, parsed.rel)
+    if rule.kind != "editable" and not (as_a_whole and rule.deletable):
+        raise StoreError(
+            f"{parsed} was not {done}.",
+            cause=rule.sentence,
+            next_step="Change what it is made from." if rule.kind == "generated" else "",
+            reason="not-editable",
+        )
+
+
+def refuse_scope_root(parsed: MemoryPath, done: str) -> None:
+    """Raises `StoreError` for a scope itself. `done`: what would be done to it, such as "renamed"."""
+    if parsed.is_scope_root:
+        raise StoreError(
+            f"{parsed} is a whole scope and cannot be {done}.", next_step="Name a file inside it."
+        )
+
+
+def refuse_directory(parsed: MemoryPath, entry: DirectoryEntry | None) -> None:
+    """Raises `StoreError` where a folder stands; nothing at all is fine."""
+    if entry is not None and entry.kind != "file":
+        raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")
+
+
+# What a change of a memory means beyond the file: the interface that the store tells, and the one of who
+# has nothing to do with it. For the disk itself: `memory.recording`.
+#
+# Threading: on the store's thread. Failure: `will_change` and `will_delete` may refuse; what goes wrong
+# once the change is made is a warning.
+
+
+class ChangeListener(Protocol):
+    """What a change means beyond the file itself. `rel` is below `root`; called on the store's thread."""
+
+    def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
+        """Mutual exclusion over one root between the Reverie processes of a profile; and over `rel` with its
+        agent, where that takes a lock for it."""
+
+    def will_change(self, root: ScopeRoot, rel: str) -> None:
+        """Before something is created, overwritten, moved or deleted: keep what is there. May raise to
+        refuse."""
+
+    def will_delete(self, root: ScopeRoot, rel: str) -> None:
+        """After `will_change`, before a file or folder is deleted. May raise to refuse what could not be
+        brought back."""
+
+    def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
+        """At the last moment before one file becomes `after`: attribute the change."""
+
+    def wrote(self, root: ScopeRoot, rel: str) -> None:
+        """A file was created or written."""
+
+    def deleted(self, root: ScopeRoot, rel: str) -> None:
+        """A file or folder is gone."""
+
+    def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None:
+        """A file or folder stands at `new_rel` now."""
+
+    def read(self, root: ScopeRoot, rel: str) -> None:
+        """The agent viewed a file: that is a use."""
+
+    def warn(self, sentence: str) -> None:
+        """The change was made, and this went wrong with what belongs to it."""
+
+    def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None:
+        """A person pinned a file, or unpinned it."""
+
+
+class NoChangeListener:
+    """For overlays: nothing but the overlay changes."""
+
+    def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def will_change(self, root: ScopeRoot, rel: str) -> None: ...
+    def will_delete(self, root: ScopeRoot, rel: str) -> None: ...
+    def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None: ...
+    def wrote(self, root: ScopeRoot, rel: str) -> None: ...
+    def deleted(self, root: ScopeRoot, rel: str) -> None: ...
+    def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None: ...
+    def read(self, root: ScopeRoot, rel: str) -> None: ...
+    def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None: ...
+    def warn(self, sentence: str) -> None: ...
+
 
 _ATTEMPTS = 20
 # One byte more than the history keeps of a file: nobody needs to know more of a larger one.
@@ -76,7 +225,11 @@ class MemoryStore:
     """The memories of one scope context."""
 
     def __init__(
-        self, home: Home, context: ScopeContext, files_of: Callable[[ScopeRoot], ScopeFiles], effects: Effects
+        self,
+        home: Home,
+        context: ScopeContext,
+        files_of: Callable[[ScopeRoot], ScopeFiles],
+        effects: ChangeListener,
     ) -> None:
         self.home = home
         self.context = context
@@ -107,7 +260,7 @@ class MemoryStore:
             )
         return parsed, root, self._files_of(root)
 
-    def entry(self, path: str | MemoryPath) -> Entry | None:
+    def entry(self, path: str | MemoryPath) -> DirectoryEntry | None:
         """What stands at the path; None for nothing. Raises `StoreError` for no memory path,
         `ScopeUnavailable`."""
         parsed, _root, files = self.resolve(path)
@@ -217,7 +370,7 @@ class MemoryStore:
         refuse_untouchable(self.home, root, parsed, "deleted", as_a_whole=True)
         with self._effects.exclusive(root, parsed.rel):
             for _attempt in range(_ATTEMPTS):
-                with contextlib.suppress(_Overtaken):
+                with contextlib.suppress(_OvertakenStore):
                     self._delete(root, files, parsed)
                     break
             else:
@@ -241,10 +394,10 @@ class MemoryStore:
             self.home.check_content(root, rel, files.read(rel, limit=_MOST_READ), None)
             self._effects.replacing(root, rel, None)
 
-        def unchanged(taken: list[Entry], taken_content: bytes | None) -> None:
+        def unchanged(taken: list[DirectoryEntry], taken_content: bytes | None) -> None:
             same = {each.rel: _stamp(each) for each in taken} == below if content is None else True
             if not same or taken_content != content:
-                raise _Overtaken
+                raise _OvertakenStore
 
         protected = [rel for rel, stamp in below.items() if is_write_protected(stamp.mode)]
         with self._made():
@@ -343,7 +496,7 @@ class MemoryStore:
         if expected_sha256 is None:
             return
 
-        def compare(_taken: list[Entry], content: bytes | None) -> None:
+        def compare(_taken: list[DirectoryEntry], content: bytes | None) -> None:
             if sha256_of_bytes(content) != expected_sha256:
                 raise changed(parsed, "it changed meanwhile")
 
@@ -386,7 +539,7 @@ class MemoryStore:
 
     @staticmethod
     def _protected(files: ScopeFiles, rel: str) -> list[str]:
-        """The file, where it is write-protected (`files.protection`)."""
+        """The file, where it is write-protected (`files.atomic`)."""
         entry = files.entry(rel)
         return [rel] if entry is not None and is_write_protected(entry.mode) else []
 
@@ -433,7 +586,7 @@ class MemoryStore:
         return text.content
 
     @staticmethod
-    def _files_below(files: ScopeFiles, rel: str, entry: Entry) -> dict[str, _Stamp]:
+    def _files_below(files: ScopeFiles, rel: str, entry: DirectoryEntry) -> dict[str, _Stamp]:
         """The file, or all in the folder, and what tells that one was not written since."""
         if entry.kind == "file":
             return {rel: _stamp(entry)}
@@ -453,9 +606,9 @@ class _Stamp(NamedTuple):
     mode: int
 
 
-class _Overtaken(Exception):
+class _OvertakenStore(Exception):
     """Somebody wrote in between."""
 
 
-def _stamp(entry: Entry) -> _Stamp:
+def _stamp(entry: DirectoryEntry) -> _Stamp:
     return _Stamp(entry.inode, entry.size, entry.mtime_ns, entry.mode)

@@ -5,7 +5,7 @@ is lost, and unknown fields and entries that nobody touched stay as they are. Wh
 throw away is moved to `<sidecar>.rejected.json` beside it on the next save, never dropped. A home without a
 usage sidecar gets one in Reverie's own data directory.
 
-Towards an agent app that overwrites its sidecar from memory there is a ledger (`memory.usage_deltas`) in
+Towards an agent app that overwrites its sidecar from memory there is a ledger (`memory.usage_rules`) in
 Reverie's data directory. It is written ahead of each change, under the sidecar's lock, and knows the file
 that the change was made on, so that after a kill between the two writes the change has not happened. Every
 change, like `reapply_lost`, first puts back what the agent has overwritten. A file that Reverie wrote ends
@@ -18,6 +18,7 @@ and is set aside before the first write.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import logging
@@ -28,23 +29,236 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reverie.agents.base import Home
+from reverie.agents.scopes import ScopeRoot
 from reverie.clock import Clock
-from reverie.errors import MendableError, Unavailable, mendable_from_os
+from reverie.errors import Unavailable, UserError, user_error_from_os
+from reverie.files.atomic import temporary_name
 from reverie.files.directory import ensure_private
-from reverie.files.jsjson import stringify
-from reverie.files.lock import file_lock
-from reverie.files.sidecar import Sidecar
-from reverie.homes.base import Home
-from reverie.homes.scopes import ScopeRoot
-from reverie.memory import usage_entries as rules
-from reverie.memory.own_uses import FILE as OWN_USES
-from reverie.memory.own_uses import OwnUses, Tally
-from reverie.memory.usage_deltas import Ledger, judged, put_back
-from reverie.memory.usage_entries import UNUSED as UNUSED
-from reverie.memory.usage_entries import Entries, unescaped
-from reverie.memory.usage_entries import Usage as Usage
-from reverie.memory.usage_ledger import LedgerFile
+from reverie.files.locks import file_lock
+from reverie.files.paths import read_regular
+from reverie.files.sidecar import Sidecar, parse_object, stringify
+from reverie.memory import usage_rules as rules
+from reverie.memory.usage_rules import (
+    Delta,
+    Entries,
+    Ledger,
+    MemoryUsage,
+    is_below,
+    judged,
+    put_back,
+    spelt,
+    unescaped,
+    usage_of,
+)
 from reverie.memory.write_guard import ReadOnlyStore
+
+# Where the ledger of usage changes lies: one JSON file in Reverie's own data directory.
+#
+# It is replaced whole, so that it is never half written, but not forced to the disk: it protects against an
+# agent that overwrites a file, and an outdated or missing ledger after a power failure protects a little
+# less and harms nothing. Forcing it would double the cost of each counted use.
+#
+# Who holds the lock on the usage sidecar may write; readers need none. What is damaged in the file is left
+# out, item by item. Failure: `Unavailable`.
+
+
+class LedgerFile:
+    """The file at `path`; its directory is made, closed to others, by the first write."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> Ledger:
+        """The ledger; an empty one if there is none that can be understood."""
+        try:
+            return _ledger_from(parse_object(read_regular(self._path)))
+        except (FileNotFoundError, ValueError):
+            return Ledger()
+        except OSError as error:
+            raise user_error_from_os(error, f"“{self._path.name}” could not be read.") from error
+
+    def write(self, ledger: Ledger) -> None:
+        """Replace the file whole. Raises `UserError`; the old one stays then."""
+        ensure_private(self._path.parent)
+        temporary = self._path.with_name(temporary_name(self._path.name))
+        try:
+            temporary.write_bytes(stringify(_stored(ledger)))
+            temporary.replace(self._path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise user_error_from_os(error, f"“{self._path.name}” could not be written.") from error
+
+
+def _stored(ledger: Ledger) -> dict[str, Any]:
+    """`ledger` as JSON data."""
+    data: dict[str, Any] = {
+        "version": ledger.version,
+        "deltas": {key: _stored_delta(delta) for key, delta in ledger.deltas.items()},
+        "announced": ledger.announced,
+    }
+    if ledger.origin is not None:
+        version, earlier = ledger.origin
+        data["origin"] = {"version": version, "ledger": _stored(earlier)}
+    return data
+
+
+def _stored_delta(delta: Delta) -> dict[str, Any]:
+    return {
+        "before": None if delta.before is None else spelt(delta.before),
+        "after": None if delta.after is None else spelt(delta.after),
+        "at": delta.at,
+        "lost": delta.lost,
+        "overwritten": delta.overwritten,
+    }
+
+
+def _ledger_from(data: Mapping[str, Any]) -> Ledger:
+    version, deltas = data.get("version"), data.get("deltas")
+    return Ledger(
+        version if isinstance(version, str) else "",
+        {key: _delta_from(raw) for key, raw in deltas.items() if isinstance(raw, dict)}
+        if isinstance(deltas, dict)
+        else {},
+        data.get("announced") is True,
+        _origin_from(data.get("origin")),
+    )
+
+
+def _delta_from(raw: Mapping[str, Any]) -> Delta:
+    before, after, at = raw.get("before"), raw.get("after"), raw.get("at")
+    return Delta(
+        None if before is None else usage_of(before),
+        None if after is None else usage_of(after),
+        at if isinstance(at, int) else 0,
+        raw.get("lost") is True,
+        raw.get("overwritten") is True,
+    )
+
+
+def _origin_from(raw: object) -> tuple[str, Ledger] | None:
+    if not isinstance(raw, dict) or not isinstance(raw.get("ledger"), dict):
+        return None
+    return str(raw.get("version")), _ledger_from({**raw["ledger"], "origin": None})
+
+
+# Which of the uses that a sidecar counts are a person's saves and pins or Reverie's runs, not the agent's.
+#
+# The agent's own code counts each of its reads and, for whoever makes them, each save, pin and command
+# (formats/mux.md section 8), and ranks by that count. Reverie counts alike, so that both sides add up; this
+# tally, in Reverie's data directory, tells the two apart where they are shown. It never changes a sidecar.
+#
+# The tally follows a memory that is moved, and waits for one that is deleted, in case the deletion is
+# undone. It is replaced whole under a lock. What cannot be read counts as nothing.
+#
+# Threading: any thread but the GUI's. Failure: `UserError` by `change` alone, before the file is
+# touched.
+
+
+MOST_GONE = 2_000
+FILE = "own-uses.json"
+
+
+class Tally:
+    """Counts by logical key. Pure."""
+
+    def __init__(self, uses: Mapping[str, int] | None = None, gone: Mapping[str, int] | None = None) -> None:
+        self.uses = dict(uses or {})
+        self.gone = dict(gone or {})
+        """Of memories that were deleted; the newest last."""
+
+    def add(self, key: str, count: int = 1) -> None:
+        """So many more, or fewer."""
+        left = max(0, self.uses.get(key, 0) + count)
+        self.uses[key] = left
+        if not left:
+            del self.uses[key]
+
+    def move(self, old: str, new: str) -> None:
+        """A memory or folder has another name."""
+        for key in [key for key in self.uses if is_below(key, old)]:
+            self.uses[new + key[len(old) :]] = self.uses.pop(key)
+
+    def drop(self, key: str) -> None:
+        """A memory or folder was deleted."""
+        for below in [each for each in self.uses if is_below(each, key)]:
+            self.gone.pop(below, None)
+            self.gone[below] = self.uses.pop(below)
+        for oldest in list(self.gone)[: max(0, len(self.gone) - MOST_GONE)]:
+            del self.gone[oldest]
+
+    def apply(
+        self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
+    ) -> None:
+        """A change of several entries by a run or by hand, or its undo: what it counted more is ours."""
+        left = {key: self.uses.get(key, 0) for key in before if before[key] and not after.get(key)}
+        for key in left:
+            self.drop(key)
+        for key in after:
+            was, now = before.get(key), after[key]
+            if now is None:
+                continue
+            count = now.access_count - (was.access_count if was is not None else 0)
+            if was is None:
+                source = next((each for each in left if _went_to(before[each], now)), None)
+                known = self.gone.pop(key, None)
+                if known is not None:
+                    count = known
+                elif source is not None:
+                    moved = before[source]
+                    count = left.pop(source) + now.access_count - (moved.access_count if moved else 0)
+                    self.gone.pop(source, None)
+            self.add(key, count)
+
+
+class OwnUses:
+    """The file of one home."""
+
+    def __init__(self, path: Path, *, lock_dir: Path) -> None:
+        self._path = path
+        self._lock_dir = lock_dir
+
+    def read(self) -> Mapping[str, int]:
+        """The counts by logical key; none where there is no file that can be understood."""
+        return self._read().uses
+
+    def change(self, rule: Callable[[Tally], object]) -> None:
+        """Apply `rule`. Raises `UserError`; the old file stays then."""
+        ensure_private(self._path.parent)
+        with file_lock(self._lock_dir, self._path):
+            tally = self._read()
+            before = dict(tally.uses), dict(tally.gone)
+            rule(tally)
+            if (tally.uses, tally.gone) == before:
+                return
+            temporary = self._path.with_name(temporary_name(self._path.name))
+            try:
+                temporary.write_bytes(stringify({"uses": tally.uses, "gone": tally.gone}))
+                temporary.replace(self._path)
+            except OSError as error:
+                with contextlib.suppress(OSError):
+                    temporary.unlink()
+                raise user_error_from_os(error, f"“{self._path.name}” could not be written.") from error
+
+    def _read(self) -> Tally:
+        try:
+            data = parse_object(read_regular(self._path))
+        except (OSError, ValueError):
+            return Tally()
+        return Tally(_counts(data.get("uses")), _counts(data.get("gone")))
+
+
+def _counts(raw: Any) -> dict[str, int]:
+    if not isinstance(raw, dict):
+        return {}
+    return {key: count for key, count in raw.items() if type(count) is int and count > 0}
+
+
+def _went_to(old: MemoryUsage | None, new: MemoryUsage) -> bool:
+    """Whether an entry that went is the one that came: a move keeps its times."""
+    return old is not None and new.access_count >= old.access_count and new.pinned == old.pinned
+
 
 _log = logging.getLogger("reverie.memory")
 
@@ -64,7 +278,7 @@ def _is_closed(error: Unavailable) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class UsageRestored:
     """What keeping Reverie's changes of pins and use came to."""
 
     keys: tuple[str, ...] = ()
@@ -100,17 +314,17 @@ class UsageLog:
         self._noticed_at = 0.0
         ending = b"\n" if home.usage_sidecar is not None else b""
         self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock, require=in_home, ending=ending)
-        self._own_uses = OwnUses(own_sidecar.with_name(OWN_USES), lock_dir=lock_dir)
+        self._own_uses = OwnUses(own_sidecar.with_name(FILE), lock_dir=lock_dir)
         self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock, require=in_home)
         # A sidecar of our own is overwritten by nobody.
         self._ledger = LedgerFile(own_sidecar.with_name(LEDGER)) if home.usage_sidecar is not None else None
 
-    def load(self) -> dict[str, Usage]:
+    def load(self) -> dict[str, MemoryUsage]:
         """Every entry that says something, by logical key."""
         self._require_home()
         return rules.usages(self._sidecar.read().data)
 
-    def load_for_showing(self) -> dict[str, Usage]:
+    def load_for_showing(self) -> dict[str, MemoryUsage]:
         """As `load`, with a mark at the pins that the running agent has not read yet. A sidecar that may not
         be read shows as no entries: `problem` says so."""
         try:
@@ -182,7 +396,9 @@ class UsageLog:
         self._change(lambda entries: rules.note_delete(entries, key), subtrees=[key])
         self._tally(lambda tally: tally.drop(key))
 
-    def apply_delta(self, before: Mapping[str, Usage | None], after: Mapping[str, Usage | None]) -> None:
+    def apply_delta(
+        self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
+    ) -> None:
         """Three-way, field by field: what is still as in `before` becomes as in `after`; the rest stays. What
         is counted more is Reverie's."""
         if before or after:
@@ -194,28 +410,28 @@ class UsageLog:
         shown."""
         try:
             self._own_uses.change(rule)
-        except MendableError as error:
+        except UserError as error:
             _log.warning("own uses are not told apart: %s", error)
 
     def unknown_pins(self) -> frozenset[str]:
         """The keys whose pin, or lack of one, a running agent is known not to have read yet."""
         return frozenset() if self._ledger is None else self._ledger.read().unknown_pins
 
-    def reapply_lost(self, *, patient: bool = False) -> Kept:
+    def reapply_lost(self, *, patient: bool = False) -> UsageRestored:
         """Put back what the agent has overwritten. With `patient`, for callers that ask again: not before
         other processes had a chance to see it too, and only every few seconds. While the sidecar must not be
         written nothing is put back; the ledger keeps it."""
         try:
             return self._reapply(patient=patient)
         except ReadOnlyStore:
-            return Kept()
+            return UsageRestored()
 
-    def _reapply(self, *, patient: bool) -> Kept:
+    def _reapply(self, *, patient: bool) -> UsageRestored:
         if self._ledger is None:
-            return Kept()
+            return UsageRestored()
         ledger = self._ledger.read()
         if ledger == Ledger() or (not ledger.deltas and not ledger.announced):
-            return Kept()
+            return UsageRestored()
         if not patient:
             return self._change(lambda entries: None, tell=True)
         now = self._seconds()
@@ -245,7 +461,7 @@ class UsageLog:
         subtrees: Iterable[str] = (),
         tell: bool = False,
         put_back: bool = True,
-    ) -> Kept:
+    ) -> UsageRestored:
         """Apply `rule`, which changes no entries but those named. `tell`: count what a person is told of as
         told. Without `put_back`, what was lost is only noted."""
         self._require_home()
@@ -255,7 +471,7 @@ class UsageLog:
             rule, tuple(keys), tuple(subtrees), tell, put_back, self._clock(), self._file_test()
         )
         base: Ledger | None = None
-        outcome: _Outcome | None = None
+        outcome: _UsageOutcome | None = None
 
         # What this does elsewhere only the holder of the sidecar's lock does, and a second call does it over.
         def change(data: dict[str, Any]) -> dict[str, Any] | None:
@@ -272,11 +488,11 @@ class UsageLog:
 
         try:
             self._sidecar.update(change)
-        except MendableError:
+        except UserError:
             if base is not None and outcome is not None:
                 self._take_back(outcome.ledger, base)
             raise
-        return Kept() if outcome is None else outcome.kept
+        return UsageRestored() if outcome is None else outcome.kept
 
     def _file_name(self) -> str:
         """Tells the file that stands there from any other that ever did; empty if there is none."""
@@ -285,7 +501,7 @@ class UsageLog:
         except FileNotFoundError:
             return ""
         except OSError as error:
-            raise mendable_from_os(error, f"“{self._sidecar.path.name}” could not be read.") from error
+            raise user_error_from_os(error, f"“{self._sidecar.path.name}” could not be read.") from error
         return f"{status.st_ino} {status.st_mtime_ns}"
 
     def _take_back(self, ledger: Ledger, base: Ledger) -> None:
@@ -337,24 +553,24 @@ class _Request:
     now: int
     exists: Callable[[str], bool]
 
-    def states(self, entries: Entries, also: Iterable[str] = ()) -> dict[str, Usage | None]:
+    def states(self, entries: Entries, also: Iterable[str] = ()) -> dict[str, MemoryUsage | None]:
         keys = [*also, *self.keys, *(key for top in self.subtrees for key in rules.keys_below(entries, top))]
         return {key: rules.usage_of(entries[key]) if key in entries else None for key in keys}
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
+class _UsageOutcome:
     """What a change comes to; `data` None: the sidecar stays as it is."""
 
     data: dict[str, Any] | None
     ledger: Ledger
     rejected: Mapping[str, Any]
-    kept: Kept
+    kept: UsageRestored
 
 
 def _outcome(
     data: dict[str, Any], file: str, base: Ledger | None, request: _Request, *, by_agent: bool
-) -> _Outcome:
+) -> _UsageOutcome:
     """Put back what was lost, then make the change. `base` None: nobody overwrites this sidecar."""
     raw = data.get("entries")
     entries = raw if isinstance(raw, dict) else {}
@@ -372,13 +588,13 @@ def _outcome(
     states = request.states(entries)
     request.rule(entries)
     if _version(entries) == found:
-        return _Outcome(None, ledger, {}, Kept((), announce, pending=bool(lost)))
+        return _UsageOutcome(None, ledger, {}, UsageRestored((), announce, pending=bool(lost)))
     rules.prune(entries)
     data["entries"] = entries
     ledger = ledger.with_changes(states, request.states(entries, states), request.now)
     origin = file, replace(before, origin=None)
-    kept = Kept(lost if request.put_back else (), announce)
-    return _Outcome(data, replace(ledger, version=_version(entries), origin=origin), rejected, kept)
+    kept = UsageRestored(lost if request.put_back else (), announce)
+    return _UsageOutcome(data, replace(ledger, version=_version(entries), origin=origin), rejected, kept)
 
 
 def _version(entries: Entries) -> str:

@@ -71,7 +71,7 @@ _COLLECTION = Value(None, None)
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class YamlNode:
     """One node. `start` and `end` are its span; a block collection ends where its last leaf ends.
 
     `style` is that of a scalar (`'`, `"`, `|`, `>`, empty for plain); `flow` tells `{}` and `[]` from
@@ -87,22 +87,22 @@ class Node:
     style: str = ""
     flow: bool = False
     anchor: str | None = None
-    children: list[Node] = field(default_factory=list)
-    target: Node | None = None
+    children: list[YamlNode] = field(default_factory=list)
+    target: YamlNode | None = None
     uses: int = 0
     weight: int = 0
 
-    def pairs(self) -> Iterator[tuple[Node, Node]]:
+    def pairs(self) -> Iterator[tuple[YamlNode, YamlNode]]:
         """Keys and values of a mapping, in order."""
         return zip(self.children[0::2], self.children[1::2], strict=True)
 
-    def entry(self, name: str) -> tuple[Node, Node] | None:
+    def entry(self, name: str) -> tuple[YamlNode, YamlNode] | None:
         """Key and value of the entry called `name`, if this is a mapping that has it."""
         pairs = self.pairs() if self.kind == "mapping" else ()
         return next(((key, value) for key, value in pairs if key.value.text == name), None)
 
 
-def parse(block: str) -> Node | None:
+def parse(block: str) -> YamlNode | None:
     """The root node of a block; None if it holds nothing but blank lines and comments.
 
     Raises `MalformedError`.
@@ -162,13 +162,13 @@ class _Builder:
     def __init__(
         self, lines: list[str], originals: dict[int, str], escapes: dict[str, str], offset: int
     ) -> None:
-        self.root: Node | None = None
+        self.root: YamlNode | None = None
         self._lines = lines
         self._originals = originals
         self._escapes = escapes
         self._offset = offset
-        self._open: list[Node] = []
-        self._anchors: dict[str, Node] = {}
+        self._open: list[YamlNode] = []
+        self._anchors: dict[str, YamlNode] = {}
         self._documents = 0
 
     def take(self, event: Any) -> None:
@@ -182,10 +182,10 @@ class _Builder:
             if self._documents > 1:
                 raise MalformedError("more than one document")
 
-    def _node(self, event: Any, kind: Kind) -> Node:
+    def _node(self, event: Any, kind: Kind) -> YamlNode:
         start, end = event.start_mark, event.end_mark
         first, last = start.index + self._offset, end.index + self._offset
-        node = Node(kind, first, last, start.line, start.column, _COLLECTION, anchor=event.anchor)
+        node = YamlNode(kind, first, last, start.line, start.column, _COLLECTION, anchor=event.anchor)
         if kind == "scalar":
             node.style = event.style or ""
             if node.style in ("'", '"'):
@@ -220,7 +220,7 @@ class _Builder:
             if words.strip() and len(line) - len(words) <= margin:
                 raise MalformedError("a continued line is not indented")
 
-    def _add(self, node: Node) -> None:
+    def _add(self, node: YamlNode) -> None:
         if self._open:
             self._place(node)
         elif node.kind != "scalar" or node.start != node.end or node.value.text is not None:
@@ -232,7 +232,7 @@ class _Builder:
             if len(self._open) > MAX_DEPTH:
                 raise MalformedError("nested too deeply")
 
-    def _place(self, node: Node) -> None:
+    def _place(self, node: YamlNode) -> None:
         parent = self._open[-1]
         begins_at = node.line
         if parent.flow:
@@ -257,7 +257,7 @@ class _Builder:
             if len(set(identities)) < len(identities):
                 raise MalformedError("a key occurs twice")
 
-    def _resolve_alias(self, node: Node) -> None:
+    def _resolve_alias(self, node: YamlNode) -> None:
         target = self._anchors.get(node.anchor or "")
         if target is None:
             raise MalformedError("an alias of nothing")
@@ -268,7 +268,7 @@ class _Builder:
             raise MalformedError("too many aliases")
 
 
-def _weight(node: Node) -> int:
+def _weight(node: YamlNode) -> int:
     """How much one alias of `node` costs; no deeper than `MAX_DEPTH`, since aliases inside are counted."""
     if node.kind == "scalar":
         return 1

@@ -25,10 +25,10 @@ from types import MappingProxyType
 from typing import Any
 
 from reverie.clock import Clock
-from reverie.errors import MendableError, mendable_from_os
+from reverie.errors import UserError, user_error_from_os
 from reverie.files.directory import ensure_private
-from reverie.files.lock import file_lock
-from reverie.files.regular import open_regular
+from reverie.files.locks import file_lock
+from reverie.files.paths import open_regular
 from reverie.text.redact import redact, redacted
 
 _ROTATE_BYTES = 4 * 1024 * 1024
@@ -100,7 +100,7 @@ class Activity:
         }
         try:
             self._write(entry)
-        except MendableError as error:
+        except UserError as error:
             _log.log(logging.INFO if self._warned else logging.WARNING, "Activity was not written: %s", error)
             self._warned = True
 
@@ -168,7 +168,7 @@ class Activity:
                 while data:  # a disk that gets full takes a part, and only the next write says why
                     data = data[file.write(data) :]
         except OSError as error:
-            raise mendable_from_os(error, "The Activity log was not written.") from error
+            raise user_error_from_os(error, "The Activity log was not written.") from error
 
     @property
     def _rotated(self) -> Path:
@@ -228,7 +228,7 @@ def _lines_backwards(file: Path) -> Iterator[bytes]:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise mendable_from_os(error, "The Activity log was not read.") from error
+        raise user_error_from_os(error, "The Activity log was not read.") from error
 
 
 def _tail(file: Path) -> bytes:
@@ -239,4 +239,4 @@ def _tail(file: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise mendable_from_os(error, "The Activity log was not read.") from error
+        raise user_error_from_os(error, "The Activity log was not read.") from error

@@ -14,14 +14,15 @@ synchronous).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reverie.errors import MendableError
-from reverie.homes.scopes import Scope
+from reverie.agents.scopes import COMPANIONS, Scope
+from reverie.errors import UserError
 from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
-from reverie.memory.paths import MemoryPath, is_hidden, parse_memory_path
+from reverie.memory.paths import ROOT, MemoryPath, is_hidden, parse_memory_path
 
 DRY_RUN_NOTE = "dry-run"
 # A model that floods must not fill the record, nor the agent's coverage sidecar; it is answered all the same.
@@ -105,7 +106,7 @@ class Guard:
             return self._commands.execute(request)
         try:
             paths = paths_of(normalise(request))
-        except MendableError as error:
+        except UserError as error:
             return {"success": False, "error": str(error)}
         if len(paths) < (2 if command == "rename" else 1):
             # It names no place, so it is no change: the agent neither counts nor records such a call.
@@ -149,7 +150,7 @@ class Guard:
         for text in paths:
             try:
                 path = parse_memory_path(text)
-            except MendableError as error:
+            except UserError as error:
                 return str(error)
             if is_hidden(path.rel):
                 return f"{path} is hidden: no run touches a name that begins with a dot."
@@ -179,5 +180,146 @@ def _canonical(path: str) -> str:
     """The path as people see it; a refused one as it was given."""
     try:
         return str(parse_memory_path(path))
-    except MendableError:
+    except UserError:
         return path
+
+
+# Whether a run keeps what it removes: the rail behind "a dream never loses a line" (design.md principle 8,
+# section 4).
+#
+# Pure: texts of the context before and after a run in, a verdict out. A line is kept when its words stand,
+# folded (case, white space, bullets, quoting), in some line of the context after the run. Two rails:
+#
+# - a memory that was deleted may take no line with it, whatever its share;
+# - a run may not lose more than `max_loss_percent` of a scope's non-blank lines.
+#
+# A harvest inbox is machine-written: what counts of it are its candidates, not the evidence lines around
+# them.
+
+
+_WORDS = re.compile(r"\w+")
+_LEAD = re.compile(r"^\s*(?:description:|[-*+>]|\d+[.)])(?:\s+|$)")
+INBOX = "/memories/workspace/harvest/"
+_INBOX_NOISE = re.compile(
+    r"^(?:---|description:|# Harvest inbox|## |Source boundary:|Summary message:"
+    r"|Evidence:|Confidence:|Rationale:)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LostLine:
+    """One line that stands nowhere any more. `number` counts from 1 in the text before."""
+
+    path: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """The verdict over a whole run. `loss_percent` is by scope name, over its non-blank lines before."""
+
+    lost: tuple[LostLine, ...]
+    blocked_deletes: tuple[str, ...]
+    loss_percent: Mapping[str, float]
+
+    def exceeds(self, max_loss_percent: float) -> bool:
+        """Whether a scope lost more of its non-blank lines than that."""
+        return any(loss > max_loss_percent for loss in self.loss_percent.values())
+
+
+def judge_retention(before: Mapping[str, str], after: Mapping[str, str]) -> Retention:
+    """Compare the texts by memory path before and after a run. Only texts that differ are looked at line by
+    line."""
+    changed = [path for path, text in before.items() if after.get(path) != text]
+    lost: list[LostLine] = []
+    if changed:
+        kept: _KeptLines | None = None
+        for path in changed:
+            # Most lines of a text that is only edited stand in it as before.
+            still_there = frozenset(after.get(path, "").splitlines())
+            for number, words in counted_lines(path, before[path], but=still_there):
+                kept = kept or _KeptLines(after.values())
+                if words not in kept:
+                    lost.append(LostLine(path, number))
+    lost_paths = {line.path for line in lost}
+    return Retention(
+        lost=tuple(lost),
+        blocked_deletes=tuple(path for path in changed if path not in after and path in lost_paths),
+        loss_percent=_loss_percent(before, lost),
+    )
+
+
+def folded_words(line: str) -> str:
+    """A line's words in lower case, one space between and around; empty for a line without words.
+
+    A list marker and the key `description:` in front do not count: a merge may renumber and rewrap those.
+    """
+    words = _WORDS.findall(_LEAD.sub("", line).casefold())
+    return f" {' '.join(words)} " if words else ""
+
+
+def lines_kept(texts: Mapping[str, str], others: Iterable[str]) -> frozenset[str]:
+    """Of all lines of `texts` (by memory path), folded, those that stand in `others` too."""
+    kept = _KeptLines(others)
+    return frozenset(
+        words for path, text in texts.items() for _number, words in counted_lines(path, text) if words in kept
+    )
+
+
+def lines_by_scope(texts: Mapping[str, str]) -> dict[str, int]:
+    """How many lines count, by scope name."""
+    total: dict[str, int] = {}
+    for path, text in texts.items():
+        scope = scope_name(path)
+        total[scope] = total.get(scope, 0) + len(counted_lines(path, text))
+    return total
+
+
+class _KeptLines:
+    """All lines of the context after a run; `in` asks whether some line holds these words in a row."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        lines = {folded_words(line) for text in texts for line in text.splitlines()}
+        self._lines = lines
+        self._joined = "\n".join(lines)
+
+    def __contains__(self, words: str) -> bool:
+        return words in self._lines or words in self._joined
+
+
+def line_key(line: str) -> str:
+    """The line as it is compared with those of other notes: without bullets and case."""
+    return line.strip(" \t\r-*+>.").casefold()
+
+
+def counted_lines(path: str, text: str, *, but: Container[str] = ()) -> list[tuple[int, str]]:
+    """The lines of a text that count, folded, with their numbers; none of the lines in `but`."""
+    inbox = path.startswith(INBOX)
+    counted = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line in but or (inbox and _INBOX_NOISE.match(line)):
+            continue
+        words = folded_words(line)
+        if words:
+            counted.append((number, words))
+    return counted
+
+
+def _loss_percent(before: Mapping[str, str], lost: Iterable[LostLine]) -> dict[str, float]:
+    lost_in: dict[str, int] = {}
+    for line in lost:
+        scope = scope_name(line.path)
+        lost_in[scope] = lost_in.get(scope, 0) + 1
+    if not lost_in:
+        return {}
+    total = lines_by_scope({path: text for path, text in before.items() if scope_name(path) in lost_in})
+    return {scope: 100.0 * count / total[scope] for scope, count in lost_in.items()}
+
+
+def scope_name(path: str) -> str:
+    """The scope a memory path belongs to, as `loss_percent` names it; a companion, which a memory writer may
+    change, has a name of its own."""
+    if not path.startswith(f"{ROOT}/"):
+        return COMPANIONS
+    scope = parse_memory_path(path).scope
+    return "" if scope is None else scope.value

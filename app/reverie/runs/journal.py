@@ -18,15 +18,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reverie.errors import StoreError, mendable_from_os
+from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
+from reverie.errors import StoreError, user_error_from_os
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private
-from reverie.files.regular import read_regular
-from reverie.homes.scopes import COMPANIONS, Scope, ScopeRoot
+from reverie.files.paths import read_regular
 from reverie.memory.paths import memory_path
-from reverie.memory.usage import Usage
+from reverie.memory.usage_rules import MemoryUsage
 
-UsageDelta = Mapping[str, Usage | None]
+UsageDelta = Mapping[str, MemoryUsage | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,8 @@ class Journal:
     usage_after: UsageDelta = field(default_factory=dict)
     coverage: Mapping[str, Any] | None = None
     for_review: bool = False
+    ops: tuple[Mapping[str, Any], ...] = ()
+    """As the record has them in the end; empty where the coverage record holds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,19 @@ class PlannedChange:
     after: bytes | None
     mode: int | None = None
     place: int | None = None
+
+    @property
+    def path(self) -> str:
+        """As people see it; a companion has no memory path, and is called by its place in the home."""
+        key = self.root.key
+        return self.rel if key == COMPANIONS else str(memory_path(self.root.scope, self.rel))
+
+    @property
+    def command(self) -> str:
+        """What it is among the ops of a run."""
+        if self.after is None:
+            return "delete"
+        return "create" if self.before is None else "str_replace"
 
 
 class Images:
@@ -110,7 +125,7 @@ class Images:
         except FileNotFoundError:
             raise _damaged("The run's copy of a file is gone.") from None
         except OSError as error:
-            raise mendable_from_os(error, "The run's copy of a file was not read.") from error
+            raise user_error_from_os(error, "The run's copy of a file was not read.") from error
         if hashlib.sha256(data).hexdigest() != name:
             raise _damaged("The run's copy of a file is damaged.")
         return data
@@ -129,7 +144,7 @@ def load_journal(run_directory: Path) -> Journal | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise mendable_from_os(error, "The journal of a run was not read.") from error
+        raise user_error_from_os(error, "The journal of a run was not read.") from error
     return _parse(data)
 
 
@@ -139,6 +154,8 @@ def ops_of(journal: Journal | None) -> tuple[Mapping[str, Any], ...]:
         return ()
     if journal.coverage is not None:
         return tuple(journal.coverage["ops"])
+    if journal.ops:
+        return journal.ops
     return tuple(
         {"command": _command_of(intent), "path": intent.path, "applied": True, "note": "put back"}
         for intent in journal.intents
@@ -162,13 +179,14 @@ def _parse(raw: bytes) -> Journal:
             usage_after=_parse_usage(data["usage_after"]),
             coverage=data["coverage"],
             for_review=bool(data.get("for_review")),
+            ops=tuple(data.get("ops", ())),
         )
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise _damaged("The journal of a run is damaged.") from error
 
 
-def _parse_usage(data: Mapping[str, Any]) -> dict[str, Usage | None]:
-    return {key: None if value is None else Usage(**value) for key, value in data.items()}
+def _parse_usage(data: Mapping[str, Any]) -> dict[str, MemoryUsage | None]:
+    return {key: None if value is None else MemoryUsage(**value) for key, value in data.items()}
 
 
 def _damaged(title: str) -> StoreError:

@@ -20,18 +20,184 @@ import json
 import logging
 import os
 import secrets
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from reverie.errors import MendableError, StoreError, Unavailable, mendable_from_os
+from reverie.errors import Busy, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import atomic_write, make_mark
 from reverie.files.directory import ensure_private
-from reverie.files.regular import read_regular
-from reverie.runs.fence import fenced
-from reverie.runs.parts import Parts, joined, parts_from_json, taken_as_json
+from reverie.files.locks import held_lock
+from reverie.files.paths import read_regular
+from reverie.memory.diff import ChangedSpan, changed_spans
+from reverie.text.summaries import some
+
+# A run's fence: the kernel lock in its directory under which its files and its record change hands.
+#
+# A lease can run out while its process is suspended; a kernel lock cannot. So a run holds its fence while
+# it changes files and while it settles its record, and recovery does neither without it. Whoever holds it
+# and finds the record open knows that nobody has recovered the run, and that nobody can before it is given
+# back.
+#
+# A thread that holds a fence may take it again. Taken in this order: that of a run, then those of the runs
+# it is about, which are older. Threading: any thread. Failure: `Busy` (reason "suspended"), `Unavailable`.
+
+
+FENCE = "fence.lock"
+_WAIT_S = 1.0
+
+
+class _FenceHolder(threading.local):
+    """The fences that this thread holds."""
+
+    def __init__(self) -> None:
+        self.directories: set[Path] = set()
+
+
+_held = _FenceHolder()
+
+
+@contextlib.contextmanager
+def fenced(run_directory: Path) -> Iterator[None]:
+    """Hold the fence of a run. Raises `Busy` where another process holds it: it is at work, or suspended."""
+    if run_directory in _held.directories:
+        yield
+        return
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(held_lock(run_directory / FENCE, run_directory, timeout_s=_WAIT_S))
+        except Busy as error:
+            raise Busy(
+                "A run of this home is still in the middle of its changes.",
+                cause=f"The process of run {run_directory.name} is suspended, or slow, and holds them.",
+                next_step="Let that process go on, or end it; the run is then finished or undone.",
+                reason="suspended",
+            ) from error
+        _held.directories.add(run_directory)
+        try:
+            yield
+        finally:
+            _held.directories.discard(run_directory)
+
+
+# Parts of a run: which of its files and hunks were taken back, or are to be.
+#
+# The hunks of a file that a run edited are numbered from 0, as `reverie.memory.diff.changed_spans` finds
+# them between the bytes before and after; a review numbers them alike. A file that a run created, deleted
+# or renamed has no hunks of its own: it is taken back as a whole.
+#
+# Pure. Failure: `StoreError` for a part that the run does not have, or that was taken back already.
+
+
+Parts = Mapping[str, frozenset[int] | None]
+"""By path: the numbers of hunks of an edited file, or None for the whole file."""
+
+
+def version_without(before: bytes | None, after: bytes | None, taken: Collection[int] | None) -> bytes | None:
+    """What a run left of a file once the hunks `taken` (None: all of it) are taken back."""
+    if taken is None or before is None or after is None:
+        return before if taken is None or taken else after
+    old, new = lines_of_bytes(before), lines_of_bytes(after)
+    lines, at = [], 0
+    for number, span in enumerate(changed_spans(old, new)):
+        lines += new[at : span.new_start]
+        lines += _side(span, old, new, is_taken=number in taken)
+        at = span.new_end
+    return b"".join((*lines, *new[at:]))
+
+
+def hunk_count(before: bytes | None, after: bytes | None) -> int:
+    """How many hunks of a file can be taken back by themselves; 0 for one that came or went."""
+    if before is None or after is None:
+        return 0
+    return len(changed_spans(lines_of_bytes(before), lines_of_bytes(after)))
+
+
+def joined(first: Parts, second: Parts) -> dict[str, frozenset[int] | None]:
+    """What either of the two names."""
+    found = dict(first)
+    for path, hunks in second.items():
+        known = found.get(path, frozenset())
+        found[path] = None if hunks is None or known is None else known | hunks
+    return found
+
+
+def whole_where_complete(parts: Parts, counts: Mapping[str, int]) -> dict[str, frozenset[int] | None]:
+    """The same parts, with None for each file of which they name every hunk. `counts`: hunks by path."""
+    return {
+        path: None if hunks is not None and len(hunks) == counts.get(path) else hunks
+        for path, hunks in parts.items()
+    }
+
+
+def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, int]) -> None:
+    """Raises `StoreError` unless `parts` are of this run and none of them was `taken` back before."""
+    for path, hunks in parts.items():
+        if path not in counts:
+            raise StoreError(
+                f"Run {run_id} did not change {path}.",
+                next_step=f"`reverie diff {run_id}` shows what it changed.",
+                reason="missing",
+            )
+        unknown = sorted(hunk + 1 for hunk in hunks or () if not 0 <= hunk < counts[path])
+        if unknown or hunks == frozenset():
+            has = f"It has {some(counts[path], 'hunk')}." if counts[path] else "It comes or goes as a whole."
+            raise StoreError(
+                f"Run {run_id} has no hunk {', '.join(map(str, unknown))} in {path}.",
+                cause=has,
+                next_step=f"`reverie diff {run_id}` shows them with their numbers.",
+                reason="missing",
+            )
+        before = taken.get(path, frozenset())
+        again = hunks if before is None else (hunks or frozenset()) & before
+        if before is None or again:
+            what = path if not again else f"{_hunks(again)} of {path}"
+            raise StoreError(f"Already taken back: {what}.", reason="reverted")
+
+
+def numbers_taken(before: bytes | None, after: bytes | None, taken: frozenset[int] | None) -> frozenset[int]:
+    """The hunks of a file that were taken back, also where all of it was."""
+    return frozenset(range(hunk_count(before, after))) if taken is None else taken
+
+
+def taken_as_json(taken: frozenset[int] | None) -> str | list[int]:
+    """For scripts, numbered from 1 as people see them."""
+    return "all" if taken is None else [hunk + 1 for hunk in sorted(taken)]
+
+
+def parts_as_json(parts: Parts) -> dict[str, list[int] | None]:
+    """As a run's record keeps them."""
+    return {path: None if hunks is None else sorted(hunks) for path, hunks in parts.items()}
+
+
+def parts_from_json(data: Any) -> dict[str, frozenset[int] | None]:
+    """What `parts_as_json` made; what it cannot have made is left out."""
+    if not isinstance(data, dict):
+        return {}
+    return {
+        path: None if hunks is None else frozenset(hunks)
+        for path, hunks in data.items()
+        if hunks is None or (isinstance(hunks, list) and all(isinstance(hunk, int) for hunk in hunks))
+    }
+
+
+def _hunks(hunks: Collection[int]) -> str:
+    numbers = ", ".join(str(hunk + 1) for hunk in sorted(hunks))
+    return f"hunk {numbers}" if len(hunks) == 1 else f"hunks {numbers}"
+
+
+def _side(span: ChangedSpan, old: list[bytes], new: list[bytes], *, is_taken: bool) -> list[bytes]:
+    return old[span.old_start : span.old_end] if is_taken else new[span.new_start : span.new_end]
+
+
+def lines_of_bytes(content: bytes) -> list[bytes]:
+    """Each line with its `\\n`, which the last one may lack."""
+    *whole, last = content.split(b"\n")
+    return [line + b"\n" for line in whole] + ([last] if last else [])
+
 
 _log = logging.getLogger("reverie.runs")
 
@@ -238,7 +404,7 @@ class RunStore:
                 f"There is no run {run_id}.", next_step="List the runs to find it.", reason="missing"
             ) from None
         except OSError as error:
-            raise mendable_from_os(error, f"The record of run {run_id} was not read.") from error
+            raise user_error_from_os(error, f"The record of run {run_id} was not read.") from error
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise StoreError(
                 f"The record of run {run_id} is damaged.",
@@ -277,7 +443,7 @@ class RunStore:
     def _load_into(self, records: list[RunRecord], run_id: str, problems: list[str]) -> None:
         try:
             records.append(self.load(run_id))
-        except MendableError as error:
+        except UserError as error:
             if error.reason != "missing":
                 problems.append(str(error))
 
@@ -292,7 +458,7 @@ class RunStore:
             pass
         except OSError as error:
             # The record says that the run is settled; a mark that stays costs one look more.
-            told = mendable_from_os(error, f"The mark of run {run_id} could not be removed.")
+            told = user_error_from_os(error, f"The mark of run {run_id} could not be removed.")
             _log.warning("%s", told)
 
     def _names(self) -> list[tuple[str, bool]]:
@@ -302,7 +468,7 @@ class RunStore:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise mendable_from_os(error, "The runs were not listed.") from error
+            raise user_error_from_os(error, "The runs were not listed.") from error
 
 
 def _marked(original: RunRecord, revert: RunRecord, *, counts: bool) -> RunRecord:

@@ -8,22 +8,28 @@ the commit point was reached: if so the run did all it set out to do and only it
 a recovery that is killed, or finds the home unreachable, is simply repeated. Nothing is put back into a store
 that the agent does not use any more: the run ends as `interrupted`, and its files are named.
 
-Threading: blocking, any thread but the GUI's. Failure: `MendableError`; what is left is settled next time.
+Threading: blocking, any thread but the GUI's. Failure: `UserError`; what is left is settled next time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
+from reverie.agents.base import Home
 from reverie.clock import Clock
-from reverie.errors import Busy, MendableError, Unavailable
-from reverie.memory.write_guard import ReadOnlyStore
+from reverie.errors import Busy, Unavailable, UserError
+from reverie.files.lease import LeaseHeld, Leases
+from reverie.memory.recording import Snapshots
+from reverie.memory.usage import UsageLog
+from reverie.memory.write_guard import ReadOnlyStore, WriteGuard
 from reverie.runs.activity import Activity
 from reverie.runs.journal import Journal, ops_of
-from reverie.runs.record import RunRecord, RunStore, not_applied
+from reverie.runs.record import RunKind, RunRecord, RunStore, not_applied
 from reverie.runs.transaction import Recovered, Transaction
-from reverie.text.counts import some
+from reverie.text.summaries import some
 
 
 class Recovery:
@@ -85,7 +91,7 @@ class Recovery:
             )
             record = replace(record, ops=ops)
             return self._finish(record, journal, Recovered(False, left=paths), f"Left as it is. {error}")
-        except MendableError as error:
+        except UserError as error:
             return self._finish(record, None, Recovered(False), f"Recovery could not undo it: {error}")
         if recovered.pending:
             raise Unavailable(
@@ -134,3 +140,60 @@ def _summary(record: RunRecord, journal: Journal | None, recovered: Recovered) -
     put_back = f"{some(count, 'file')} put back" if count else "nothing had changed"
     left = f" Left as somebody changed them since: {', '.join(recovered.left)}." if recovered.left else ""
     return f"Interrupted; {put_back}.{left}"
+
+
+# What a run works on, of one home, and what comes before each: settling what a killed one left.
+#
+# Threading: blocking; any thread but the GUI's. Failure: `UserError`.
+
+
+@dataclass(frozen=True, slots=True)
+class RunDependencies:
+    """What a run works on, of one home. `lease_name` is that of its dreams."""
+
+    home: Home
+    home_id: str
+    leases: Leases
+    lease_name: str
+    runs: RunStore
+    usage: UsageLog
+    snapshots: Snapshots
+    guard: WriteGuard
+    recovery: Recovery
+    transaction_for: Callable[[str, str], Transaction]
+    clock: Clock
+    activity: Activity
+    save_trace: Callable[[str, Mapping[str, Any]], object]
+
+    def new_record(
+        self,
+        kind: RunKind,
+        started_at: int,
+        *,
+        workspace_id: str | None,
+        project_path: str | None,
+        trigger: str,
+        engine: str,
+        details: Mapping[str, Any],
+    ) -> RunRecord:
+        """A new run of this home, which nothing knows of yet. `started_at`: UTC ms."""
+        return RunRecord(
+            id=self.runs.new_id(started_at),
+            kind=kind,
+            home_id=self.home_id,
+            home_root=str(self.home.root),
+            workspace_id=workspace_id,
+            project_path=project_path,
+            trigger=trigger,
+            engine=engine,
+            started_at=started_at,
+            details=details,
+        )
+
+
+def recover(parts: RunDependencies, purpose: str) -> None:
+    """Settle what a killed run left. While another run is at work on the home, that one has done so."""
+    if not parts.runs.unsettled():
+        return
+    with contextlib.suppress(LeaseHeld), parts.leases.acquire(parts.lease_name, purpose=purpose):
+        parts.recovery.run()

@@ -7,42 +7,159 @@ version kept in the run. Pins and usage go back the same way, field by field, so
 fresh write to a sweep. Coverage is kept: the dream did happen. A revert is a run of its own, and can be
 reverted.
 
-A part (`runs.parts`: files, or hunks of an edited file) is taken back in the same way, but all or nothing:
+A part (`runs.record`: files, or hunks of an edited file) is taken back in the same way, but all or nothing:
 one conflict, or lines that fit in more than one place, and the run is left as it is. What was taken back
 before is part of the base, so a later undo takes back the rest. The pin and use of a file go back with the
 last of it.
 
-Threading: any thread but the GUI's; under the home's dream lease. Failure: `MendableError`, nothing changed.
+Threading: any thread but the GUI's; under the home's dream lease. Failure: `UserError`, nothing changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
-from reverie.clock import Clock
-from reverie.errors import Conflict, MendableError, StoreError
-from reverie.files.lease import Lease, Leases
-from reverie.homes.base import Home
-from reverie.homes.scopes import COMPANIONS
-from reverie.memory.snapshots import Snapshots
-from reverie.memory.write_guard import ReadOnlyStore, WriteGuard
-from reverie.memory.write_lock import refuse_while_agent_writes
-from reverie.runs.activity import Activity
-from reverie.runs.journal import FileIntent, Journal, ops_of
-from reverie.runs.limits import finish_failed
-from reverie.runs.parts import (
+from reverie.errors import Conflict, StoreError, UserError
+from reverie.memory.recording import Snapshots
+from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
+from reverie.runs.journal import FileIntent, Journal, PlannedChange
+from reverie.runs.record import (
+    Outcome,
     Parts,
+    RunRecord,
     hunk_count,
     joined,
+    lines_of_bytes,
     parts_as_json,
     require_parts,
+    version_without,
     whole_where_complete,
 )
-from reverie.runs.record import RunRecord, RunStore
-from reverie.runs.recovery import Recovery
-from reverie.runs.revert_plan import RevertPlan, how_far, merged, not_taken_back, summary_of
-from reverie.runs.transaction import LeaseLost, Transaction
+from reverie.runs.recovery import RunDependencies
+from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext, RunResult
+from reverie.runs.transaction import Transaction
+from reverie.text.summaries import left_as_before, some, was_left
+
+# What a revert is going to do: where each file goes by three-way merge, and how that is told.
+#
+# Reads files and images, changes nothing. Threading: any thread but the GUI's. Failure: `Conflict` for a
+# file that cannot go back.
+
+
+def merged(
+    transaction: Transaction,
+    intent: FileIntent,
+    snapshots: Snapshots,
+    taken: frozenset[int] | None = frozenset(),
+    part: frozenset[int] | None = None,
+) -> PlannedChange | None:
+    """What the file should become, None if it stays. `taken` was taken back before; `part` goes back now,
+    None for all of the file. Raises `Conflict` where both sides changed the same lines."""
+    before, after = transaction.images.get(intent.before), transaction.images.get(intent.after)
+    wanted_part = None if taken is None or part is None else taken | part
+    base, wanted = version_without(before, after, taken), version_without(before, after, wanted_part)
+    current = transaction.current(intent)
+    if wanted in (base, current):
+        return None
+    if current == base:
+        root = transaction.root_of(intent)
+        return PlannedChange(root, intent.rel, current, wanted, intent.mode, intent.place)
+    if current is None or base is None or wanted is None:
+        raise Conflict(f"{intent.path} changed since the run.")
+    merge = snapshots.history.merge(base, current, wanted)
+    if merge.conflict:
+        raise Conflict(f"{intent.path} changed since the run, on the same lines.")
+    if part is not None and not _fits_once(snapshots, base, current, wanted):
+        raise Conflict(f"{intent.path} changed since the run: the lines fit in more than one place.")
+    if merge.content == current:
+        return None
+    return PlannedChange(transaction.root_of(intent), intent.rel, current, merge.content)
+
+
+def _fits_once(snapshots: Snapshots, base: bytes, current: bytes, wanted: bytes) -> bool:
+    """Whether the merge comes out the same from the last line to the first. Where lines stand
+    there twice, the two directions choose different ones."""
+    versions = [
+        content if content.endswith(b"\n") else content + b"\n" for content in (base, current, wanted)
+    ]
+    forward = snapshots.history.merge(*versions)
+    backward = snapshots.history.merge(*map(_upside_down, versions))
+    return not backward.conflict and _upside_down(backward.content) == forward.content
+
+
+def _upside_down(content: bytes) -> bytes:
+    return b"".join(reversed(lines_of_bytes(content)))
+
+
+@dataclass(slots=True)
+class RevertPlan:
+    """What a revert is going to do. `part` None: all of the run that is left."""
+
+    journal: Journal
+    part: Parts | None
+    taken: Parts
+    counts: dict[str, int]
+    changes: list[PlannedChange] = field(default_factory=list)
+    conflicts: list[FileIntent] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    """Those of the conflicts that may not be written, by path: why."""
+
+    @property
+    def completed(self) -> frozenset[str]:
+        """The paths of which nothing is left in place after a part was taken back."""
+        both = whole_where_complete(joined(self.taken, self.part or {}), self.counts)
+        return frozenset(path for path, hunks in both.items() if hunks is None)
+
+
+def how_far(plan: RevertPlan, undid_nothing: bool) -> str:
+    """For the log: "Run X was ..."."""
+    if undid_nothing:
+        return "not reverted"
+    return "reverted" if plan.part is None else "reverted in part"
+
+
+def not_taken_back(original: RunRecord, error: UserError) -> Conflict:
+    """Why a part was refused; as for all of it, nothing was changed."""
+    return Conflict(
+        "Nothing was taken back.",
+        cause=str(error),
+        next_step=f"Leave that out, or put the lines back by hand: `reverie diff {original.id}` shows them.",
+        reason=error.reason,
+    )
+
+
+def summary_of(
+    original: RunRecord, restored: tuple[str, ...], conflicts: tuple[str, ...], plan: RevertPlan
+) -> str:
+    """One or more sentences on what came of it."""
+    count = len(restored)
+    if plan.part is not None:
+        return _part_summary(plan.part) if count else "What was to be taken back had gone already."
+    refused = plan.refused
+    summary = f"{some(count, 'file')} put back." if count else "Nothing was put back."
+    if refused:
+        summary += (
+            f" {some(len(refused), 'file')} {left_as_before(len(refused))}: {' '.join(refused.values())}"
+        )
+    changed = [path for path in conflicts if path not in refused]
+    if changed:
+        summary += (
+            f" {some(len(changed), 'file')} changed since on the same lines and {was_left(len(changed))}:"
+            f" {', '.join(changed)}."
+            f" `reverie diff {original.id}` shows the versions before the run."
+        )
+    return summary
+
+
+def _part_summary(part: Parts) -> str:
+    files = sum(hunks is None for hunks in part.values())
+    hunks = sum(len(hunks) for hunks in part.values() if hunks is not None)
+    counts = [some(files, "file")] if files else []
+    if hunks:
+        counts.append(f"{some(hunks, 'change')} in {some(len(part) - files, 'file')}")
+    return f"Taken back: {' and '.join(counts)}."
+
 
 REFUSED = ("agent-refuses", "read-only")
 """Reasons of errors that say that the agent would not accept what was there before."""
@@ -60,43 +177,108 @@ class RevertResult:
     conflicts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RevertDependencies:
-    """What a revert works on, of one home."""
-
-    home: Home
-    home_id: str
-    lease_name: str
-    leases: Leases
-    runs: RunStore
-    snapshots: Snapshots
-    activity: Activity
-    guard: WriteGuard
-    recovery: Recovery
-    transaction_for: Callable[[str, str], Transaction]
-    clock: Clock
-
-
 class Reverter:
     """Reverts runs of one home."""
 
-    def __init__(self, parts: RevertDependencies) -> None:
+    def __init__(self, parts: RunDependencies) -> None:
         self._parts = parts
 
     def revert(self, run_id: str, part: Parts | None = None) -> RevertResult:
         """Undo one run, or a part of it. Raises `StoreError` for a run that changed nothing or a part that it
         does not have, or if that is reverted already; `Conflict` for a part that cannot be put back; and
         `LeaseHeld` while another run is at work on this home."""
+        original = self._parts.runs.load(run_id)  # a wrong id needs no lease to be told
+        job = RevertJob(self._parts, original, part)
+        result = Run(self._parts, job).go_at_once()
+        return RevertResult(result.run_id, run_id, result.summary, result.applied, result.conflicts)
+
+
+class RevertJob(Job[RevertPlan]):
+    """The undo of one run, or of a part of it."""
+
+    kind = "revert"
+    before = "before a revert"
+    lease = "whole"
+    raises = True
+    time_limit_s = NO_LIMIT_S
+
+    def __init__(self, parts: RunDependencies, original: RunRecord, part: Parts | None) -> None:
+        self._parts = parts
+        self._original = original
+        self._part = part
+        self._plan_told: RevertPlan | None = None
+        self.workspace_id = original.workspace_id
+        self.project_path = original.project_path
+        self.trigger = "manual"
+        self.engine = "revert"
+        self.purpose = f"revert of {original.id}"
+        self.reverts = original.id
+
+    @property
+    def source(self) -> str:
+        """What the history says of it."""
+        return self.purpose
+
+    def ready(self) -> None:
+        """Raises where it cannot be undone."""
         parts = self._parts
-        parts.runs.load(run_id)  # a wrong id needs no lease to be told
-        with parts.leases.acquire(parts.lease_name, purpose=f"revert of {run_id}") as lease:
-            parts.recovery.run()
-            refuse_while_agent_writes(parts.home, lock_dir=parts.guard.lock_dir)
-            original = self._revertible(parts.runs.load(run_id))
-            self._require_writable(original, part)
-            parts.snapshots.observe(source="before a revert")
-            plan = self._plan(original, part)
-            return self._revert(original, plan, lease)
+        refuse_while_agent_writes(parts.home, lock_dir=parts.guard.lock_dir)
+        self._original = self._revertible(parts.runs.load(self._original.id))
+        self._require_writable(self._original, self._part)
+
+    def refused(self, refusal: UserError) -> RunResult:
+        """Raised: whoever undoes something waits for the answer."""
+        raise refusal
+
+    def keeps(self, outcome: Outcome) -> bool:
+        """One that did not begin leaves no record."""
+        return False
+
+    async def think(self, run: RunContext) -> RevertPlan | Plan:
+        """Where each file goes."""
+        return self._plan(self._original, self._part)
+
+    def accept(self, thought: RevertPlan, run: RunContext) -> Plan:
+        """All that can go back."""
+        parts, original, plan = self._parts, self._original, thought
+        given_back = self._usage_keys(plan, parts.transaction_for(original.id, "revert"))
+        usage_before, usage_after = (
+            {key: usage for key, usage in side.items() if given_back(key)}
+            for side in (plan.journal.usage_before, plan.journal.usage_after)
+        )
+        restored = tuple(each.path for each in plan.changes)
+        conflicts = tuple(intent.path for intent in plan.conflicts)
+        undid_nothing = bool(conflicts) and not restored
+        self._plan_told = plan
+        return Plan(
+            summary_of(original, restored, conflicts, plan),
+            plan.changes,
+            outcome="failed" if undid_nothing else "completed",
+            reason="conflict" if undid_nothing else "",
+            usage_before=usage_after,
+            usage_after=usage_before,
+            removed=plan.journal.made,
+            restores=True,
+            even_empty=True,
+            conflicts=conflicts,
+            details={} if plan.part is None else {"part": parts_as_json(plan.part)},
+        )
+
+    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
+        """An entry in Activity, of what was carried out."""
+        plan = self._plan_told
+        if plan is None or event not in ("completed", "failed") or record.reason not in ("", "conflict"):
+            return
+        conflicts = list(record.conflicts)
+        self._parts.activity.add(
+            f"revert.{event}",
+            level="warning" if conflicts else "info",
+            text=f"Run {self._original.id} was {how_far(plan, event == 'failed')}. {text}",
+            home=record.home_root,
+            workspace_id=record.workspace_id,
+            run_id=record.id,
+            details={"reverts": self._original.id, "conflicts": conflicts},
+        )
 
     def _revertible(self, original: RunRecord) -> RunRecord:
         if original.reverted:
@@ -190,56 +372,6 @@ class Reverter:
             raise StoreError("No part of the run was named.", next_step="Name a file.", reason="missing")
         require_parts(original.id, part, original.taken_back, counts)
 
-    def _revert(self, original: RunRecord, plan: RevertPlan, lease: Lease) -> RevertResult:
-        parts = self._parts
-        started = parts.clock()
-        record = parts.runs.begin(
-            RunRecord(
-                id=parts.runs.new_id(started),
-                kind="revert",
-                home_id=parts.home_id,
-                home_root=str(parts.home.root),
-                workspace_id=original.workspace_id,
-                project_path=original.project_path,
-                trigger="manual",
-                engine="revert",
-                started_at=started,
-                reverts=original.id,
-                details={} if plan.part is None else {"part": parts_as_json(plan.part)},
-            )
-        )
-        transaction = parts.transaction_for(record.id, "revert")
-        try:
-            journal = self._carry_out(plan, transaction, lease)
-        except LeaseLost:
-            raise
-        except BaseException as error:
-            finish_failed(parts.runs, record, transaction, error, ended_at=parts.clock())
-            raise
-        return self._finish(original, record, transaction, journal, plan)
-
-    def _carry_out(self, plan: RevertPlan, transaction: Transaction, lease: Lease) -> Journal:
-        """Put back what can be; returns the journal of that."""
-        given_back = self._usage_keys(plan, transaction)
-        usage_before, usage_after = (
-            {key: usage for key, usage in side.items() if given_back(key)}
-            for side in (plan.journal.usage_before, plan.journal.usage_after)
-        )
-        planned = transaction.prepare(
-            plan.changes,
-            removed=plan.journal.made,
-            restores=True,
-            usage_before=usage_after,
-            usage_after=usage_before,
-        )
-
-        def check() -> None:
-            if not lease.renew():
-                raise LeaseLost("The undo stopped: its lease ran out meanwhile.", next_step="Undo it again.")
-
-        transaction.apply(planned, commit=lambda: None, check=check)
-        return planned
-
     def _usage_keys(self, plan: RevertPlan, transaction: Transaction) -> Callable[[str], bool]:
         """Whose pin and use go back: those of files that this completes; with the rest of a run all others
         too. What stays as it is keeps its own, and nothing goes back twice."""
@@ -256,58 +388,6 @@ class Reverter:
             return lambda key: key in completed
         left = keys(lambda intent: intent in plan.conflicts or intent.path in plan.completed)
         return lambda key: key not in left
-
-    def _finish(
-        self,
-        original: RunRecord,
-        record: RunRecord,
-        transaction: Transaction,
-        journal: Journal,
-        plan: RevertPlan,
-    ) -> RevertResult:
-        """Everything is in place by now: what fails here is told, and changes nothing about that."""
-        parts = self._parts
-        restored = tuple(intent.path for intent in journal.intents)
-        conflicts = tuple(intent.path for intent in plan.conflicts)
-        summary = summary_of(original, restored, conflicts, plan)
-        undid_nothing = bool(conflicts) and not restored
-        finished = replace(record, summary=summary, ops=ops_of(journal), conflicts=conflicts)
-        try:
-            # Where this fails the run stays open, and recovery finishes its record and marks the other.
-            parts.runs.finish(
-                finished,
-                outcome="failed" if undid_nothing else "completed",
-                reason="conflict" if undid_nothing else "",
-                ended_at=parts.clock(),
-            )
-        except MendableError as error:
-            summary = f"{summary} {error}"
-        try:
-            parts.activity.add(
-                "revert.failed" if undid_nothing else "revert.completed",
-                level="warning" if conflicts else "info",
-                text=f"Run {original.id} was {how_far(plan, undid_nothing)}. {summary}",
-                home=record.home_root,
-                workspace_id=record.workspace_id,
-                run_id=record.id,
-                details={"reverts": original.id, "conflicts": list(conflicts)},
-            )
-            source = f"revert of {original.id}"
-            for intent in journal.intents:
-                if intent.key == COMPANIONS:
-                    parts.snapshots.record_companion(
-                        intent.rel, actor="revert", source=source, run_id=record.id
-                    )
-            parts.snapshots.record(
-                actor="revert",
-                source=source,
-                subject=summary,
-                run_id=record.id,
-                dirty=transaction.paths(journal),
-            )
-        except MendableError as error:
-            summary = f"{summary} {error}"
-        return RevertResult(record.id, original.id, summary, restored, conflicts)
 
 
 def _kind_words(original: RunRecord) -> str:

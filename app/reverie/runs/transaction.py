@@ -34,20 +34,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reverie.errors import Busy, Conflict, MendableError, StoreError, Unavailable
-from reverie.files.atomic import make_mark, remove_mark
-from reverie.files.checkpoint import checkpoint
-from reverie.files.containment import opened_below
+from reverie.agents.scopes import COMPANIONS, ScopeRoot
+from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError
+from reverie.files.atomic import checkpoint, make_mark, refuse_write_protected, remove_mark
 from reverie.files.directory import SwappedError
-from reverie.files.protection import refuse_write_protected
-from reverie.files.there import own_is_there
-from reverie.homes.scopes import COMPANIONS, ScopeRoot
+from reverie.files.paths import own_is_there
+from reverie.files.rooted import opened_below
 from reverie.memory.paths import is_hidden, memory_path
 from reverie.memory.record_files import RecordFiles
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.runs.fence import fenced
 from reverie.runs.journal import (
     FileIntent,
     Images,
@@ -57,6 +54,7 @@ from reverie.runs.journal import (
     load_journal,
     save_journal,
 )
+from reverie.runs.record import fenced
 
 _log = logging.getLogger("reverie.runs")
 
@@ -131,6 +129,7 @@ class Transaction:
         coverage: Mapping[str, Any] | None = None,
         for_review: bool = False,
         restores: bool = False,
+        ops: Sequence[Mapping[str, Any]] = (),
     ) -> Journal:
         """Make images and journal durable. Nothing in the home has changed when this returns. `removed`:
         directories that an earlier run made (`Journal.made`), which go once they are empty. `restores`: what
@@ -172,6 +171,7 @@ class Transaction:
             usage_after=dict(usage_after or {}),
             coverage=coverage,
             for_review=for_review,
+            ops=tuple(ops),
         )
         save_journal(self._directory, journal)
         checkpoint("journal")
@@ -270,12 +270,12 @@ class Transaction:
                     restored.append(intent.path)
             except (Unavailable, Busy):
                 pending.append(intent.path)
-            except MendableError:
+            except UserError:
                 left.append(intent.path)
         try:
             self._require_home()
             self._apply_usage(journal.usage_after, journal.usage_before)
-        except MendableError:
+        except UserError:
             pending.append("pins and use")
         self._remove_empty(journal.made)
         return Recovered(False, tuple(restored), tuple(left), tuple(pending))
@@ -296,7 +296,7 @@ class Transaction:
             return self.roll_back(journal)
 
     def fenced(self) -> AbstractContextManager[None]:
-        """Hold the run's fence (`runs.fence`). Raises `Busy`."""
+        """Hold the run's fence (`runs.record`). Raises `Busy`."""
         return fenced(self._directory)
 
     def require_writable(self, journal: Journal) -> None:
@@ -483,7 +483,7 @@ class Transaction:
         """Note that all is in place. With coverage that says so already, the mark is a help and no need."""
         try:
             make_mark(self._directory / "applied")
-        except MendableError as error:
+        except UserError as error:
             if is_commit_point:
                 raise
             _log.warning("run %s was applied but not marked so: %s", self._directory.name, error)

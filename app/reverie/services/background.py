@@ -4,54 +4,76 @@ A background run never asks anybody: it uses what the settings say, else the age
 (`services.models`), and sends nothing to where no person has agreed that it goes. The switch and the budget
 are read anew for each trigger, so that a switch turned off stops the next run.
 
-Threading: blocking; any thread but the GUI's. Failure: `MendableError` for an engine that cannot be asked.
+Threading: blocking; any thread but the GUI's. Failure: `UserError` for an engine that cannot be asked.
 """
 
 from __future__ import annotations
 
+import os
 import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.services.models import AUTO, RULES, Models
+from reverie.agents.capabilities import AgentWriterConfig
+from reverie.agents.codex.home import CodexHome
+from reverie.agents.codex.locations import KIND
+from reverie.agents.scopes import ScopeContext
+from reverie.files.sidecar import Sidecar
+from reverie.jobs.extraction.progress import ExtractProgress, ExtractResult
+from reverie.jobs.extraction.service import Engines, ExtractRequest, ExtractService
+from reverie.jobs.extraction.state import SKIP_WORDS, ExtractState, SelectionLimits
+from reverie.jobs.extraction.writing import ExtractDependencies
+from reverie.jobs.notes.engine import NotesEngine, RulesNotes
+from reverie.jobs.notes.service import NotesBook, NotesDependencies, NotesOutcome, NotesService, NotesStanding
+from reverie.jobs.writer.engine import RulesWriter, WriterEngine
+from reverie.jobs.writer.service import WriterDependencies, WriterService
+from reverie.jobs.writer.state import OwnMarks
+from reverie.llm.trace import Dumps
+from reverie.log_level import asked_by, is_debug
+from reverie.memory.attribution import AGENT, OUTSIDE
+from reverie.services.container import HomeContainer
+from reverie.services.models import AUTO, RULES, ModelChoice, Models, own_instructions
+from reverie.settings import System1Settings
 
 if TYPE_CHECKING:
-    from reverie.dream.coverage import Trigger
-    from reverie.dream.engine import Engine
-    from reverie.dream.harvest_extract import Extractor
-    from reverie.dream.triggers import Budget, Triggers
-    from reverie.homes.scopes import ScopeContext
-    from reverie.services.parts import HomeParts
+    from reverie.jobs.consolidate.coverage import Trigger
+    from reverie.jobs.consolidate.engine import Engine
+    from reverie.jobs.consolidate.extractors import Extractor
+    from reverie.jobs.consolidate.triggers import Budget, Triggers
 
 
-class Background:
+class BackgroundJobs:
     """Background runs of one home. `wish` is an engine a person asked for, as on the command line; `by_hand`:
     a person started it and has chosen the engine, by option or in the settings."""
 
-    def __init__(self, parts: HomeParts, models: Models | None = None, *, by_hand: bool = False) -> None:
+    def __init__(self, parts: HomeContainer, models: Models | None = None, *, by_hand: bool = False) -> None:
         self._parts = parts
         self._models = models or Models(parts)
         self._by_hand = by_hand
 
     def engine_for(self, context: ScopeContext, trigger: Trigger, wish: str = AUTO) -> Engine:
-        """What dreams. Raises `MendableError`."""
+        """What dreams. Raises `UserError`."""
         return self._models.engine(self._name(context, wish), context, trigger)
 
     def extractor_for(self, context: ScopeContext, wish: str = AUTO) -> Extractor:
-        """What mines a transcript. Raises `MendableError`."""
+        """What mines a transcript. Raises `UserError`."""
         name = self._name(context, wish)
         if name == RULES:
-            from reverie.dream.harvest_rules import RulesExtractor
+            from reverie.jobs.consolidate.extractors import RulesExtractor
 
             return RulesExtractor()
-        from reverie.dream.harvest_model import ModelExtractor
+        from reverie.jobs.consolidate.extractors import ModelExtractor
 
         self._models.provider(name)  # what is wrong with it is said before the run begins
         return ModelExtractor(self._models.asking(name), workspace_name=context.workspace_id or "")
 
     def triggers(self, cancel: threading.Event) -> Triggers:
         """The triggers of this home; `cancel` ends what they have under way."""
-        from reverie.dream.triggers import TriggerDependencies, Triggers
         from reverie.files.sidecar import Sidecar
+        from reverie.jobs.consolidate.triggers import TriggerDependencies, Triggers
 
         parts = self._parts
         seen = parts.own_sidecars / "seen-coverage.json"
@@ -81,9 +103,422 @@ class Background:
         return name
 
     def _budget(self) -> Budget:
-        from reverie.dream.triggers import Budget
+        from reverie.jobs.consolidate.triggers import Budget
         from reverie.settings import load_settings
 
         settings, _problems = load_settings(self._parts.profile.settings_file)
         home = settings.background.of(self._parts.home_id)
         return Budget(home.enabled, home.runs_per_day, home.tokens_per_day)
+
+
+# The memory writer of one home, wired: which engine it uses, and where it keeps what it knows.
+#
+# The model is what the settings name for the writer; else what the agent itself would use for it, the model
+# of the turn that triggered the run, the agent's default; else the rules. A model that the settings name
+# and that cannot be asked stops the run (`model-unavailable`); one that was only guessed is passed over.
+# Nothing is sent to where no person has agreed that memories of this home go.
+#
+# Threading: any thread but the GUI's. Failure: `UserError`.
+
+
+def open_writer(
+    parts: HomeContainer,
+    cancel: threading.Event | None = None,
+    *,
+    models: Models | None = None,
+    by_hand: bool = False,
+) -> WriterService:
+    """The writer of this home. `by_hand`: a person starts it and has chosen the model in the settings, so
+    that a remote one needs no further consent."""
+    return WriterService(writer_dependencies(parts, models, by_hand=by_hand), cancel)
+
+
+def writer_dependencies(
+    parts: HomeContainer, models: Models | None = None, *, by_hand: bool = False
+) -> WriterDependencies:
+    """What the writer of this home works with."""
+    engines = WriterEngines(parts, models or Models(parts), by_hand=by_hand)
+
+    require = parts.write_guard.require
+
+    def sidecar(path: Path) -> Sidecar:
+        return Sidecar(path, lock_dir=parts.profile.locks, clock=parts.clock)
+
+    def sidecar_in_home(path: Path) -> Sidecar:
+        return Sidecar(path, lock_dir=parts.profile.locks, clock=parts.clock, require=require)
+
+    return WriterDependencies(
+        run=parts.run_dependencies,
+        activity=parts.activity,
+        dumps=Dumps(parts.home.root, sidecar(parts.own_sidecars / "writer-dumps.json"), require),
+        save_trace=lambda run_id, document: parts.traces.save(run_id, document),
+        marks=OwnMarks(sidecar(parts.own_sidecars / "writer-marks.json")),
+        sidecar_for=sidecar_in_home,
+        lock_dir=parts.profile.locks,
+        lock_place=parts.own_sidecars,
+        settings=lambda: parts.read_settings().system1,
+        engine_for=engines.engine,
+        debugging=debugging,
+    )
+
+
+def debugging() -> bool:
+    """Whether the environment asks for debug output, or a person switched it on in the window."""
+    return bool(asked_by(os.environ)) or is_debug()
+
+
+class WriterEngines:
+    """Chooses the engine of one run."""
+
+    def __init__(self, parts: HomeContainer, models: Models, *, by_hand: bool = False) -> None:
+        self._parts = parts
+        self._models = models
+        self._by_hand = by_hand
+
+    def engine(
+        self, context: ScopeContext, wishes: AgentWriterConfig, turn_model: str | None
+    ) -> WriterEngine:
+        """The engine for a run in `context`. Raises `UserError` where the model that the settings name
+        cannot be asked."""
+        name, _why = self.choose(self._parts.read_settings().system1, wishes, turn_model)
+        if name == RULES:
+            from reverie.jobs.consolidate.extractors import candidates_in
+
+            def statements(text: str) -> Iterator[str]:
+                return (str(candidate["text"]) for candidate in candidates_in(text))
+
+            return RulesWriter(statements, self._parts.clock)
+        from reverie.jobs.writer.engine import ModelWriter
+
+        return ModelWriter(
+            self._models.asking(name), own_instructions(self._parts, context, wishes, "writer")
+        )
+
+    def choose(
+        self, settings: System1Settings, wishes: AgentWriterConfig, turn_model: str | None
+    ) -> tuple[str, str]:
+        """The engine's name and why it is this one. Raises `UserError` as `engine` does."""
+        guesses = (
+            (wishes.model, "It is the agent's own model for this."),
+            (turn_model, "It is the model of the turn."),
+            (wishes.default_model, "It is the agent's default model."),
+        )
+        choice = self._models.choose_in_background(settings.model, guesses, by_hand=self._by_hand)
+        return choice.engine, choice.reason
+
+
+# The session notes of one home, wired: which engine updates them, and where Reverie keeps what it knows.
+#
+# The model is what the settings name for the notes; else what the agent itself would use, where it can be
+# reached; else the rules. A model that the settings name and that cannot be asked stops the update. Nothing
+# is sent to where no person has agreed that memories of this home go, unless the person who starts it named
+# the model in the settings.
+#
+# `SessionNotes` is what the window asks. Threading: any thread but the GUI's. Failure: `UserError`.
+
+
+class SessionNotes:
+    """Session notes as the window shows and updates them."""
+
+    def __init__(self, parts: HomeContainer) -> None:
+        self._parts = parts
+
+    def keeps_notes(self, session_id: str) -> bool:
+        """Whether this home has notes for this session (there need be none yet). Raises `UserError`."""
+        return self._parts.home.notes_place(session_id) is not None
+
+    def standing(self, session_id: str) -> NotesStanding:
+        """State, size, problems and what stands between now and the next update. Reads the transcript the
+        first time (a second for 100 MB), later only what is new. Raises `UserError`."""
+        return self._service.standing(session_id)
+
+    def engine(self, session_id: str) -> tuple[str, str]:
+        """The engine that `update` would use, and why. Raises `UserError` where it cannot be asked."""
+        context = self._parts.home.context(workspace_id=session_id)
+        return NotesEngines(self._parts, Models(self._parts), by_hand=True).choose(context)
+
+    def update(
+        self, session_id: str, cancel: threading.Event | None = None, *, force: bool = False
+    ) -> NotesOutcome:
+        """Update the notes now, whatever the thresholds say. Blocks until it is done; `cancel` ends it."""
+        return open_notes(self._parts, cancel, by_hand=True).update_now(session_id, force=force)
+
+    @cached_property
+    def _service(self) -> NotesService:
+        return open_notes(self._parts)
+
+
+class NotesFollower:
+    """What a host does with a transcript that changed, where the agent keeps session notes."""
+
+    def __init__(self, parts: HomeContainer, cancel: threading.Event) -> None:
+        self._parts = parts
+        self._cancel = cancel
+
+    def follow(self, session_id: str) -> bool:
+        """Update its notes if they are due; False for a session that has none. Raises `UserError`."""
+        if self._parts.home.notes_place(session_id) is None:
+            return False
+        self._service.on_change(session_id)
+        return True
+
+    @cached_property
+    def _service(self) -> NotesService:
+        return open_notes(self._parts, self._cancel)
+
+
+def open_notes(
+    parts: HomeContainer,
+    cancel: threading.Event | None = None,
+    *,
+    models: Models | None = None,
+    by_hand: bool = False,
+) -> NotesService:
+    """The session notes of this home. `by_hand`: a person starts it and has chosen the model in the
+    settings, so that a remote one needs no further consent."""
+    engines = NotesEngines(parts, models or Models(parts), by_hand=by_hand)
+
+    def sidecar(path: Path) -> Sidecar:
+        return Sidecar(path, lock_dir=parts.profile.locks, clock=parts.clock)
+
+    def is_ours(file: Path, sha256: str) -> bool:
+        found = parts.actors.actor_of(file, sha256)
+        return found is not None and found.actor not in (OUTSIDE, AGENT)
+
+    return NotesService(
+        NotesDependencies(
+            run=parts.run_dependencies,
+            activity=parts.activity,
+            book=NotesBook(sidecar(parts.own_sidecars / "session-notes.json")),
+            save_trace=lambda run_id, document: parts.traces.save(run_id, document),
+            settings=lambda: parts.read_settings().notes,
+            engine_for=engines.engine,
+            is_ours=is_ours,
+        ),
+        cancel,
+    )
+
+
+class NotesEngines:
+    """Chooses the engine of one update."""
+
+    def __init__(self, parts: HomeContainer, models: Models, *, by_hand: bool) -> None:
+        self._parts = parts
+        self._models = models
+        self._by_hand = by_hand
+
+    def engine(self, context: ScopeContext) -> NotesEngine:
+        """The engine for a run in `context`. Raises `UserError`."""
+        name, _why = self.choose(context)
+        if name == RULES:
+            from reverie.jobs.writer.engine import corrections
+
+            return RulesNotes(corrections, self._parts.clock)
+        from reverie.jobs.notes.engine import ModelNotes
+
+        return ModelNotes(self._models.asking(name))
+
+    def choose(self, context: ScopeContext) -> tuple[str, str]:
+        """The engine's name and why it is this one. Raises `UserError` where the model that the settings
+        name cannot be asked."""
+        setting = self._parts.read_settings().notes.model
+        guess = self._parts.home.dream_wishes(context.workspace_id).model
+        choice = self._models.choose_in_background(
+            setting, [(guess, "It is the agent's own model.")], by_hand=self._by_hand
+        )
+        return choice.engine, choice.reason
+
+
+# The extraction of one Codex home, wired: which engine, which limits, and what a window is told of it.
+#
+# The engine is what a person named, else what the settings say for extraction, else what a consolidation
+# would use (`services.models`). Nothing is sent to where no person has agreed that memories of this home
+# go.
+#
+# Threading: blocking; any thread but the GUI's. `progress` is called on the thread that runs it. Failure:
+# `UserError` for an engine that cannot be asked; a run itself ends in a result.
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractCandidate:
+    """One thread as an extraction sees it. `chosen` is extracted by the next one; else `reason` is the
+    machine word and `sentence` says why not. `updated_at` UTC ms, `size` bytes."""
+
+    thread_id: str
+    title: str
+    project_path: str
+    updated_at: int | None
+    size: int
+    chosen: bool
+    reason: str = ""
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractView:
+    """For a footer: when anything was extracted or consolidated last (UTC ms), how the last consolidation
+    ended, how many threads wait, and who is at work in words; empty for nobody. `engine` is what an
+    extraction would use, `why` says why. `to_notes`: each result becomes a note to the agent."""
+
+    last_at: int | None
+    last_outcome: str
+    waiting: int
+    holder: str
+    engine: str
+    why: str
+    to_notes: bool = False
+
+
+class ExtractionService:
+    """Extraction of one home."""
+
+    def __init__(self, parts: HomeContainer, models: Models | None = None) -> None:
+        self._parts = parts
+        self._models = models or Models(parts)
+
+    @property
+    def available(self) -> bool:
+        """Whether this home keeps rollouts that can be extracted; costs nothing."""
+        return self._parts.home.kind == KIND
+
+    @property
+    def to_notes(self) -> bool:
+        """Whether each result becomes a note to the agent, which folds it into its memory itself."""
+        home = self._parts.home
+        return isinstance(home, CodexHome) and home.extracts_to_notes
+
+    def status(self, project_path: str | None = None) -> ExtractView:
+        """Where extraction stands, for one directory or for all. Reads beginnings of rollouts."""
+        found = self._service().status(self._request(project_path))
+        choice = self.choose(before_consent=True)
+        held = found.holder
+        holder = "" if held is None else f"Process {held.owner.pid}: {held.purpose}"
+        return ExtractView(
+            found.last_at,
+            found.last_outcome,
+            found.candidates,
+            holder,
+            choice.engine,
+            choice.reason,
+            self.to_notes,
+        )
+
+    def candidates(self, project_path: str | None = None) -> tuple[ExtractCandidate, ...]:
+        """Every thread that was looked at, chosen ones first."""
+        found = self._service().plan(self._request(project_path))
+        chosen = tuple(
+            ExtractCandidate(each.id, each.title, each.cwd, each.updated_at, each.size, True)
+            for each in found.chosen
+        )
+        return chosen + tuple(
+            ExtractCandidate(
+                each.thread.id,
+                each.thread.title,
+                each.thread.cwd,
+                each.thread.updated_at,
+                each.thread.size,
+                False,
+                each.reason,
+                f"Left out: {SKIP_WORDS[each.reason]}.",
+            )
+            for each in found.skipped
+        )
+
+    def choose(self, wish: str = AUTO, *, before_consent: bool = False) -> ModelChoice:
+        """The engine for a wish (`auto`, `rules`, `PROVIDER:MODEL`). `before_consent`: named although a
+        person has still to agree to it."""
+        if wish == AUTO and self._parts.read_settings().extract.model:
+            return ModelChoice(self._parts.read_settings().extract.model, "The settings say so.")
+        return self._models.choose(None, wish, before_consent=before_consent)
+
+    def run(
+        self,
+        *,
+        engine: str = AUTO,
+        project_path: str | None = None,
+        progress: Callable[[ExtractProgress], None] = lambda _progress: None,
+        cancel: threading.Event | None = None,
+        by_hand: bool = False,
+        trigger: str = "manual",
+    ) -> ExtractResult:
+        """Both stages; blocks until all of it has its outcome. `by_hand`: whoever asks has named the model
+        itself, by option or in the settings, so that it needs no further consent. Raises `StoreError` (reason
+        "consent") for a destination that nobody has agreed to, and `ProviderError`."""
+        choice = self.choose(engine)
+        if choice.engine != RULES:
+            self._models.provider(choice.engine)  # what is wrong with it is said before the run begins
+            if not by_hand:
+                self._models.require_consent(choice.engine)
+        request = self._request(project_path, trigger=trigger)
+        return self._service().run(request, self._engines(choice.engine), cancel=cancel, progress=progress)
+
+    def _engines(self, name: str) -> Engines:
+        if name == RULES:
+            from reverie.jobs.extraction.stage_one import RulesStageOne
+            from reverie.jobs.extraction.stage_two import RulesMerge
+
+            return Engines(RULES, lambda: RulesStageOne(_statements), RulesMerge)
+        from reverie.jobs.extraction.model import ModelStageOne, ModelStageTwo
+
+        asking = self._models.asking(name)
+        return Engines(name, lambda: ModelStageOne(asking), lambda: ModelStageTwo(asking))
+
+    def _request(self, project_path: str | None, *, trigger: str = "manual") -> ExtractRequest:
+        settings = self._parts.read_settings().extract
+        return ExtractRequest(
+            project_path,
+            SelectionLimits(settings.max_rollouts, settings.idle_seconds * 1000),
+            settings.concurrency,
+            settings.time_limit_s,
+            trigger,
+        )
+
+    def _service(self) -> ExtractService:
+        parts = self._parts
+        return ExtractService(
+            ExtractDependencies(
+                run=parts.run_dependencies,
+                activity=parts.activity,
+                save_trace=lambda run_id, document: parts.traces.save(run_id, document),
+                state=ExtractState(parts.profile.own_sidecars(parts.home_id) / "extract.sqlite"),
+            )
+        )
+
+
+def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractResult | None:
+    """The extraction at the start of the background services; None where it is switched off, which Activity
+    tells, or this home has none. Raises `UserError` for an engine that cannot be asked."""
+    desk = ExtractionService(parts)
+    if not desk.available or cancel.is_set():
+        return None
+    if desk.to_notes:
+        parts.activity.add(
+            "extract.by-agent",
+            level="info",
+            text="This Codex extracts memories by itself. `reverie extract` offers its results as notes.",
+            home=str(parts.home.root),
+            workspace_id=None,
+        )
+        return None
+    if not parts.read_settings().extract.at_launch:
+        parts.activity.add(
+            "extract.disabled",
+            level="info",
+            text="Extraction at the start is off. Switch it on in the settings.",
+            home=str(parts.home.root),
+            workspace_id=None,
+        )
+        return None
+    return desk.run(cancel=cancel, trigger="launch")
+
+
+def _statements(text: str) -> Iterator[str]:
+    """What a person says outright: whole sentences by the rules of the harvest, else the clause in one."""
+    from reverie.jobs.consolidate.extractors import candidates_in, sentences
+    from reverie.jobs.extraction.stage_one import preference_in
+
+    for sentence in sentences(text):
+        whole = next(candidates_in(sentence), None)
+        said = preference_in(sentence) if whole is None else str(whole["text"])
+        if said is not None:
+            yield said

@@ -11,13 +11,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from reverie.agents.base import HomeContents
+from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import Unavailable
-from reverie.homes.listing import HomeContents
-from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 
 if TYPE_CHECKING:
-    from reverie.homes.base import Home
-    from reverie.services.parts import HomeParts
+    from reverie.agents.base import Home
+    from reverie.services.container import HomeContainer
 
 _WORKSPACE = "workspace/"
 
@@ -31,7 +31,7 @@ def roots_of(home: Home, context: ScopeContext) -> list[ScopeRoot]:
     return roots
 
 
-def shown_contexts(parts: HomeParts, contents: HomeContents) -> Iterator[tuple[str, ScopeContext]]:
+def shown_contexts(parts: HomeContainer, contents: HomeContents) -> Iterator[tuple[str, ScopeContext]]:
     """Per root key of projects and workspaces a context that shows it; later ones count more. A project is
     best seen from its first workspace."""
     home = parts.home
@@ -52,7 +52,7 @@ def shown_contexts(parts: HomeParts, contents: HomeContents) -> Iterator[tuple[s
 class Contexts:
     """The contexts of one home as it lists them now."""
 
-    def __init__(self, parts: HomeParts) -> None:
+    def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
         contents = parts.home.contents()
         self._shown = list(shown_contexts(parts, contents))

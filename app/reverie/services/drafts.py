@@ -9,7 +9,7 @@ deleted.
 A draft is offered when the process that typed it is gone; those of a living one are its own affair. One whose
 text stands in the file by now has done its work and is removed.
 
-Threading: blocking, any thread but the GUI's. Failure: `MendableError`. Nothing of a draft is ever logged.
+Threading: blocking, any thread but the GUI's. Failure: `UserError`. Nothing of a draft is ever logged.
 """
 
 from __future__ import annotations
@@ -24,18 +24,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reverie.errors import MendableError, mendable_from_os
+from reverie.agents.base import Companion
+from reverie.agents.scopes import ProjectGap, ScopeContext
+from reverie.errors import UserError, user_error_from_os
 from reverie.files.atomic import atomic_write, sweep_temporaries
 from reverie.files.directory import ensure_private
-from reverie.files.process import ProcessId, is_alive, this_process
-from reverie.files.regular import read_regular
-from reverie.homes.listing import Companion
-from reverie.homes.scopes import ProjectGap, ScopeContext
+from reverie.files.locks import ProcessId, is_alive, this_process
+from reverie.files.paths import read_regular
 from reverie.memory.paths import parse_memory_path
 from reverie.profile import Profile
-from reverie.services.companions import CompanionFiles
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
+from reverie.services.edits import CompanionFiles, UserEdits
 from reverie.services.views import FileText
 
 COMPANION_STORE = "companion"
@@ -108,10 +107,10 @@ def draft_name(store: str, rel: str, instance: str) -> str:
     return name
 
 
-class DraftDesk:
+class DraftService:
     """The drafts of one home, as the window `instance` writes and sees them."""
 
-    def __init__(self, parts: HomeParts, instance: str) -> None:
+    def __init__(self, parts: HomeContainer, instance: str) -> None:
         self._parts = parts
         self._instance = instance
         self._directory = drafts_directory(parts.profile, parts.home_id)
@@ -133,7 +132,7 @@ class DraftDesk:
                 with contextlib.suppress(FileNotFoundError):
                     (self._directory / name).unlink()
             except OSError as error:
-                raise mendable_from_os(error, "A draft was not removed.") from error
+                raise user_error_from_os(error, "A draft was not removed.") from error
 
     def offered(self) -> Offers:
         """Every draft that nobody is typing in any more."""
@@ -168,7 +167,7 @@ class DraftDesk:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise mendable_from_os(error, "The drafts were not listed.") from error
+            raise user_error_from_os(error, "The drafts were not listed.") from error
         sweep_temporaries(self._directory, older_than_s=_STALE_S)
         return [name for name in names if _NAME.fullmatch(name)]
 
@@ -178,7 +177,7 @@ class DraftDesk:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise mendable_from_os(error, "A draft was not read.") from error
+            raise user_error_from_os(error, "A draft was not read.") from error
         return _parsed(data)
 
     def _is_used(self, name: str, owner: ProcessId) -> bool:
@@ -192,7 +191,7 @@ class DraftDesk:
         try:
             (self._directory / name).rename(aside)
         except OSError as error:
-            raise mendable_from_os(error, "A damaged draft was not set aside.") from error
+            raise user_error_from_os(error, "A damaged draft was not set aside.") from error
         return aside
 
     def _offer(self, name: str, draft: Draft) -> Offer | None:
@@ -205,8 +204,8 @@ class DraftDesk:
                 disk = CompanionFiles(self._parts).read(companion)
             else:
                 self._require_same_store(draft)
-                disk = HandEdits(self._parts).read(draft.context, draft.path)
-        except MendableError as error:
+                disk = UserEdits(self._parts).read(draft.context, draft.path)
+        except UserError as error:
             gap = "" if error.reason == "missing" else str(error)
         if disk is not None and disk.read_only:
             gap = disk.read_only
@@ -219,12 +218,12 @@ class DraftDesk:
         for companion in self._parts.home.companions(draft.context):
             if str(companion.path) == draft.rel:
                 return companion
-        raise MendableError("The agent does not load this file any more.", next_step="Copy the text out.")
+        raise UserError("The agent does not load this file any more.", next_step="Copy the text out.")
 
     def _require_same_store(self, draft: Draft) -> None:
         scope = parse_memory_path(draft.path).scope
         if scope is None or self._parts.home.scope_root(draft.context, scope).key != draft.store:
-            raise MendableError(
+            raise UserError(
                 "The memories this draft belongs to are not there any more.", next_step="Copy the text out."
             )
 

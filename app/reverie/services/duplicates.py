@@ -1,38 +1,280 @@
 """Notes that say the same, for a person to look through and to merge by hand.
 
-How they are found says `services.duplicate_finding`; it reads files and nothing else. A merge is one
-`HandChanges` of kind "merge": one file is written, the others go, and one `Undo` takes all of it back. What
+How they are found says `services.duplicates`; it reads files and nothing else. A merge is one
+`ChangeSet` of kind "merge": one file is written, the others go, and one `Undo` takes all of it back. What
 is merged is what was looked at: the hashes are kept.
 
 Threading: blocking, any thread but the GUI's; `check` is called often, may raise to stop, and gives the
-interpreter away now and then. Failure: `MendableError`; files that cannot be compared are counted, not lost.
+interpreter away now and then. Failure: `UserError`; files that cannot be compared are counted, not lost.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, Unavailable
-from reverie.homes.scopes import ScopeContext, ScopeRoot
-from reverie.memory.line_union import lost_lines, union
-from reverie.memory.paths import utf16_key
-from reverie.memory.scanning import NameScanner, read_rel
+from reverie.jobs.consolidate.rules.reading import NoteReading, read_note
+from reverie.jobs.consolidate.rules.similarity import candidate_pairs, compare, folded_body
+from reverie.memory.diff import lost_lines, union
+from reverie.memory.listing import NameScanner, read_rel
+from reverie.memory.paths import memory_path, utf16_key
 from reverie.memory.store import sha256_of_bytes
-from reverie.memory.usage import UNUSED
+from reverie.memory.usage_rules import UNUSED
+from reverie.runs.guard import line_key
+from reverie.services.changes import ChangeSet
+from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.contexts import Contexts, roots_of
-from reverie.services.duplicate_finding import DuplicateFile as DuplicateFile
-from reverie.services.duplicate_finding import DuplicateGroup as DuplicateGroup
-from reverie.services.duplicate_finding import Finder, Patient, ReadNote
-from reverie.services.duplicate_finding import Progress as Progress
-from reverie.services.hand_changes import HandChanges
-from reverie.services.parts import HomeParts, rooted_files
 from reverie.services.views import HandChange, Undo
 
 if TYPE_CHECKING:
-    from reverie.memory.usage import Usage
+    from reverie.memory.usage_rules import MemoryUsage
+
+
+# Which of the notes in memory say the same.
+#
+# Found in three steps: equal bodies by their fold; then pairs worth a look, without looking at every pair
+# (`jobs.consolidate.rules.similarity`), so that any number of files costs little more than reading them;
+# then the judgement
+# of a dream (`jobs.consolidate.rules.similarity`). A person may see more than a dream would touch: pairs
+# that have most
+# words in common but differ in a number, a name or a version are listed as "alike", with the judgement's
+# reason.
+#
+# Pure but for time: `check` is called often, may raise to stop, and gives the interpreter away now and then
+# (`Patient`). Nothing is raised besides.
+
+
+GroupKind = Literal["exact", "near", "alike"]
+ALIKE = 0.75
+# Notes with fewer words cannot be told apart by the words they share.
+_FEW_WORDS = 6
+# A line in more notes than this is boilerplate.
+_COMMON = 3
+_TURN_S = 0.004
+_DIGITS = re.compile(r"\d+")
+_KINDS: tuple[GroupKind, ...] = ("exact", "near", "alike")
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateFile:
+    """One note as it was looked at. `owner`: what its project or workspace is called, "" for global."""
+
+    root_key: str
+    rel: str
+    scope: Scope
+    owner: str
+    sha256: str
+    size: int
+    mtime_ns: int
+    pinned: bool
+    access_count: int
+
+    @property
+    def path(self) -> str:
+        return str(memory_path(self.scope, self.rel))
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateGroup:
+    """Notes that belong together, the one most worth keeping first. `similarity`: of the two least alike that
+    tie the group together, 0 to 1. `reason`: why a group that is only "alike" is not taken for the same."""
+
+    kind: GroupKind
+    files: tuple[DuplicateFile, ...]
+    similarity: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`done` of `total` steps of `step`: "read", "pair", "judge"."""
+
+    step: Literal["read", "pair", "judge"]
+    done: int
+    total: int
+
+
+class ReadNote(NamedTuple):
+    """A memory with its text."""
+
+    file: DuplicateFile
+    text: str
+
+    @property
+    def path(self) -> str:
+        return self.file.path
+
+
+class _Link(NamedTuple):
+    first: int
+    second: int
+    similarity: float
+    reason: str
+
+
+class DuplicateFinder:
+    """One search over notes that are in memory."""
+
+    def __init__(
+        self, notes: list[ReadNote], progress: Callable[[Progress], None], check: Callable[[], None]
+    ) -> None:
+        self._notes = notes
+        self._progress = progress
+        self._check = check
+        self._lines: Counter[str] = Counter()
+        self._readings: dict[int, NoteReading] = {}
+        self._words: dict[int, Counter[str]] = {}
+
+    def groups(self) -> Iterator[DuplicateGroup]:
+        """All groups: the surest kind first, then the most alike."""
+        same = self._same_bodies()
+        # One speaks for all that are equal to it.
+        speakers = [members[0] for members in same]
+        near, alike = self._judged(speakers)
+        found = [*self._joined(same, near), *self._alike(same, alike)]
+        return iter(sorted(found, key=lambda group: (_KINDS.index(group.kind), -group.similarity,
+                                                     utf16_key(group.files[0].path))))  # fmt: skip
+
+    def _same_bodies(self) -> list[list[int]]:
+        same: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for number, note in enumerate(self._notes):
+            self._check()
+            body = folded_body(note.text)
+            # What says nothing is equal to nothing.
+            same[(body, -1) if body else ("", number)].append(number)
+        return list(same.values())
+
+    def _judged(self, speakers: Sequence[int]) -> tuple[list[_Link], list[_Link]]:
+        for number in speakers:
+            self._check()
+            self._lines.update({line_key(line) for line in self._notes[number].text.split("\n")})
+        self._progress(Progress("pair", 0, 1))
+        texts = [self._notes[number].text for number in speakers]
+        own = ["\n".join(line for line in text.split("\n") if not self._is_common(line)) for text in texts]
+        pairs = self._pairs(texts, own)
+        near: list[_Link] = []
+        alike: list[_Link] = []
+        for done, (one, other) in enumerate(pairs):
+            if done % 16 == 0:
+                self._progress(Progress("judge", done, len(pairs)))
+            first, second = speakers[one], speakers[other]
+            verdict = compare(self._reading(first), self._reading(second), self._check)
+            if verdict.duplicate:
+                near.append(_Link(first, second, verdict.score, ""))
+                continue
+            shared = self._shared_words(first, second)
+            if shared >= ALIKE:
+                alike.append(_Link(first, second, shared, "; ".join(verdict.reasons[:1])))
+        return near, alike
+
+    def _pairs(self, texts: Sequence[str], own: Sequence[str]) -> list[tuple[int, int]]:
+        """What a dream would judge, and what it would not because numbers differ: a person may want to see
+        that two notes are one but for a number."""
+        found = {(pair.first, pair.second): None for pair in candidate_pairs(texts, own, self._check)}
+        bare = [_DIGITS.sub("", text) for text in texts]
+        bare_own = [_DIGITS.sub("", text) for text in own]
+        found |= {(pair.first, pair.second): None for pair in candidate_pairs(bare, bare_own, self._check)}
+        return list(found)
+
+    def _joined(self, same: Sequence[Sequence[int]], near: Sequence[_Link]) -> Iterator[DuplicateGroup]:
+        """Equal notes, and those that near links tie together."""
+        of = {members[0]: list(members) for members in same}
+        above: dict[int, int] = {}
+
+        def root(number: int) -> int:
+            while number in above:
+                number = above[number]
+            return number
+
+        least: dict[int, float] = {}
+        for link in sorted(near, key=lambda link: -link.similarity):
+            one, other = root(link.first), root(link.second)
+            if one != other:
+                above[other] = one
+                least[one] = min(least.get(one, 1.0), least.pop(other, 1.0), link.similarity)
+        joined: dict[int, list[int]] = defaultdict(list)
+        for speaker, members in of.items():
+            joined[root(speaker)] += members
+        for top, members in joined.items():
+            if len(members) > 1:
+                kind: GroupKind = "near" if top in least else "exact"
+                yield DuplicateGroup(kind, self._ordered(members), least.get(top, 1.0))
+
+    def _alike(self, same: Sequence[Sequence[int]], alike: Sequence[_Link]) -> Iterator[DuplicateGroup]:
+        for link in alike:
+            files = self._ordered((link.first, link.second))
+            yield DuplicateGroup("alike", files, link.similarity, link.reason)
+
+    def _ordered(self, members: Sequence[int]) -> tuple[DuplicateFile, ...]:
+        """The pinned, the more used, the newer, the shorter-named first."""
+        files = [self._notes[number].file for number in members]
+        return tuple(
+            sorted(
+                files,
+                key=lambda file: (
+                    not file.pinned,
+                    -file.access_count,
+                    -file.mtime_ns,
+                    len(file.rel),
+                    file.path,
+                ),
+            )
+        )
+
+    def _reading(self, number: int) -> NoteReading:
+        found = self._readings.get(number)
+        if found is None:
+            found = self._readings[number] = read_note(self._notes[number], self._check, self._is_common)
+        return found
+
+    def _is_common(self, line: str) -> bool:
+        return self._lines[line_key(line)] > _COMMON
+
+    def _shared_words(self, first: int, second: int) -> float:
+        """The share of words that both have, of all words of both; 0 for notes that say too little."""
+        one, other = self._counted(first), self._counted(second)
+        total = one.total() + other.total()
+        if min(one.total(), other.total()) < _FEW_WORDS:
+            return 0.0
+        return 2 * (one & other).total() / total
+
+    def _counted(self, number: int) -> Counter[str]:
+        found = self._words.get(number)
+        if found is None:
+            body = folded_body(self._notes[number].text).casefold()
+            found = self._words[number] = Counter(_words(body))
+        return found
+
+
+class Patient:
+    """A check that also gives the interpreter away, so that a window stays alive beside it."""
+
+    def __init__(self, check: Callable[[], None]) -> None:
+        self._check = check
+        self._last = time.monotonic()
+
+    def check(self) -> None:
+        """Raises what the check of the job raises, and now and then lets other threads have a turn."""
+        now = time.monotonic()
+        if now - self._last >= _TURN_S:
+            self._check()
+            time.sleep(min(now - self._last, 0.01) / 2)
+            self._last = time.monotonic()
+
+
+def _words(text: str) -> Iterator[str]:
+    for word in text.split():
+        plain = word.strip(".,;:!?()[]{}\"'`*_#<>-")
+        if plain:
+            # Scripts without spaces are compared in pairs of characters.
+            yield from (plain,) if plain.isascii() else (plain[at : at + 2] for at in range(len(plain)))
 
 
 def _never() -> None:
@@ -59,10 +301,10 @@ class MergeSeed:
     result: str
 
 
-class DuplicateDesk:
+class DuplicateService:
     """The duplicates of one home."""
 
-    def __init__(self, parts: HomeParts) -> None:
+    def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
 
     def find(
@@ -75,7 +317,7 @@ class DuplicateDesk:
         """The groups in the scopes of `context`; None: in the whole home."""
         check = Patient(check).check
         notes, left_out = self._read(self._roots(context), progress, check)
-        groups = tuple(Finder(notes, progress, check).groups())
+        groups = tuple(DuplicateFinder(notes, progress, check).groups())
         return DuplicateReport(groups, len(notes), left_out, self._parts.usage.problem())
 
     def texts(self, files: Sequence[DuplicateFile]) -> tuple[str, ...]:
@@ -122,11 +364,11 @@ class DuplicateDesk:
         changes += [HandChange(file.path, None, file.sha256) for file in others]
         pins = {target.path: True} if any(file.pinned for file in others) and not target.pinned else {}
         subject = f"Merged {len(files)} memories by hand"
-        return HandChanges(self._parts).apply(context, changes, kind="merge", subject=subject, pins=pins)
+        return ChangeSet(self._parts).apply(context, changes, kind="merge", subject=subject, pins=pins)
 
     def _united(self, first: str, second: str) -> str:
         """A dream's merge where no line is lost in it, else simply all lines of both."""
-        from reverie.dream.rule_merge import merge
+        from reverie.jobs.consolidate.rules.merge import merge
 
         one, two = first.encode(), second.encode()
         merged = merge(first, second, self._parts.home.caps)
@@ -158,7 +400,7 @@ class DuplicateDesk:
                 notes.append(note)
         return notes, left_out
 
-    def _note(self, root: ScopeRoot, rel: str, usage: Usage, owner: str) -> ReadNote | None:
+    def _note(self, root: ScopeRoot, rel: str, usage: MemoryUsage, owner: str) -> ReadNote | None:
         cap = self._parts.home.caps.file_bytes
         try:
             status, data = read_rel(os.fspath(root.directory), rel, cap + 1)

@@ -1,7 +1,7 @@
 """The background services of one home: who hosts them, and from when to when.
 
 One process hosts a home, by lease; the others only view, and take over when the lease is free. What is done
-meanwhile is one `Stint`. The window and `reverie watch` use the same host; it knows no Qt.
+meanwhile is one `HostSession`. The window and `reverie watch` use the same host; it knows no Qt.
 
 Threading: every method from any thread but the GUI's (they block on disk for a moment); `start` and `stop`
 may be called again and again, and do nothing the second time. `on_status` is called on whatever thread a
@@ -14,18 +14,428 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from reverie.errors import MendableError
+from reverie.agents.base import SessionPlace
+from reverie.agents.mux.transcript import TailEvent, TailPosition, TranscriptTail
+from reverie.errors import UserError
 from reverie.files.coalesce import Changes
 from reverie.files.lease import Lease, LeaseHeld, LeaseHolder
 from reverie.files.watch import WatchState
-from reverie.services.host_stint import HostServices, Stint, home_services
-from reverie.services.parts import HomeParts
+from reverie.memory.usage import UsageRestored
+from reverie.services.container import HomeContainer
+
+if TYPE_CHECKING:
+    from reverie.files.watch import Watcher
+    from reverie.files.watch_plan import WatchTarget
+
+
+# Keeps pins and use that Reverie set while the agent writes its own state over them (formats/mux.md 20.D1).
+#
+# The rules are those of `memory.usage_rules`. Here is who calls them: the window and the background
+# services after each change of the sidecar, and commands that change a home before they begin. Commands
+# that only look write nothing. A person reads of it once, in Activity, for as long as that agent runs.
+#
+# Threading: any thread but the GUI's. Failure: `UserError`; the changes stay in the ledger, and the
+# next call tries again.
+
+
+EVENT = "usage.kept"
+_AGAIN_S = 1.0
+
+
+def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
+    """Put back what the agent overwrote. `patient`: see `UsageLog.reapply_lost`."""
+    kept = parts.usage.reapply_lost(patient=patient)
+    if kept.announce:
+        changes = "1 change" if kept.announce == 1 else f"{kept.announce:,} changes"
+        parts.activity.add(
+            EVENT,
+            level="info",
+            text=f"{parts.home.kind} is running and overwrites pins and use counts; "
+            f"Reverie keeps {changes} until it is restarted.",
+            home=str(parts.home.root),
+            workspace_id=None,
+        )
+    return kept
+
+
+class UsageKeeper:
+    """The keeper of the background services: works on a thread of its own when `wake` says so."""
+
+    def __init__(self, parts: HomeContainer, *, failed: Callable[[str], None]) -> None:
+        self._parts = parts
+        self._failed = failed
+        self._due = threading.Event()
+        self._stopped = threading.Event()
+        self._due.set()
+
+    def wake(self) -> None:
+        """The sidecar changed. Any thread; returns at once."""
+        self._due.set()
+
+    def stop(self) -> None:
+        """`run` returns soon. Any thread."""
+        self._stopped.set()
+        self._due.set()
+
+    def run(self) -> None:
+        """Until `stop`."""
+        while True:
+            self._due.wait()
+            if self._stopped.is_set():
+                return
+            self._due.clear()
+            try:
+                pending = keep_usage(self._parts, patient=True).pending
+            except UserError as error:
+                self._failed(str(error))
+                pending = False
+            if pending:
+                self._stopped.wait(_AGAIN_S)
+                self._due.set()
+
+
+# One stint of hosting: from taking the lease of a home to giving it back, the services at work.
+#
+# What happens: a change of a transcript marks its workspace; a worker takes it, reads what was appended,
+# and gives each ended turn to the memory writer and each compaction to the triggers of dreams. One
+# workspace is never worked on twice at a time, so that its turns keep their order; three are at once.
+# Dreams have a lane of their own, since they may take minutes. Where a tail stands is kept after its turns
+# were dealt with.
+#
+# What ended while nobody hosted counts as one turn, or a week away would start a hundred runs. In a session
+# that appears during the stint everything counts that was said since.
+#
+# Threading: `deliver` from any thread, it only marks; `start` and `stop` from the owner's. The last worker
+# that leaves releases the lease, so that nobody else begins while a run of ours is still ending. Failure: a
+# worker survives everything: what a person can mend, and bugs, are entries in Activity.
+
 
 _log = logging.getLogger("reverie.host")
+
+_WORKERS = 3
+_STOP_S = 2.0
+_LIST = ""
+"""Stands for looking through the home's list anew, among the ids of workspaces."""
+_ENDS = ("turn-end", "aborted", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class HostServices:
+    """What a host drives. All block; `UserError` is told in Activity. `follow` gets a transcript that
+    changed, and says whether that was all there is to do: then nothing reads it turn by turn."""
+
+    open_tail: Callable[[str], TranscriptTail | None]
+    keep_tail: Callable[[str, TranscriptTail], None]
+    turn_ended: Callable[[str, TailEvent], object]
+    launched: Callable[[], object]
+    compacted: Callable[[str], object]
+    archived: Callable[[str], object]
+    follow: Callable[[str], bool] = lambda _workspace_id: False
+
+
+def home_services(parts: HomeContainer, cancel: threading.Event) -> HostServices:
+    """Memory writer, session notes, triggers and start-up extraction of a home; `cancel` ends what they have
+    under way."""
+    from reverie.services.background import BackgroundJobs, NotesFollower, extract_at_launch, open_writer
+
+    writer = open_writer(parts, cancel)
+    triggers = BackgroundJobs(parts).triggers(cancel)
+
+    def launched() -> None:
+        try:
+            triggers.on_launch()
+        finally:
+            extract_at_launch(parts, cancel)
+
+    return HostServices(
+        open_tail=writer.open_tail,
+        keep_tail=writer.keep_tail,
+        turn_ended=writer.on_turn_end,
+        launched=launched,
+        compacted=triggers.on_compaction,
+        archived=triggers.on_archived,
+        follow=NotesFollower(parts, cancel).follow,
+    )
+
+
+class HostSession:
+    """The services at work, while `lease` is held."""
+
+    def __init__(
+        self,
+        parts: HomeContainer,
+        lease: Lease,
+        services: Callable[[HomeContainer, threading.Event], HostServices],
+        *,
+        own_watcher: bool,
+    ) -> None:
+        self._parts = parts
+        self.lease = lease
+        self._cancel = threading.Event()
+        self._services = services(parts, self._cancel)
+        self._own_watcher = own_watcher
+        self._watcher: Watcher | None = None
+        self._began = parts.clock()
+        self._wake = threading.Condition()
+        self._dirty: dict[str, None] = {}
+        self._busy: set[str] = set()
+        self._jobs: deque[tuple[str, Callable[[], object]]] = deque()
+        self._places: dict[str, SessionPlace] | None = None
+        self._files: dict[Path, str] = {}
+        self._archived: frozenset[str] = frozenset()
+        self._tails: dict[str, TranscriptTail] = {}
+        self._fresh: set[str] = set()
+        self._threads: list[threading.Thread] = []
+        self._left = 0
+        self._keeper = UsageKeeper(parts, failed=lambda text: self._say("host.error", text, _LIST, "warning"))
+        self.ready = threading.Event()
+        """Set once every transcript was looked at for the first time."""
+
+    @property
+    def sessions(self) -> int:
+        """How many transcripts are followed."""
+        return len(self._places or ())
+
+    @property
+    def watch_state(self) -> WatchState | None:
+        return None if self._watcher is None else self._watcher.state()
+
+    def start(self) -> None:
+        """Returns at once."""
+        self._mark([_LIST])
+        self._jobs.append((_LIST, self._services.launched))
+        names = [
+            *(f"reverie-host-{number}" for number in range(_WORKERS)),
+            *("reverie-host-dreams", "reverie-host-usage"),
+        ]
+        works = [*([self._work] * _WORKERS), self._dream, self._keep_usage]
+        self._threads = [
+            threading.Thread(target=self._until_stopped, args=(work,), name=name, daemon=True)
+            for name, work in zip(names, works, strict=True)
+        ]
+        if self._own_watcher:
+            self._watch()
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> bool:
+        """End what is under way, within two seconds; whether everything had ended by then."""
+        self._cancel.set()
+        self._keeper.stop()
+        with self._wake:
+            self._wake.notify_all()
+        deadline = time.monotonic() + _STOP_S
+        if self._watcher is not None:
+            self._watcher.stop()
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def deliver(self, changes: Changes) -> None:
+        """What changed on the disk; only marks who has to look."""
+        settings = self._parts.profile.settings_file
+        usage = self._parts.home.usage_sidecar
+        if usage is not None and (changes.rescan or usage in changes.paths):
+            self._keeper.wake()
+        if changes.rescan or settings in changes.paths:
+            self._parts.forget_settings()
+        known = self._files
+        marked = {known[path] for path in changes.paths if path in known}
+        others = any(path not in known and path not in (settings, usage) for path in changes.paths)
+        if changes.rescan:
+            marked = set(known.values())
+        self._mark([*([_LIST] if changes.rescan or others else []), *marked])
+
+    # The lanes
+
+    def _until_stopped(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            with self._wake:
+                self._left += 1
+                last = self._left == len(self._threads)
+            if last:
+                self.lease.release()
+
+    def _work(self) -> None:
+        while (key := self._take()) is not None:
+            try:
+                self._guarded(key, self._list if key == _LIST else partial(self._follow, key))
+            finally:
+                with self._wake:
+                    self._busy.discard(key)
+                    if not self._dirty and not self._busy:
+                        self.ready.set()
+                    self._wake.notify_all()
+
+    def _dream(self) -> None:
+        while True:
+            with self._wake:
+                while not self._jobs and not self._cancel.is_set():
+                    self._wake.wait()
+                if self._cancel.is_set():
+                    return
+                workspace_id, job = self._jobs.popleft()
+            self._guarded(workspace_id, job)
+
+    def _keep_usage(self) -> None:
+        while not self._cancel.is_set():
+            self._guarded(_LIST, self._keeper.run)
+
+    def _take(self) -> str | None:
+        """The next workspace that nobody works on; None: it is over."""
+        with self._wake:
+            while not self._cancel.is_set():
+                key = next((name for name in self._dirty if name not in self._busy), None)
+                if key is not None:
+                    del self._dirty[key]
+                    self._busy.add(key)
+                    return key
+                self._wake.wait()
+            return None
+
+    def _mark(self, keys: Iterable[str]) -> None:
+        with self._wake:
+            self._dirty.update(dict.fromkeys(keys))
+            self._wake.notify_all()
+
+    def _queue(self, workspace_id: str, job: Callable[[], object]) -> None:
+        with self._wake:
+            self._jobs.append((workspace_id, job))
+            self._wake.notify_all()
+
+    def _guarded(self, key: str, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except UserError as error:
+            self._say("host.error", str(error), key, "warning")
+        except Exception as error:  # noqa: BLE001 - logged and told, and the lane goes on
+            # One broken workspace must not end the services of the others.
+            _log.exception("a background service failed")
+            self._say(
+                "host.error", f"A background service failed: {type(error).__name__}: {error}", key, "error"
+            )
+
+    # Following the home
+
+    def _list(self) -> None:
+        """Which transcripts are in use, and who was archived meanwhile."""
+        home = self._parts.home
+        contents = home.contents()
+        places = {place.workspace_id: place for place in home.sessions_in_use()}
+        archived = frozenset(workspace.id for workspace in contents.workspaces() if workspace.archived)
+        first = self._places is None
+        before = self._places or {}
+        new = [name for name in places if name not in before]
+        if not first:
+            for name in sorted(archived - self._archived):
+                self._queue(name, partial(self._services.archived, name))
+            self._fresh.update(new)
+        self._places, self._archived = places, archived
+        self._files = {place.directory / place.files[-1]: name for name, place in places.items()}
+        for name in before.keys() - places.keys():
+            self._tails.pop(name, None)
+        if self._watcher is not None and (new or len(before) != len(places)):
+            self._watcher.set_targets(self._targets())
+        self._mark(new)
+
+    def _follow(self, workspace_id: str) -> None:
+        """Deal with what was appended to one transcript."""
+        if self._services.follow(workspace_id):
+            return
+        tail = self._tails.get(workspace_id)
+        first = tail is None
+        fresh = workspace_id in self._fresh
+        if tail is None:
+            opened = self._open(workspace_id, fresh=fresh)
+            if opened is None:
+                return
+            tail = self._tails[workspace_id] = opened
+            self._fresh.discard(workspace_id)
+        events = tail.poll()
+        if fresh:
+            events = tuple(event for event in events if (event.turn.timestamp or 0) >= self._began)
+        elif first:
+            events = tuple(_newest_only(events))
+        for event in events:
+            if self._cancel.is_set():
+                return  # where the tail stands is not kept, so the rest is found again
+            if event.kind in _ENDS:
+                self._services.turn_ended(workspace_id, event)
+            elif event.kind == "compaction":
+                self._queue(workspace_id, partial(self._services.compacted, workspace_id))
+        if events or first:
+            self._services.keep_tail(workspace_id, tail)
+
+    def _open(self, workspace_id: str, *, fresh: bool) -> TranscriptTail | None:
+        place = (self._places or {}).get(workspace_id)
+        if fresh and place is not None:
+            return TranscriptTail(place.directory, TailPosition())
+        return self._services.open_tail(workspace_id)
+
+    # Watching
+
+    def _watch(self) -> None:
+        from reverie.files.watch import Watcher
+
+        wishes = self._parts.settings.watch
+        self._watcher = Watcher(
+            self.deliver,
+            quiet_s=wishes.quiet_ms / 1000,
+            cap_s=wishes.cap_ms / 1000,
+            reconcile_s=wishes.reconcile_minutes * 60 or None,
+            polling=wishes.polling,
+            notify=lambda message: self._say("host.watch", message, _LIST, "warning"),
+        )
+        self._watcher.set_targets(self._targets())
+        self._watcher.start()
+
+    def _targets(self) -> list[WatchTarget]:
+        """The transcripts in use, and what tells that others came into use (design.md section 4)."""
+        from reverie.files.watch_plan import WatchTarget
+
+        settings = self._parts.profile.settings_file
+        targets = [WatchTarget(settings.parent, recursive=False, only=(settings.name,))]
+        targets += [
+            WatchTarget(place.directory, recursive=False, only=place.names)
+            for place in self._parts.home.use_watched()
+        ]
+        if self._parts.home.usage_sidecar is not None:
+            usage = self._parts.home.usage_sidecar
+            targets.append(WatchTarget(usage.parent, recursive=False, only=(usage.name,)))
+        targets += [
+            WatchTarget(place.directory, recursive=False, only=place.files[-1:])
+            for place in (self._places or {}).values()
+        ]
+        return targets
+
+    def _say(self, event: str, text: str, key: str, level: str) -> None:
+        home = str(self._parts.home.root)
+        self._parts.activity.add(
+            event,
+            level=level,
+            text=text,
+            home=home,
+            workspace_id=key or None,
+        )
+
+
+def _newest_only(events: Iterable[TailEvent]) -> list[TailEvent]:
+    """The last ended turn and the last compaction of what was said while nobody hosted."""
+    newest: dict[str, TailEvent] = {}
+    for event in events:
+        newest["end" if event.kind in _ENDS else event.kind] = event
+    return [event for kind, event in newest.items() if kind in ("end", "compaction")]
+
 
 RETRY_S = 2.0
 _ANSWER_S = 0.5
@@ -53,10 +463,10 @@ class Host:
 
     def __init__(
         self,
-        parts: HomeParts,
+        parts: HomeContainer,
         *,
         purpose: str = "background services",
-        services: Callable[[HomeParts, threading.Event], HostServices] = home_services,
+        services: Callable[[HomeContainer, threading.Event], HostServices] = home_services,
         own_watcher: bool = True,
         retry_s: float = RETRY_S,
         on_status: Callable[[HostStatus], None] = lambda _status: None,
@@ -68,10 +478,10 @@ class Host:
         self._retry_s = retry_s
         self._on_status = on_status
         self._lock = threading.RLock()
-        self._stint: Stint | None = None
+        self._stint: HostSession | None = None
         self._keeper: threading.Thread | None = None
         self._looking: threading.Thread | None = None
-        self._replaced: MendableError | None = None
+        self._replaced: UserError | None = None
         self._stopping = threading.Event()
         self._status = HostStatus("stopped")
 
@@ -152,7 +562,7 @@ class Host:
         try:
             self._parts.require_same_home()
             self._replaced = None
-        except MendableError as error:
+        except UserError as error:
             self._replaced = error if error.reason == "replaced" else None
 
     def _try_to_host(self) -> None:
@@ -168,7 +578,7 @@ class Host:
         except LeaseHeld as held:
             self._view(held.holder)
             return
-        except MendableError as error:
+        except UserError as error:
             if self._status.message != str(error):
                 self._say("host.waiting", str(error), "warning")
             self._tell(HostStatus("waiting", message=str(error)))
@@ -176,9 +586,9 @@ class Host:
         self._say("host.started", "The background services of this home run here.")
         self._tell(HostStatus("hosting"))
 
-    def _begin(self, lease: Lease) -> Stint:
+    def _begin(self, lease: Lease) -> HostSession:
         try:
-            stint = Stint(self._parts, lease, self._services, own_watcher=self._own_watcher)
+            stint = HostSession(self._parts, lease, self._services, own_watcher=self._own_watcher)
             stint.start()
         except BaseException:
             lease.release()

@@ -1,6 +1,7 @@
 """The findings of whole scopes, kept as files change.
 
-One `LintDesk` per open home. A look goes over the files of a view and reads only those whose findings are not
+One `LintService` per open home. A look goes over the files of a view and reads only those whose findings
+are not
 known for their size, mtime and inode (or that a watcher named); it stops after a slice of time and says
 whether something is left, so that a scope of any size never holds a thread for long. Between files it gives
 the interpreter away as often as it took it, since the GUI thread wants it, too.
@@ -18,11 +19,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.homes.scopes import Caps, ScopeRoot
+from reverie.agents.scopes import Caps, ScopeRoot
 from reverie.memory.lint import LOOKED_AT_BYTES, LintFinding, lint, no_check
+from reverie.memory.listing import MemoryFile, read_rel
 from reverie.memory.paths import memory_path
-from reverie.memory.scanning import read_rel
-from reverie.memory.scope_listing import MemoryFile
 from reverie.services.views import MemoryView
 
 SLICE_S = 0.25
@@ -31,7 +31,7 @@ _TURN_S = 0.004
 
 
 @dataclass(frozen=True, slots=True)
-class LintLook:
+class LintResult:
     """What is known after a look. `findings`: by memory path, only of files that have any; `complete` False:
     some files were not looked at yet, so look again. `looked_at`: files read this time."""
 
@@ -40,7 +40,7 @@ class LintLook:
     looked_at: int
 
 
-class LintDesk:
+class LintService:
     """The findings of one home's files."""
 
     def __init__(self, caps: Caps, *, pause: Callable[[float], None] = time.sleep) -> None:
@@ -55,7 +55,7 @@ class LintDesk:
         dirty: Collection[Path] = (),
         slice_s: float = SLICE_S,
         check: Callable[[], None] = no_check,
-    ) -> LintLook:
+    ) -> LintResult:
         """The findings of every file in `view`. `dirty`: paths seen changing, which are read again even if
         size and time say nothing. `check` may raise to stop; what was found by then is kept."""
         for path in dirty:
@@ -86,7 +86,7 @@ class LintDesk:
                     turn.take()
                 if have[1]:
                     found[str(memory_path(root.scope, file.rel))] = have[1]
-        return LintLook(found, complete, looked_at)
+        return LintResult(found, complete, looked_at)
 
     def _read(self, root: ScopeRoot, file: MemoryFile, check: Callable[[], None]) -> tuple[LintFinding, ...]:
         try:

@@ -26,14 +26,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.errors import MendableError
-from reverie.files.regular import read_regular
-from reverie.homes.scopes import ScopeContext, ScopeRoot
+from reverie.agents.scopes import ScopeContext, ScopeRoot
+from reverie.errors import UserError
+from reverie.files.paths import read_regular
 from reverie.memory.paths import memory_path
 
 if TYPE_CHECKING:
-    from reverie.homes.base import Home
-    from reverie.services.parts import HomeParts
+    from reverie.agents.base import Home
+    from reverie.services.container import HomeContainer
 
 _log = logging.getLogger("reverie.memory")
 
@@ -68,7 +68,7 @@ class LostSave:
 
 
 @dataclass(frozen=True, slots=True)
-class _Write:
+class _WatchedWrite:
     root: ScopeRoot
     rel: str
     context: ScopeContext | None
@@ -83,11 +83,11 @@ class _Write:
 class SaveWatch:
     """What Reverie wrote into one home in the last seconds. `now`: seconds that only grow."""
 
-    def __init__(self, parts: HomeParts, *, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, parts: HomeContainer, *, now: Callable[[], float] = time.monotonic) -> None:
         self._parts = parts
         self._now = now
         self._lock = threading.Lock()
-        self._writes: dict[Path, _Write] = {}
+        self._writes: dict[Path, _WatchedWrite] = {}
         self._unreported: list[LostSave] = []
 
     def writing(self, root: ScopeRoot, rel: str, after: bytes | None, context: ScopeContext | None) -> None:
@@ -101,7 +101,9 @@ class SaveWatch:
             known = self._writes.get(path)
             if known is not None and found and before == known.after and self._now() < known.until:
                 before = known.before  # both changes must last
-            write = _Write(root, rel, context, before, after, self._parts.clock(), self._now() + WATCHED_S)
+            write = _WatchedWrite(
+                root, rel, context, before, after, self._parts.clock(), self._now() + WATCHED_S
+            )
             self._writes.pop(path, None)
             if before != after and len(self._writes) < _MOST:
                 self._writes[path] = write
@@ -159,35 +161,35 @@ class SaveWatch:
             lost += self.check()
         return tuple(lost)
 
-    def _forget(self, path: Path, write: _Write) -> None:
+    def _forget(self, path: Path, write: _WatchedWrite) -> None:
         with self._lock:
             known = self._writes.get(path)
             if known is not None and known.until == write.until:
                 del self._writes[path]
 
-    def _is_ours(self, path: Path, write: _Write, content: bytes | None) -> bool:
+    def _is_ours(self, path: Path, write: _WatchedWrite, content: bytes | None) -> bool:
         """Whether a Reverie of this profile wrote that version later, such as a run in another process."""
         from reverie.memory.store import sha256_of_bytes
 
         try:
             author = self._parts.actors.actor_of(path, sha256_of_bytes(content))
-        except MendableError:
+        except UserError:
             return False
         return author is not None and author.at_ms > write.at_ms
 
-    def _contains(self, write: _Write, content: bytes | None) -> bool:
+    def _contains(self, write: _WatchedWrite, content: bytes | None) -> bool:
         if write.after is None or content is None:
             return write.after is content
         return contains_change(self._parts.home, write.before, write.after, content)
 
-    def _lost(self, write: _Write) -> LostSave:
+    def _lost(self, write: _WatchedWrite) -> LostSave:
         path = str(memory_path(write.root.scope, write.rel))
         text = None if write.after is None else write.after.decode("utf-8", "replace")
         return LostSave(path, write.at_ms, text, self._keep(write, path, text))
 
-    def _keep(self, write: _Write, path: str, text: str | None) -> bool:
+    def _keep(self, write: _WatchedWrite, path: str, text: str | None) -> bool:
         from reverie.memory.store import sha256_of_bytes
-        from reverie.services.drafts import Draft, DraftDesk
+        from reverie.services.drafts import Draft, DraftService
 
         if text is None or write.context is None:
             return False
@@ -205,8 +207,8 @@ class SaveWatch:
             overwritten=True,
         )
         try:
-            DraftDesk(self._parts, os.urandom(4).hex()).keep(draft)
-        except MendableError as error:
+            DraftService(self._parts, os.urandom(4).hex()).keep(draft)
+        except UserError as error:
             _log.warning("an overwritten save is not kept as a draft: %s", error)
             return False
         return True
@@ -215,7 +217,7 @@ class SaveWatch:
         """Whether a transcript of the home grew in the last seconds."""
         try:
             places = self._parts.home.sessions_in_use()
-        except MendableError:
+        except UserError:
             return False
         for place in places:
             for name in place.files[-1:]:

@@ -3,7 +3,7 @@
 They follow from the settings, the environment and the system's keyring, and from what the agent of a home is
 itself set up to use (`offered`); the settings win where both name a service.
 
-Threading: blocks on disk, keyring and network; any thread but the GUI's. Failure: `MendableError`.
+Threading: blocks on disk, keyring and network; any thread but the GUI's. Failure: `UserError`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from reverie.errors import MendableError
-from reverie.homes.agents import ModelService
-from reverie.services.views import ProbeLine, ProviderView
+from reverie.agents.capabilities import ModelService
+from reverie.errors import UserError
+from reverie.services.views import ModelsView, ProbeLine, ProviderView
 
 if TYPE_CHECKING:
-    from reverie.agent.catalogue import Catalogue
-    from reverie.agent.keys import KeyStore
-    from reverie.agent.provider import Provider
+    from reverie.agents.scopes import ScopeContext
+    from reverie.llm.catalogue import Catalogue
+    from reverie.llm.keys import KeyStore
+    from reverie.llm.provider import Provider
+    from reverie.profile import Profile
     from reverie.settings import Settings
 
 
@@ -58,7 +60,7 @@ class ModelServices:
 
         `settings`: try the model as these have it, which need not be saved; None for those on disk.
         """
-        from reverie.agent.probe import probe
+        from reverie.llm.catalogue import probe
 
         catalogue = self._catalogue if settings is None else self._catalogue_of(settings)
 
@@ -71,7 +73,7 @@ class ModelServices:
 
         try:
             report = asyncio.run(ask())
-        except MendableError as error:
+        except UserError as error:
             return (ProbeLine("settings", "fail", str(error)),)
         return tuple(ProbeLine(step.name, step.state, step.sentence) for step in report.steps)
 
@@ -93,7 +95,7 @@ class ModelServices:
         return self._catalogue_of(self._settings())
 
     def _catalogue_of(self, settings: Settings) -> Catalogue:
-        from reverie.agent.catalogue import Catalogue
+        from reverie.llm.catalogue import Catalogue
         from reverie.settings import ProviderSettings
 
         offered = {
@@ -111,6 +113,42 @@ class ModelServices:
     def _keys(self) -> KeyStore:
         if self._given_keys is not None:
             return self._given_keys
-        from reverie.agent.keys import SystemKeys
+        from reverie.llm.keys import SystemKeys
 
         return SystemKeys()
+
+
+# The settings where no home is open: read, saved, and the models they name tried out.
+#
+# Threading: blocks; any thread but the GUI's. Failure: `UserError`.
+
+
+class ModelsWithoutHome(ModelServices):
+    """What can be said of models while nobody knows of which home."""
+
+    def view(self, context: ScopeContext | None) -> ModelsView:
+        """Every service there is, and the engine that the settings name for any home."""
+        engine = self._settings().dream.engine
+        if engine == "auto":
+            return ModelsView("rules", "No home is open.", self.services())
+        return ModelsView(engine, "The settings say so.", self.services())
+
+
+class SettingsService:
+    """The settings of one profile."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._file = profile.settings_file
+        self.models = ModelsWithoutHome(self.settings)
+
+    def settings(self) -> Settings:
+        """The settings as the file has them now."""
+        from reverie.settings import load_settings
+
+        return load_settings(self._file)[0]
+
+    def save_settings(self, settings: Settings) -> None:
+        """Write them."""
+        from reverie.settings import save_settings
+
+        save_settings(self._file, settings)

@@ -5,7 +5,7 @@ would dream with, if its service can be reached with what is at hand, else the e
 picks a model away from this machine before a person agreed to it (`give_consent`, per home and destination):
 then it is the rules, and says so.
 
-Threading: blocks on disk, keyring and network; any thread but the GUI's. Failure: `MendableError`.
+Threading: blocks on disk, keyring and network; any thread but the GUI's. Failure: `UserError`.
 """
 
 from __future__ import annotations
@@ -13,28 +13,63 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from reverie.dream.engine import Engine
-from reverie.errors import MendableError, StoreError
-from reverie.homes.agents import DreamWishes
-from reverie.homes.scopes import ScopeContext
-from reverie.services.instructions import own_instructions
+from reverie.agents.capabilities import AgentDreamConfig, AgentWriterConfig
+from reverie.agents.mux.config import parse_agent_definition
+from reverie.agents.scopes import ScopeContext
+from reverie.errors import StoreError, UserError
+from reverie.jobs.consolidate.engine import Engine
+from reverie.services.container import HomeContainer
 from reverie.services.model_services import ModelServices
-from reverie.services.parts import HomeParts
 from reverie.services.views import ConsentView, ModelsView
 
 if TYPE_CHECKING:
-    from reverie.agent.asking import Asking
-    from reverie.agent.keys import KeyStore
-    from reverie.dream.coverage import Trigger
     from reverie.files.sidecar import Sidecar
+    from reverie.jobs.consolidate.coverage import Trigger
+    from reverie.llm.client import ModelClient
+    from reverie.llm.keys import KeyStore
+
+
+# The prompt that an agent's own files give for a run, where they give one that can be used.
+#
+# Threading: blocks on disk. Failure: a prompt that cannot be used is told in Activity, and the built-in one
+# is used.
+
+
+_OF = {"dream": "consolidation", "writer": "the memory writer"}
+
+
+def own_instructions(
+    parts: HomeContainer,
+    context: ScopeContext,
+    wishes: AgentDreamConfig | AgentWriterConfig,
+    kind: Literal["dream", "writer"],
+) -> str:
+    """The prompt of the agent definition in `wishes`; empty for the built-in one. A definition that is there
+    and cannot be used is told in Activity."""
+    problem = wishes.problem
+    if wishes.definition is not None:
+        try:
+            return parse_agent_definition(wishes.definition).body
+        except StoreError as error:
+            problem = f"The agent definition of {_OF[kind]} is not used. {error}"
+    if problem:
+        parts.activity.add(
+            f"{kind}.prompt",
+            level="warning",
+            text=f"{problem} The built-in prompt is used.",
+            home=str(parts.home.root),
+            workspace_id=context.workspace_id,
+        )
+    return ""
+
 
 RULES, AUTO = "rules", "auto"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """An engine, and why it is this one."""
 
     engine: str
@@ -46,7 +81,7 @@ class Models(ModelServices):
 
     def __init__(
         self,
-        parts: HomeParts,
+        parts: HomeContainer,
         *,
         env: Mapping[str, str] | None = None,
         keys: KeyStore | None = None,
@@ -61,40 +96,40 @@ class Models(ModelServices):
         wanted = self.choose(context, AUTO, before_consent=True)
         return ModelsView(wanted.engine, wanted.reason, self.services())
 
-    def choose(self, context: ScopeContext | None, wish: str, *, before_consent: bool = False) -> Choice:
+    def choose(self, context: ScopeContext | None, wish: str, *, before_consent: bool = False) -> ModelChoice:
         """The engine for a wish (`auto`, `rules` or `PROVIDER:MODEL`). With `before_consent` the model is
         named although a person has still to agree to it."""
         if wish != AUTO:
-            return Choice(wish, "It was asked for.")
+            return ModelChoice(wish, "It was asked for.")
         setting = self._parts.settings.dream.engine
         if setting != AUTO:
-            return Choice(setting, "The settings say so.")
+            return ModelChoice(setting, "The settings say so.")
         wishes = self._wishes(context)
         if wishes.model is None:
-            return Choice(RULES, "No model is configured.")
+            return ModelChoice(RULES, "No model is configured.")
         if not wishes.enabled:
-            return Choice(RULES, "The agent's own dream is switched off in its home.")
+            return ModelChoice(RULES, "The agent's own dream is switched off in its home.")
         obstacle = self._obstacle(wishes.model)
         if obstacle:
-            return Choice(RULES, obstacle)
+            return ModelChoice(RULES, obstacle)
         if not before_consent and not self._agreed(self._destination(wishes.model)):
-            return Choice(RULES, f"Nobody has agreed yet to send memories to {wishes.model}.")
-        return Choice(wishes.model, "It is the agent's own model for this.")
+            return ModelChoice(RULES, f"Nobody has agreed yet to send memories to {wishes.model}.")
+        return ModelChoice(wishes.model, "It is the agent's own model for this.")
 
     def choose_in_background(
         self, setting: str, guesses: Iterable[tuple[str | None, str]], *, by_hand: bool
-    ) -> Choice:
+    ) -> ModelChoice:
         """The engine of a small run: the model of the settings (empty for none), else the first of `guesses`
         (a model and why it is this one) that can be asked, else the rules. `by_hand`: a person starts it and
         has named the model in the settings, so that a remote one needs no further consent. Raises
-        `MendableError` where the model that the settings name cannot be asked."""
+        `UserError` where the model that the settings name cannot be asked."""
         if setting == RULES:
-            return Choice(RULES, "The settings say so.")
+            return ModelChoice(RULES, "The settings say so.")
         if setting:
             self.provider(setting)
             if not by_hand:
                 self.require_consent(setting)
-            return Choice(setting, "The settings say so.")
+            return ModelChoice(setting, "The settings say so.")
         obstacle = ""
         for model, why in guesses:
             if model is None:
@@ -102,19 +137,19 @@ class Models(ModelServices):
             try:
                 self.provider(model)
                 self.require_consent(model)
-            except MendableError as error:
+            except UserError as error:
                 obstacle = obstacle or f"{model} cannot be asked: {error.title}"
                 continue
-            return Choice(model, why)
-        return Choice(RULES, obstacle or "No model is configured.")
+            return ModelChoice(model, why)
+        return ModelChoice(RULES, obstacle or "No model is configured.")
 
     def engine(self, name: str, context: ScopeContext, trigger: Trigger) -> Engine:
-        """The engine called `name`, ready to dream. Raises `MendableError` for one that cannot be asked."""
+        """The engine called `name`, ready to dream. Raises `UserError` for one that cannot be asked."""
         if name == RULES:
-            from reverie.dream.rules_engine import RulesEngine
+            from reverie.jobs.consolidate.engine import RulesEngine
 
             return RulesEngine()
-        from reverie.dream.model_engine import ModelEngine
+        from reverie.jobs.consolidate.engine import ModelEngine
 
         self.provider(name)  # what is wrong with it is said before the run begins
         return ModelEngine(
@@ -124,12 +159,11 @@ class Models(ModelServices):
             workspace_name=context.workspace_id or "",
         )
 
-    def asking(self, name: str) -> Asking:
+    def asking(self, name: str) -> ModelClient:
         """How the model called `name` is asked; nothing is opened yet."""
-        from reverie.agent.asking import Asking
-        from reverie.agent.prices import cost_usd
+        from reverie.llm.client import ModelClient, cost_usd
 
-        return Asking(
+        return ModelClient(
             name,
             open_provider=lambda: self.provider(name),
             cost_of=lambda usage: cost_usd(name, usage),
@@ -141,8 +175,8 @@ class Models(ModelServices):
         destination = self._destination(engine)
         if self._agreed(destination):
             return None
-        from reverie.agent.vault import Vault
-        from reverie.dream.overlay import DreamOverlay
+        from reverie.jobs.consolidate.overlay import DreamOverlay
+        from reverie.llm.vault import Vault
 
         overlay = DreamOverlay(self._parts.home, context, self._parts.usage)
         notes = overlay.notes(lambda: None)
@@ -179,7 +213,7 @@ class Models(ModelServices):
         """Why a background run could not ask `engine`, as a sentence; empty if nothing is in the way."""
         try:
             self.require_consent(engine)
-        except MendableError as error:
+        except UserError as error:
             return str(error)
         return ""
 
@@ -197,16 +231,16 @@ class Models(ModelServices):
         way."""
         try:
             self.provider(model)
-        except MendableError as error:
+        except UserError as error:
             return f"The agent's own model {model} cannot be asked: {error.title}"
         return ""
 
-    def _wishes(self, context: ScopeContext | None) -> DreamWishes:
+    def _wishes(self, context: ScopeContext | None) -> AgentDreamConfig:
         return self._parts.home.dream_wishes(None if context is None else context.workspace_id)
 
     def _instructions(self, context: ScopeContext) -> str:
         """The home's own prompt for a dream, else the built-in one."""
-        from reverie.dream.prompts import built_in_instructions
+        from reverie.jobs.consolidate.engine import built_in_instructions
 
         own = own_instructions(self._parts, context, self._wishes(context), "dream")
         return own or built_in_instructions()

@@ -6,38 +6,351 @@ swap on both sides), as one change by hand that can be taken back. No line is lo
 become one with every line of both, or stand beside each other, and the lost store itself stays as it is until
 a person removes it; that, too, can be taken back, since only what the history keeps is removed.
 
-Threading: blocking, any thread but the GUI's. Failure: `MendableError`, nothing changed.
+Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing changed.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
-from reverie.errors import Conflict, MendableError, StoreError, Unavailable
-from reverie.files.rooted import Entry, RootedDirectory
-from reverie.files.there import is_directory
-from reverie.homes.listing import LostStore, Project
-from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
-from reverie.memory.line_union import lost_lines, text_of, union
+from reverie.agents.base import LostStore, Project
+from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.clock import Clock
+from reverie.errors import Conflict, StoreError, Unavailable, UserError
+from reverie.files.paths import is_directory
+from reverie.files.rooted import DirectoryEntry, RootedDirectory
+from reverie.files.sidecar import Sidecar
+from reverie.memory.diff import lost_lines, text_of, union
 from reverie.memory.paths import memory_path, parse_memory_path, rel_problem
 from reverie.memory.store import sha256_of_bytes
-from reverie.services.hand_changes import HandChanges
-from reverie.services.orphan_matching import LiveProject, best, matches
-from reverie.services.orphan_views import (
-    MergeChoice,
-    MergePreview,
-    MergeRow,
-    OrphansView,
-    StoreFile,
-    StoreView,
-)
-from reverie.services.parts import HomeParts
-from reverie.services.repository_identity import Identity, IdentityLog, read_identity
-from reverie.services.texts import file_text
-from reverie.services.views import FileText, HandChange, Undo
+from reverie.services.changes import ChangeSet
+from reverie.services.container import HomeContainer
+from reverie.services.views import FileText, HandChange, Undo, file_text
+
+if TYPE_CHECKING:
+    import pygit2
+
+
+# Which repository stands in a project's directory: its root commits and the addresses of its remotes.
+#
+# Read-only and bounded: no directory above the project is searched, at most `MOST_COMMITS` commits are
+# walked, and a shallow clone, whose oldest commit is not its root, has no roots. Addresses are compared
+# without protocol, user and password (which are never kept). What was seen of a project while it was there
+# is remembered in Reverie's own directory, so that its store can be matched once the project is gone.
+#
+# Threading: blocking, any thread but the GUI's. Failure: what cannot be read is no repository.
+
+
+MOST_COMMITS = 50_000
+_MOST_REMEMBERED = 2_000
+_MOST_REMOTES = 16
+_CHECK_EVERY = 1_000
+_SCP = re.compile(r"(?:[^/@:]+@)?([^/:@]+):(?!//)(.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What tells one repository from another. `roots`: hex ids of commits without parents, empty where they
+    are not known; `remotes`: as `remote_key` spells them. Both sorted."""
+
+    roots: tuple[str, ...] = ()
+    remotes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.roots or self.remotes)
+
+
+def read_identity(
+    path: Path, known: Identity | None = None, check: Callable[[], None] = lambda: None
+) -> Identity | None:
+    """The repository at `path` itself, None where there is none that can be read. `known`: what it was
+    before; roots that are still in it are not looked for again. `check` may raise to stop."""
+    from reverie.memory.history.objects import libgit2
+
+    git = libgit2()
+    if not os.path.lexists(path / ".git"):
+        return None
+    try:
+        repository = git.Repository(str(path), git.enums.RepositoryOpenFlag.NO_SEARCH)
+        try:
+            return Identity(_roots(repository, known, check), _remotes(repository))
+        finally:
+            repository.free()
+    except (git.GitError, KeyError, ValueError, OSError):
+        return None
+
+
+def remote_key(url: str) -> str:
+    """`host/path` of a remote's address, in lower case; the empty text for none."""
+    url = url.strip()
+    scp = _SCP.fullmatch(url)
+    try:
+        if "://" in url:
+            parts = urlsplit(url)
+            host, path = parts.hostname or "", parts.path
+        elif scp is not None and len(scp[1]) > 1:  # one letter is a drive
+            host, path = scp[1], scp[2]
+        else:
+            host, path = "", url
+    except ValueError:
+        return ""
+    path = path.rstrip("/").removesuffix(".git").rstrip("/")
+    return (f"{host}/{path.lstrip('/')}" if host else path).lower()
+
+
+class IdentityLog:
+    """What was seen of the projects of one home."""
+
+    def __init__(self, path: Path, *, lock_dir: Path, clock: Clock) -> None:
+        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
+        self._clock = clock
+
+    def load(self) -> dict[str, Identity]:
+        """Project path -> the repository last seen there."""
+        raw = self._sidecar.read().data.get("projects")
+        found = raw.items() if isinstance(raw, dict) else ()
+        return {path: identity for path, entry in found if (identity := _identity(entry))}
+
+    def remember(self, seen: Mapping[str, Identity]) -> None:
+        """Keep what is new; nothing is written where nothing is."""
+        known = self.load()
+        fresh = {
+            path: identity for path, identity in seen.items() if identity and known.get(path) != identity
+        }
+        if not fresh:
+            return
+
+        def change(data: dict[str, Any]) -> dict[str, Any]:
+            raw = data.get("projects")
+            entries: dict[str, Any] = raw if isinstance(raw, dict) else {}
+            for path, identity in fresh.items():
+                entries.pop(path, None)
+                entries[path] = {
+                    "roots": list(identity.roots),
+                    "remotes": list(identity.remotes),
+                    "seenAt": self._clock(),
+                }
+            for path in list(entries)[:-_MOST_REMEMBERED]:
+                del entries[path]
+            data["projects"] = entries
+            return data
+
+        self._sidecar.update(change)
+
+
+def _roots(
+    repository: pygit2.Repository, known: Identity | None, check: Callable[[], None]
+) -> tuple[str, ...]:
+    if repository.is_empty or repository.is_shallow or repository.head_is_unborn:
+        return ()
+    if known is not None and known.roots and all(root in repository for root in known.roots):
+        return known.roots
+    roots = []
+    for number, commit in enumerate(repository.walk(repository.head.target)):
+        if number % _CHECK_EVERY == 0:
+            check()
+        if number >= MOST_COMMITS:
+            return ()
+        if not commit.parent_ids:
+            roots.append(str(commit.id))
+    return tuple(sorted(roots))
+
+
+def _remotes(repository: pygit2.Repository) -> tuple[str, ...]:
+    names = list(repository.remotes.names())[:_MOST_REMOTES]
+    urls = (repository.remotes[name].url or "" for name in names if name)
+    return tuple(sorted({key for url in urls if (key := remote_key(url))}))
+
+
+def _identity(entry: object) -> Identity | None:
+    if not isinstance(entry, dict):
+        return None
+    return Identity(_texts(entry.get("roots")), _texts(entry.get("remotes")))
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(sorted(each for each in value if isinstance(each, str))) if isinstance(value, list) else ()
+
+
+# To which live project a lost store belongs, by evidence. Pure: identities in, an order out.
+#
+# The strongest sort of evidence decides, weaker ones break ties: the home itself names the owner; the same
+# root commit; the same remote; the same name. Two projects with the same evidence are never told apart by
+# guessing: then there is no best match, and a person chooses.
+
+
+EvidenceKind = Literal["owner", "root", "remote", "name"]
+ORDER: tuple[EvidenceKind, ...] = ("owner", "root", "remote", "name")
+_NAME = re.compile(r"[^\w]+|_")
+_SHOWN_HEX = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LiveProject:
+    """A project that the home lists. `there`: its directory can be reached now."""
+
+    path: str
+    name: str
+    there: bool
+    identity: Identity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchEvidence:
+    """One thing that speaks for a match; `value` is what both have: a shortened commit, an address, a name,
+    the file that names the owner."""
+
+    kind: EvidenceKind
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectMatch:
+    """A project that a store may belong to, strongest evidence first."""
+
+    project_path: str
+    name: str
+    evidence: tuple[MatchEvidence, ...]
+
+    @property
+    def rank(self) -> tuple[bool, ...]:
+        kinds = {each.kind for each in self.evidence}
+        return tuple(kind in kinds for kind in ORDER)
+
+
+def matches(
+    store: LostStore, identity: Identity | None, projects: Iterable[LiveProject]
+) -> tuple[ProjectMatch, ...]:
+    """The projects that something speaks for, best first. Projects that are not there count only where the
+    home itself names them."""
+    if store.scope is Scope.GLOBAL:
+        return ()
+    found = [
+        ProjectMatch(project.path, project.name, evidence)
+        for project in projects
+        if not (store.kind == "missing-project" and project.path == store.former_path)
+        and (evidence := tuple(_evidence(store, identity, project)))
+    ]
+    return tuple(sorted(found, key=lambda match: (tuple(not has for has in match.rank), match.project_path)))
+
+
+def best(found: Sequence[ProjectMatch]) -> ProjectMatch | None:
+    """The first, unless the second has the same evidence."""
+    if not found or (len(found) > 1 and found[0].rank == found[1].rank):
+        return None
+    return found[0]
+
+
+def _evidence(store: LostStore, identity: Identity | None, project: LiveProject) -> Iterable[MatchEvidence]:
+    if store.owner and store.owner == project.path:
+        yield MatchEvidence("owner", store.former_source)
+    if not project.there:
+        return
+    if identity is not None and project.identity is not None:
+        for root in sorted(set(identity.roots) & set(project.identity.roots))[:1]:
+            yield MatchEvidence("root", root[:_SHOWN_HEX])
+        for remote in sorted(set(identity.remotes) & set(project.identity.remotes))[:1]:
+            yield MatchEvidence("remote", remote)
+    last = project.path.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    if store.name and _folded(store.name) in (_folded(last), _folded(project.name)):
+        yield MatchEvidence("name", last)
+
+
+def _folded(name: str) -> str:
+    """Names are compared as people read them: without case and signs."""
+    return _NAME.sub("-", name.casefold())
+
+
+# What is shown of lost stores and of merging them: frozen values, safe to hand between threads.
+#
+# Sizes are bytes, times ns since the epoch; `rel` is the path below the store's directory, with `/`.
+
+
+MergeState = Literal["create", "same", "contained", "differs", "blocked"]
+"""What merging does with a file: nothing stands at its place; the same bytes do; the note there has all its
+lines; both differ, and a person may choose; it stays where it is, as `blocked` says."""
+
+MergeChoice = Literal["both", "beside", "leave"]
+"""For a file that differs: one note with every line of both; a note of its own beside the other; nothing."""
+
+Blocked = Literal["", "name", "too-large", "folder", "unreadable"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFile:
+    """One file of a lost store."""
+
+    rel: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreView:
+    """One lost store with what it holds. `best` None: nothing speaks for a project, or the same for several.
+    `more`: there are more files than are listed. `removable`: the history keeps what is removed."""
+
+    store: LostStore
+    files: tuple[StoreFile, ...]
+    more: bool
+    matches: tuple[ProjectMatch, ...]
+    best: ProjectMatch | None
+    removable: bool
+
+    @property
+    def id(self) -> str:
+        return str(self.store.directory)
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class OrphansView:
+    """The lost stores of one home, and the projects they may be merged into."""
+
+    stores: tuple[StoreView, ...]
+    projects: tuple[LiveProject, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRow:
+    """What merging does with one file. `path` is where it goes, `beside` a free place next to that. `lost`
+    and `live` are the bytes on both sides, `union` those with every line of both (None: cannot be made).
+    `why`: the rule that a name breaks."""
+
+    rel: str
+    path: str
+    state: MergeState
+    lost: bytes = b""
+    live: bytes | None = None
+    union: bytes | None = None
+    beside: str = ""
+    choices: tuple[MergeChoice, ...] = ()
+    blocked: Blocked = ""
+    why: str = ""
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MergePreview:
+    """A merge to look through; nothing was changed. `project_path` empty: into global memory."""
+
+    store: LostStore
+    scope: Scope
+    project_path: str
+    rows: tuple[MergeRow, ...] = field(default=())
+    problem: str = ""
+    """Why no pins are known, so that none follow; empty where they are."""
+
 
 MOST_REPOSITORIES = 64
 MOST_FILES = 5_000
@@ -58,10 +371,10 @@ class _Target:
     """Path -> `file` or `directory` of everything that stands there, and what this merge puts there."""
 
 
-class OrphanDesk:
+class OrphanService:
     """The lost stores of one home."""
 
-    def __init__(self, parts: HomeParts) -> None:
+    def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
 
     def survey(self, check: Callable[[], None] = lambda: None) -> OrphansView:
@@ -134,9 +447,7 @@ class OrphanDesk:
         if not changes:
             raise StoreError("There is nothing to merge.", cause="Everything is there already.")
         subject = f"Merged an orphaned store by hand: {preview.store.label}"
-        return HandChanges(self._parts).apply(
-            target.context, changes, kind="merge", subject=subject, pins=pins
-        )
+        return ChangeSet(self._parts).apply(target.context, changes, kind="merge", subject=subject, pins=pins)
 
     def remove(self, store: LostStore) -> Undo:
         """Remove the files of a lost store; the history keeps them. What is hidden in it stays."""
@@ -158,7 +469,7 @@ class OrphanDesk:
             if entry.kind == "file"
         ]
         folders = [entry.rel for entry in entries if entry.kind == "directory"]
-        undo = HandChanges(self._parts).apply(
+        undo = ChangeSet(self._parts).apply(
             store.context,
             changes,
             kind="merge",
@@ -264,7 +575,7 @@ class OrphanDesk:
         try:
             lost = source.read(file.rel)
             live = target.files.read(file.rel) if file.rel in taken else None
-        except MendableError as error:
+        except UserError as error:
             return replace(row, blocked="unreadable", why=str(error))
         if live is None:
             taken[file.rel] = "file"
@@ -287,7 +598,7 @@ class OrphanDesk:
         return frozenset(rel for rel in rels if home.usage_key(root, rel) in pinned)
 
 
-def _belongs(store: LostStore, entry: Entry) -> bool:
+def _belongs(store: LostStore, entry: DirectoryEntry) -> bool:
     """Of a flat store, only the notes directly in it: what lies deeper is of the layout of today."""
     return entry.kind == "file" and not (store.flat and ("/" in entry.rel or not entry.rel.endswith(_NOTE)))
 

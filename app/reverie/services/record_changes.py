@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reverie.agents.loki.anti_patterns import united
+from reverie.agents.loki.records import parse_to_write, text_of, texts_of
 from reverie.errors import Conflict, StoreError
-from reverie.homes.loki_duplicates import united
-from reverie.homes.loki_records import parse_to_write, text_of, texts_of
 
 ABSENT = object()
 """The value of a field that is not there."""
@@ -118,7 +118,7 @@ def resolution(rel: str, index: int, before: Any, after: str) -> FieldChange:
 
 def merged(rel: str, records: Sequence[dict[str, Any]]) -> PatternsChange:
     """Patterns that say the same as one: the first of them, with what the others know
-    (`homes.loki_duplicates.united`)."""
+    (`agents.loki.anti_patterns.united`)."""
     if len(records) < 2:
         raise StoreError("There is nothing to merge.", next_step="Choose two patterns or more.")
     return PatternsChange(rel, tuple(records), (united(records),))

@@ -1,6 +1,6 @@
 """Searching the memories and companions of every open home.
 
-One `SearchDesk` per window or command. Homes are added as they are opened; what a watcher saw is noted and
+One `SearchService` per window or command. Homes are added as they are opened; what a watcher saw is noted and
 brought into the index before the next answer, so that an answer is as current as the watcher. The index lies
 in the cache directory; nothing is written into a home, and being found is no use.
 
@@ -8,7 +8,7 @@ Snippets are made from the files as they are now, for the rows that are shown on
 and show memory text as it is.
 
 Threading: `note` and `add` from any thread, the rest blocks and is not for the GUI's. Failure:
-`MendableError`; a home that cannot be reached is left out of an answer and named in its `problems`.
+`UserError`; a home that cannot be reached is left out of an answer and named in its `problems`.
 """
 
 from __future__ import annotations
@@ -22,27 +22,123 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from reverie.errors import MendableError
+from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
+from reverie.errors import UserError
 from reverie.files.coalesce import Changes
-from reverie.homes.scopes import COMPANIONS, Scope
 from reverie.memory.attribution import OUTSIDE
+from reverie.memory.listing import is_gone, read_rel
 from reverie.memory.paths import memory_path
-from reverie.memory.scanning import is_gone, read_rel
-from reverie.memory.search_hits import regex_hits, term_hits
-from reverie.memory.search_index import Doc, IndexDamaged, Limits, SearchIndex, UpdateStopped
-from reverie.memory.search_query import Query, parse_query
-from reverie.memory.search_scan import SEARCHED_BYTES
-from reverie.memory.search_snippet import Snippet, snippet
-from reverie.memory.search_update import Watcher
-from reverie.services.search_answer import Answer as Answer
-from reverie.services.search_answer import Hit as Hit
-from reverie.services.search_answer import SearchStopped as SearchStopped
-from reverie.services.search_places import Place, owner_of, places_of
+from reverie.memory.search.index import (
+    SEARCHED_BYTES,
+    Doc,
+    IndexDamaged,
+    SearchIndex,
+    SearchLimits,
+    UpdateObserver,
+    UpdateStopped,
+)
+from reverie.memory.search.query import SearchQuery, Snippet, parse_query, regex_hits, snippet, term_hits
+from reverie.services.contexts import shown_contexts
 
 if TYPE_CHECKING:
-    from reverie.services.parts import HomeParts
+    from reverie.services.container import HomeContainer
+
+
+# What a search answers. Values; they hold memory text as it is and stay on this machine.
+
+
+class SearchStopped(Exception):
+    """Nobody waits for the answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A file that answers. `path` is its memory path, for a companion its path on disk. `workspace_id` and
+    `project_path` name a context it is shown in; `reachable` False: none shows it (its owner is gone)."""
+
+    home_id: str
+    home: str
+    home_label: str
+    path: str
+    scope: Scope
+    score: float
+    snippet: Snippet
+    name_hits: tuple[tuple[int, int], ...] = ()
+    root_key: str = ""
+    companion: bool = False
+    workspace_id: str | None = None
+    project_path: str | None = None
+    reachable: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """As `reverie search --json` tells it."""
+        return {
+            "home": self.home,
+            "path": self.path,
+            "scope": self.scope.value,
+            "score": self.score,
+            "snippet": self.snippet.text,
+            "hits": [list(hit) for hit in self.snippet.hits],
+            "line": self.snippet.line,
+            "workspaceId": self.workspace_id,
+            "projectPath": self.project_path,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """`problems`: sentences on what was asked in vain, and on homes that could not be looked at. `complete`
+    False: the index of some home is still being made, or the pattern was not tried on everything yet."""
+
+    query: str
+    hits: tuple[SearchHit, ...]
+    problems: tuple[str, ...] = ()
+    complete: bool = True
+
+
+# Where the rows of a search index lie, and in which context a person is shown them.
+#
+# Threading: blocks; not for the GUI's thread. Failure: `UserError`.
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedPlace:
+    """Where the rows of one root lie, and in which context they are shown."""
+
+    directory: Path
+    root: ScopeRoot | None
+    workspace_id: str | None = None
+    project_path: str | None = None
+    reachable: bool = True
+
+
+def places_of(parts: HomeContainer) -> dict[str, IndexedPlace]:
+    """By the key of a root as the rows of the index have it, companions under `COMPANIONS`."""
+    home, contents = parts.home, parts.home.contents()
+    shown = dict(shown_contexts(parts, contents))
+    places = {COMPANIONS: IndexedPlace(home.root, None)}
+    for root in home.roots(contents):
+        context = shown.get(root.key)
+        if root.scope is Scope.GLOBAL:
+            places[root.key] = IndexedPlace(root.directory, root)
+        elif context is None:
+            places[root.key] = IndexedPlace(root.directory, root, reachable=False)
+        else:
+            places[root.key] = IndexedPlace(root.directory, root, context.workspace_id, context.project_path)
+    return places
+
+
+def owner_of(parts: HomeContainer, path: Path) -> str | None:
+    """The project whose companion this is."""
+    home = parts.home
+    for project in home.contents().projects:
+        context = home.context(project_path=project.path, project_given=True)
+        if any(companion.path == path for companion in home.companions(context)):
+            return project.path
+    return None
+
 
 _log = logging.getLogger("reverie.search")
 COUNT = 50
@@ -52,7 +148,7 @@ _GLANCE = 64 * 1024
 _TELL_S = 0.2
 
 
-IndexUpdate = Callable[[Collection[Path] | None, Watcher], None]
+IndexUpdate = Callable[[Collection[Path] | None, UpdateObserver], None]
 """Brings one home's rows up to date; see `update_index`."""
 
 
@@ -60,7 +156,7 @@ IndexUpdate = Callable[[Collection[Path] | None, Watcher], None]
 class _Shelf:
     """What is known of one open home."""
 
-    parts: HomeParts
+    parts: HomeContainer
     label: str
     update: IndexUpdate
     stale: bool = True
@@ -68,15 +164,15 @@ class _Shelf:
     trouble: str = ""
 
 
-class SearchDesk:
+class SearchService:
     """Answers over the homes that were added."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._shelves: dict[str, _Shelf] = {}
-        self._places: dict[str, Mapping[str, Place]] = {}
+        self._places: dict[str, Mapping[str, IndexedPlace]] = {}
 
-    def add(self, parts: HomeParts, update: IndexUpdate | None = None) -> None:
+    def add(self, parts: HomeContainer, update: IndexUpdate | None = None) -> None:
         """A home is open from now on; it is looked at in full with the next update, which `update` does if it
         is given."""
         update = update or partial(update_index, parts)
@@ -120,12 +216,12 @@ class SearchDesk:
             if not stale and not dirty and self._is_complete(shelf, home_id):
                 continue
             try:
-                shelf.update(None if stale else dirty, Watcher(stop, told))
+                shelf.update(None if stale else dirty, UpdateObserver(stop, told))
                 shelf.trouble = ""
             except UpdateStopped:
                 self._again(shelf, dirty, stale=True)
                 raise SearchStopped from None
-            except MendableError as error:
+            except UserError as error:
                 self._again(shelf, dirty, stale=True)
                 shelf.trouble = str(error)
 
@@ -135,8 +231,8 @@ class SearchDesk:
         *,
         count: int = COUNT,
         stop: Callable[[], bool] = lambda: False,
-        told: Callable[[Answer], None] = lambda _answer: None,
-    ) -> Answer:
+        told: Callable[[SearchAnswer], None] = lambda _answer: None,
+    ) -> SearchAnswer:
         """What answers `text` now, best first. Does not update; a damaged index is marked for the next
         update. A last word of one letter that nothing holds is taken for the beginning of one, and asks
         nothing yet. A pattern (`/…/`) is tried file by file: `told` hears what was found so far. Raises
@@ -149,32 +245,32 @@ class SearchDesk:
     def _answer(
         self,
         text: str,
-        query: Query,
+        query: SearchQuery,
         count: int,
         stop: Callable[[], bool],
-        told: Callable[[Answer], None],
-    ) -> Answer:
+        told: Callable[[SearchAnswer], None],
+    ) -> SearchAnswer:
         shelves = self._wanted(query)
         problems = (*query.problems, *(shelf.trouble for _id, shelf in shelves if shelf.trouble))
         if query.is_empty or query.problems or not shelves:
-            return Answer(text, (), problems)
+            return SearchAnswer(text, (), problems)
         index = _index(shelves[0][1].parts)
         try:
             docs, complete = index.find(query, self._limits(index, query, shelves, count))
         except IndexDamaged as damage:
             _log.info("the search index cannot be read: %s", damage)
             self._forget_index(shelves)
-            return Answer(text, (), problems, complete=False)
+            return SearchAnswer(text, (), problems, complete=False)
         if query.regex:
             return self._tried(text, query, docs, problems, count, stop, told, complete=complete)
-        hits: list[Hit] = []
+        hits: list[SearchHit] = []
         for doc in docs:
             if stop():
                 raise SearchStopped
             hit = self._hit(doc, query)
             if hit is not None:
                 hits.append(hit)
-        return Answer(text, tuple(hits), problems, complete)
+        return SearchAnswer(text, tuple(hits), problems, complete)
 
     # The index
 
@@ -204,7 +300,7 @@ class SearchDesk:
 
     # Which rows
 
-    def _wanted(self, query: Query) -> list[tuple[str, _Shelf]]:
+    def _wanted(self, query: SearchQuery) -> list[tuple[str, _Shelf]]:
         return [
             (home_id, shelf)
             for home_id, shelf in self._all()
@@ -217,8 +313,8 @@ class SearchDesk:
         ]
 
     def _limits(
-        self, index: SearchIndex, query: Query, shelves: list[tuple[str, _Shelf]], count: int
-    ) -> Limits:
+        self, index: SearchIndex, query: SearchQuery, shelves: list[tuple[str, _Shelf]], count: int
+    ) -> SearchLimits:
         only: set[int] | None = None
         without: set[int] = set()
         if query.pinned is not None:
@@ -231,12 +327,12 @@ class SearchDesk:
             else:
                 own = {id_ for id_, actor in ours.items() if actor.startswith(query.by)}
                 only = own if only is None else only & own
-        return Limits(
+        return SearchLimits(
             tuple(home_id for home_id, _shelf in shelves), time.time_ns(), count, only=only, without=without
         )
 
     def _pinned(self, index: SearchIndex, home_id: str, shelf: _Shelf) -> set[int]:
-        from reverie.memory.scope_listing import use_of
+        from reverie.memory.listing import use_of
 
         home, found = shelf.parts.home, set[int]()
         usage = {key: use for key, use in shelf.parts.usage.load_for_showing().items() if use.pinned}
@@ -268,7 +364,7 @@ class SearchDesk:
 
     # What is shown
 
-    def _placed(self, home_id: str, shelf: _Shelf) -> Mapping[str, Place]:
+    def _placed(self, home_id: str, shelf: _Shelf) -> Mapping[str, IndexedPlace]:
         """The places of a home's roots by key; read again after each change."""
         places = self._places.get(home_id)
         if places is None:
@@ -276,7 +372,7 @@ class SearchDesk:
             self._places[home_id] = places
         return places
 
-    def _hit(self, doc: Doc, query: Query) -> Hit | None:
+    def _hit(self, doc: Doc, query: SearchQuery) -> SearchHit | None:
         """The row as it is shown; None if its file is no longer there."""
         read = self._read(doc, _GLANCE)
         if read is None:
@@ -288,13 +384,13 @@ class SearchDesk:
             cut = snippet(more[2], query) if more is not None else cut
         return self._made(doc, place, shelf, cut, query)
 
-    def _read(self, doc: Doc, size: int) -> tuple[Place, _Shelf, str, bool] | None:
+    def _read(self, doc: Doc, size: int) -> tuple[IndexedPlace, _Shelf, str, bool] | None:
         """The file's text as it is shown, of at most so many bytes of it, and whether that is all; None if it
         is gone."""
         shelf = self._shelves[doc.home]
         try:
             place = self._placed(doc.home, shelf).get(doc.root)
-        except MendableError:
+        except UserError:
             return None
         if place is None:
             return None
@@ -317,11 +413,13 @@ class SearchDesk:
         text = data.decode("utf-8", "replace") if said is None else said
         return place, shelf, text, is_all
 
-    def _made(self, doc: Doc, place: Place, shelf: _Shelf, cut: Snippet, query: Query) -> Hit:
+    def _made(
+        self, doc: Doc, place: IndexedPlace, shelf: _Shelf, cut: Snippet, query: SearchQuery
+    ) -> SearchHit:
         home = shelf.parts.home
         is_companion = doc.root == COMPANIONS
         path = os.fspath(place.directory / doc.rel) if is_companion else str(memory_path(doc.scope, doc.rel))
-        hit = Hit(
+        hit = SearchHit(
             doc.home,
             str(home.root),
             shelf.label,
@@ -345,18 +443,18 @@ class SearchDesk:
     def _tried(
         self,
         asked: str,
-        query: Query,
+        query: SearchQuery,
         docs: Iterable[Doc],
         problems: tuple[str, ...],
         count: int,
         stop: Callable[[], bool],
-        told: Callable[[Answer], None],
+        told: Callable[[SearchAnswer], None],
         *,
         complete: bool,
-    ) -> Answer:
+    ) -> SearchAnswer:
         """A pattern tried on one file after the other, until enough is found."""
         pattern = re.compile(query.regex, re.IGNORECASE)
-        hits: list[Hit] = []
+        hits: list[SearchHit] = []
         at = time.monotonic()
         for doc in docs:
             if stop():
@@ -370,22 +468,22 @@ class SearchDesk:
                 break
             if time.monotonic() - at > _TELL_S:
                 at = time.monotonic()
-                told(Answer(asked, tuple(hits), problems, complete=False))
-        return Answer(asked, tuple(hits), problems, complete)
+                told(SearchAnswer(asked, tuple(hits), problems, complete=False))
+        return SearchAnswer(asked, tuple(hits), problems, complete)
 
 
-def update_index(parts: HomeParts, dirty: Collection[Path] | None, watcher: Watcher) -> None:
+def update_index(parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
     """Bring the rows of one home up to date: for changes at `dirty`, or all (None). Raises `UpdateStopped`,
-    `MendableError`."""
+    `UserError`."""
     parts.require_same_home()
     _index(parts).update(parts.home, parts.home_id, dirty=dirty, watcher=watcher)
 
 
-def _index(parts: HomeParts) -> SearchIndex:
+def _index(parts: HomeContainer) -> SearchIndex:
     return SearchIndex(parts.profile.search_index, lock_dir=parts.profile.locks)
 
 
-def _name_hits(path: str, query: Query) -> tuple[tuple[int, int], ...]:
+def _name_hits(path: str, query: SearchQuery) -> tuple[tuple[int, int], ...]:
     if query.regex:
         return regex_hits(path, query.regex)
     return term_hits(path, query.terms)

@@ -15,11 +15,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from reverie.agents.scopes import Scope
 from reverie.errors import PathRuleError
 from reverie.files.directory import Directory, SwappedError
-from reverie.homes.scopes import Scope
 from reverie.memory.paths import parse_memory_path
-from reverie.resources import resource
+from reverie.profile import resource
 
 _log = logging.getLogger("reverie.templates")
 

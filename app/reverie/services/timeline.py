@@ -1,53 +1,256 @@
 """The history of one home as people look at it: what happened to a file, a folder or a scope, who did it,
 what differs between two points, who brought each line, and what bringing a point back would change.
 
-Names are followed through renames and moves between scopes (`memory.history_log`). Who did something is what
-the history says, never a guess. Looking reads the history and, for "now", the files; it writes nothing
+Names are followed through renames and moves between scopes (`memory.history.reader`). Who did something is
+what the history says, never a guess. Looking reads the history and, for "now", the files; it writes nothing
 anywhere. A restore is planned here and carried out by `Workbench.apply_changes`: a plan holds the hash of
 what stood on disk, so whatever changes in between is not overwritten but told.
 
 Threading: blocks on disk; any thread but the GUI's. `check` is called between files and may raise to stop.
-Failure: `MendableError`.
+Failure: `UserError`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
-from reverie.errors import StoreError
-from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
-from reverie.memory.blame import blame
-from reverie.memory.companion_places import companion_place, is_of_companions
-from reverie.memory.diff import is_binary, unified
-from reverie.memory.history_log import Cursor, LogEntry, Place
-from reverie.memory.paths import ROOT, memory_path, utf16_key
-from reverie.services.companions import kept_file
-from reverie.services.contexts import roots_of
-from reverie.services.parts import rooted_files
-from reverie.services.timeline_disk import OnDisk, files_at, inner_of, joined, name_problem
-from reverie.services.timeline_views import (
-    NOW,
-    WHO,
-    BlameRow,
-    BlameView,
-    ComparedFile,
-    Comparison,
-    PlannedFile,
-    RestorePlan,
-    State,
-    Target,
-    TimelinePage,
-    TimelinePoint,
-    Who,
+from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
+from reverie.errors import StoreError, UserError
+from reverie.memory.diff import blame, is_binary, unified
+from reverie.memory.history.objects import libgit2
+from reverie.memory.history.reader import Cursor, HistoryPlace, LogEntry, What
+from reverie.memory.paths import (
+    ROOT,
+    companion_place,
+    is_of_companions,
+    memory_path,
+    parse_memory_path,
+    utf16_key,
 )
+from reverie.memory.store import sha256_of_bytes
+from reverie.services.container import rooted_files
+from reverie.services.contexts import roots_of
+from reverie.services.edits import kept_file
 from reverie.services.views import HandChange
 
 if TYPE_CHECKING:
-    from reverie.memory.history import History
-    from reverie.services.parts import HomeParts
+    from reverie.memory.history.history import History
+    from reverie.services.container import HomeContainer
+
+
+# What a timeline shows: frozen values, safe to hand between threads. Times are UTC ms.
+
+
+Who = Literal["you", "agent", "dream", "harvest", "extract", "writer", "notes", "revert", "outside", "other"]
+WHO: tuple[Who, ...] = (
+    "you",
+    "agent",
+    "dream",
+    "harvest",
+    "extract",
+    "writer",
+    "notes",
+    "revert",
+    "outside",
+    "other",
+)
+Verb = Literal["create", "change", "delete", "rename"]
+
+NOW = ""
+"""The `State.commit` of what stands on disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineTarget:
+    """A file, a folder or a whole scope (empty `place.rel`) whose history is looked at. `beside`: it is a
+    companion, `path` the one on the disk."""
+
+    context: ScopeContext
+    scope: Scope
+    path: str
+    place: HistoryPlace
+    beside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What stood at `place` in a commit; `NOW`: what stands there; None: before the beginning, nothing."""
+
+    commit: str | None
+    place: HistoryPlace
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePoint:
+    """One change of what is followed. `actor` is the history's own word for `who`. `run_number`: the how
+    manieth run of its kind it was, None where its record is gone. `path`: where it stood after the change;
+    `other_path`: where before (renamed), or where it went (moved away). The counts are of files."""
+
+    id: str
+    parent: str | None
+    at_ms: int
+    who: Who
+    actor: str
+    run_id: str | None
+    run_number: int | None
+    source: str
+    subject: str
+    notes: str
+    what: What
+    place: HistoryPlace
+    path: str
+    other: HistoryPlace | None = None
+    other_path: str = ""
+    created: int = 0
+    changed: int = 0
+    deleted: int = 0
+    moved: int = 0
+
+    @property
+    def after(self) -> State:
+        return State(self.id, self.place)
+
+    @property
+    def before(self) -> State:
+        renamed = self.other if self.what == "renamed" and self.other is not None else self.place
+        return State(self.parent, renamed)
+
+    @property
+    def gone(self) -> bool:
+        """After it nothing stood there any more."""
+        return self.what in ("deleted", "moved-away")
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePage:
+    """Newest first; `next`: where to go on, None at the beginning of the history. `head`: the newest commit
+    of the home when it was read."""
+
+    points: tuple[TimelinePoint, ...] = ()
+    next: Cursor | None = None
+    head: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedFile:
+    """One file that differs between two states. `inner`: its path below what is compared; `was`: that of
+    before, where it only has another name now."""
+
+    path: str
+    inner: str
+    verb: Verb
+    was: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two states beside each other, every file that differs."""
+
+    old: State
+    new: State
+    files: tuple[ComparedFile, ...]
+
+    def count(self, verb: Verb) -> int:
+        """How many files this happened to."""
+        return sum(file.verb == verb for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class BlameRow:
+    """One line. `point`: its place in `BlameView.points`, -1 for what is not in the history yet."""
+
+    text: str
+    point: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlameView:
+    """Who brought each line of one version."""
+
+    rows: tuple[BlameRow, ...] = ()
+    points: tuple[TimelinePoint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredFile:
+    """One file of a restore: `blob` None: it goes; `expected_sha256`: what stands there now."""
+
+    path: str
+    verb: Verb
+    blob: str | None
+    expected_sha256: str | None
+    mode: int | None = None
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RestorePlan:
+    """What a restore would do. `files` come back, `newer` came since and would go if a person wants that;
+    `refused`: (path, why) of what cannot be brought back."""
+
+    target: TimelineTarget
+    state: State
+    path: str
+    files: tuple[RestoredFile, ...] = ()
+    newer: tuple[RestoredFile, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    same: int = 0
+
+
+# What stands on disk at a place of the history, told as the history tells it: by content id.
+#
+# Reads only. Failure: `UserError`; a folder that cannot be read in full is an error, for half of it
+# would look like a deletion of the rest.
+
+
+class OnDisk(NamedTuple):
+    """One file: its path below the place, the history's id of its bytes, and their SHA-256."""
+
+    inner: str
+    blob: str
+    sha256: str | None
+
+
+def files_at(root: ScopeRoot, place: HistoryPlace, check: Callable[[], None]) -> Iterator[OnDisk]:
+    """Every file at a place and below it; `check` is called before each and may raise to stop."""
+    files = rooted_files(root)
+    entry = files.entry(place.rel)
+    if entry is None:
+        return
+    entries = [entry]
+    if entry.kind != "file":
+        prefix = f"{place.rel}/" if place.rel else ""
+        walk = files.walk()
+        if walk.problems:
+            raise UserError("Not every file could be read.", cause=walk.problems[0], next_step="Try again.")
+        entries = [each for each in walk.entries if each.kind == "file" and each.rel.startswith(prefix)]
+    for each in entries:
+        check()
+        data = files.read(each.rel)
+        yield OnDisk(inner_of(place, each.rel), str(libgit2().hash(data)), sha256_of_bytes(data))
+
+
+def inner_of(place: HistoryPlace, rel: str) -> str:
+    """The part of a path below a place."""
+    return rel[len(place.rel) :].lstrip("/")
+
+
+def joined(rel: str, inner: str) -> str:
+    """The path of what lies below `rel`."""
+    return f"{rel}/{inner}" if rel and inner else rel or inner
+
+
+def name_problem(path: str) -> str:
+    """Why nothing can be written under this path, as a sentence; empty if it can."""
+    try:
+        parse_memory_path(path)
+    except UserError as error:
+        return error.cause or error.title
+    return ""
+
 
 PAGE = 100
 _COMPARED_BYTES = 2 * 1024 * 1024
@@ -58,10 +261,10 @@ def _never() -> None:
     """Nobody cancels."""
 
 
-class TimelineDesk:
+class TimelineService:
     """The timelines of one home."""
 
-    def __init__(self, parts: HomeParts) -> None:
+    def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
         self._run_ids: tuple[str, ...] = ()
         self._numbers: Mapping[str, tuple[str, int]] = {}
@@ -69,7 +272,7 @@ class TimelineDesk:
 
     # Looking
 
-    def target(self, context: ScopeContext, path: str) -> Target:
+    def target(self, context: ScopeContext, path: str) -> TimelineTarget:
         """What `path` names: a memory, a folder or a scope, there or gone, or the file of a companion of the
         context. Raises `ScopeUnavailable`, `StoreError`."""
         if not path.startswith(f"{ROOT}/"):
@@ -79,19 +282,21 @@ class TimelineDesk:
             raise StoreError(f"{path} names no scope.", next_step=f"Name one of {', '.join(Scope)}.")
         scope = Scope(head)
         root = self._parts.home.scope_root(context, scope)
-        return Target(context, scope, path.rstrip("/"), Place(root.key, rel))
+        return TimelineTarget(context, scope, path.rstrip("/"), HistoryPlace(root.key, rel))
 
-    def _companion(self, context: ScopeContext, path: str) -> Target:
+    def _companion(self, context: ScopeContext, path: str) -> TimelineTarget:
         for companion in self._parts.home.companions(context):
             if str(companion.path) == path:
                 place = companion_place(self._parts.home.root, kept_file(companion.path))
                 self._beside[place.key] = place.directory
-                return Target(context, companion.scope, path, Place(place.key, place.rel), beside=True)
+                return TimelineTarget(
+                    context, companion.scope, path, HistoryPlace(place.key, place.rel), beside=True
+                )
         raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
 
     def page(
         self,
-        target: Target,
+        target: TimelineTarget,
         start: Cursor | None = None,
         *,
         who: Collection[Who] = (),
@@ -105,7 +310,7 @@ class TimelineDesk:
         return TimelinePage(shown, log.next, log.head)
 
     def newer(
-        self, target: Target, head: str, *, who: Collection[Who] = (), limit: int = PAGE
+        self, target: TimelineTarget, head: str, *, who: Collection[Who] = (), limit: int = PAGE
     ) -> TimelinePage | None:
         """What came since `head` was the newest commit; None: too much, or another history, so that all has
         to be read anew."""
@@ -115,11 +320,11 @@ class TimelineDesk:
         points = tuple(map(self._point, log.entries))
         return TimelinePage(tuple(point for point in points if not who or point.who in who), None, log.head)
 
-    def now(self, target: Target) -> State:
+    def now(self, target: TimelineTarget) -> State:
         """What stands on disk where the target is."""
         return State(NOW, target.place)
 
-    def is_folder(self, target: Target) -> bool:
+    def is_folder(self, target: TimelineTarget) -> bool:
         """Whether the target is a folder, or was one when it was there last."""
         if not target.place.rel:
             return True
@@ -132,11 +337,11 @@ class TimelineDesk:
             return "" not in self.files(state)
         return False
 
-    def inside(self, target: Target, state: State, inner: str) -> tuple[Target, State]:
+    def inside(self, target: TimelineTarget, state: State, inner: str) -> tuple[TimelineTarget, State]:
         """One file of a folder and of a state of it, as a target and a state of their own."""
-        place = Place(target.place.key, joined(target.place.rel, inner))
+        place = HistoryPlace(target.place.key, joined(target.place.rel, inner))
         found = replace(target, path=self._path_of(place, ""), place=place)
-        return found, State(state.commit, Place(state.place.key, joined(state.place.rel, inner)))
+        return found, State(state.commit, HistoryPlace(state.place.key, joined(state.place.rel, inner)))
 
     def path_of(self, state: State, inner: str) -> str:
         """The memory path of a file of a state."""
@@ -197,7 +402,7 @@ class TimelineDesk:
         return unified(before, after, file.path)
 
     def blame(
-        self, target: Target, at: TimelinePoint | None = None, *, check: Callable[[], None] = _never
+        self, target: TimelineTarget, at: TimelinePoint | None = None, *, check: Callable[[], None] = _never
     ) -> BlameView:
         """Who brought each line of a file as it was at a point, or is now. Empty for what is no text."""
         state = at.after if at is not None else self.now(target)
@@ -218,7 +423,7 @@ class TimelineDesk:
         return BlameView(rows, tuple(map(self._point, newest_first)))
 
     def _versions(
-        self, target: Target, at: TimelinePoint | None, content: bytes, check: Callable[[], None]
+        self, target: TimelineTarget, at: TimelinePoint | None, content: bytes, check: Callable[[], None]
     ) -> Iterator[tuple[LogEntry | None, bytes | None]]:
         start = Cursor(at.id, at.place) if at is not None else None
         first = True
@@ -239,7 +444,9 @@ class TimelineDesk:
 
     # Bringing back
 
-    def plan(self, target: Target, state: State, *, check: Callable[[], None] = _never) -> RestorePlan:
+    def plan(
+        self, target: TimelineTarget, state: State, *, check: Callable[[], None] = _never
+    ) -> RestorePlan:
         """What it would take to have `state` again. A file that was renamed since is brought back under its
         name of today; one that is gone, where it stood then."""
         if state.commit in (None, NOW):
@@ -252,7 +459,7 @@ class TimelineDesk:
             current[inner], blobs[inner] = sha256, blob
         versions = self._history.files(commit, state.place.key)
         usage = self._history.metadata(commit, state.place.key)
-        files: list[PlannedFile] = []
+        files: list[RestoredFile] = []
         refused: list[tuple[str, str]] = []
         wanted = self.files(state)
         same = 0
@@ -270,7 +477,7 @@ class TimelineDesk:
                 continue
             is_new = inner not in current
             files.append(
-                PlannedFile(
+                RestoredFile(
                     path,
                     "create" if is_new else "change",
                     wanted[inner],
@@ -280,7 +487,7 @@ class TimelineDesk:
                 )
             )
         newer = tuple(
-            PlannedFile(self._path_of(place, inner), "delete", None, current[inner])
+            RestoredFile(self._path_of(place, inner), "delete", None, current[inner])
             for inner in sorted(current, key=utf16_key)
             if inner not in wanted and not target.beside and not name_problem(self._path_of(place, inner))
         )
@@ -298,20 +505,20 @@ class TimelineDesk:
             made += [HandChange(file.path, None, file.expected_sha256) for file in plan.newer]
         return made, {file.path: True for file in plan.files if file.pinned}
 
-    def _problem(self, target: Target, path: str) -> str:
+    def _problem(self, target: TimelineTarget, path: str) -> str:
         """Why nothing can be brought back to this path; empty where it can."""
         if not target.beside:
             return name_problem(path)
         beside = self._parts.home.companions(target.context)
         return next((each.read_only or each.unopened for each in beside if str(each.path) == target.path), "")
 
-    def _bytes(self, file: PlannedFile) -> bytes:
+    def _bytes(self, file: RestoredFile) -> bytes:
         content = self._history.blob(file.blob or "")
         if content is None:
             raise StoreError(f"The history holds no {file.path}.", next_step="Choose another point.")
         return content
 
-    def _destination(self, target: Target, state: State) -> Place:
+    def _destination(self, target: TimelineTarget, state: State) -> HistoryPlace:
         if any(True for _ in self._on_disk(target.place, _never)) or state.place == target.place:
             return target.place
         reachable = {root.key for root in roots_of(self._parts.home, target.context)}
@@ -329,11 +536,11 @@ class TimelineDesk:
             return ScopeRoot(Scope.GLOBAL, key, beside, None)
         return next((root for root in self._parts.home.roots() if root.key == key), None)
 
-    def _on_disk(self, place: Place, check: Callable[[], None]) -> Iterator[OnDisk]:
+    def _on_disk(self, place: HistoryPlace, check: Callable[[], None]) -> Iterator[OnDisk]:
         root = self._root(place.key)
         return files_at(root, place, check) if root is not None else iter(())
 
-    def _path_of(self, place: Place, inner: str) -> str:
+    def _path_of(self, place: HistoryPlace, inner: str) -> str:
         """The memory path of a place of the history; the key begins with the scope's name
         (`ScopeRoot.key`); the path on the disk for a companion."""
         if is_of_companions(place.key):

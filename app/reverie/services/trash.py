@@ -1,11 +1,11 @@
 """Everything that was deleted from a home's memories, by whom, and bringing it back.
 
 The history is the trash: whatever a person, a run, an agent or something outside deleted, a scan saw before,
-so its last version is there. Listing reads the history only. Bringing back goes through `HandChanges`, which
+so its last version is there. Listing reads the history only. Bringing back goes through `ChangeSet`, which
 refuses to overwrite: what stands at the place by now is kept, and the file comes back beside it under another
 name. Entries of several contexts are brought back as one; if one cannot, none is.
 
-Threading: blocking, any thread but the GUI's; `check` may raise to stop. Failure: `MendableError`.
+Threading: blocking, any thread but the GUI's; `check` may raise to stop. Failure: `UserError`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, Unavailable
-from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
-from reverie.memory.history_deletions import Deletion
+from reverie.memory.history.reader import Deletion
 from reverie.memory.paths import memory_path
+from reverie.services.changes import ChangeSet, all_steps_or_none, warnings_of
+from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.contexts import Contexts
-from reverie.services.hand_changes import HandChanges
-from reverie.services.parts import HomeParts, rooted_files
-from reverie.services.planned_changes import all_steps_or_none, warnings_of
 from reverie.services.views import HandChange, Undo
 
 if TYPE_CHECKING:
-    from reverie.memory.history import FileVersion
+    from reverie.memory.history.roots import FileVersion
 
 _SUBJECT = "Restored from the trash"
 
@@ -76,10 +75,10 @@ class TrashPage:
     next: str | None = None
 
 
-class TrashDesk:
+class TrashService:
     """The trash of one home."""
 
-    def __init__(self, parts: HomeParts) -> None:
+    def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
 
     def page(self, start: str | None = None, *, check: Callable[[], None] = _never) -> TrashPage:
@@ -136,7 +135,7 @@ class TrashDesk:
     def _restored(
         self, groups: Mapping[ScopeContext, Sequence[TrashEntry]], paths: Mapping[str, str]
     ) -> Undo:
-        changes = HandChanges(self._parts)
+        changes = ChangeSet(self._parts)
         done: list[Undo] = []
         with all_steps_or_none(done, changes.undo):
             for context, entries in groups.items():

@@ -10,29 +10,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from reverie.dream.progress import DreamProgress
+from reverie.memory.store import sha256_of_text
+from reverie.runs.changes import Progress
 
 if TYPE_CHECKING:
-    from reverie.dream.review import Review
+    from reverie.agents.base import Companion, HomeContents
+    from reverie.agents.capabilities import StatusLine
+    from reverie.agents.identity import KnownHome
+    from reverie.agents.scopes import Refusal, Scope, ScopeContext
     from reverie.files.lease import LeaseHolder
-    from reverie.homes.agents import StatusLine
-    from reverie.homes.identity import KnownHome
-    from reverie.homes.listing import Companion, HomeContents
-    from reverie.homes.scopes import Refusal, Scope, ScopeContext
+    from reverie.jobs.consolidate.review import Review
     from reverie.memory.listing import ScopeListing
-    from reverie.runs.parts import Parts
-    from reverie.runs.record import Outcome
+    from reverie.runs.record import Outcome, Parts
     from reverie.services.record_changes import RecordChange
 
+
 __all__ = [
+    "ChangedFile",
     "CoverageRow",
-    "DreamProgress",
-    "FileChange",
     "FileText",
     "HandChange",
     "HarvestRow",
     "HomeInfo",
     "MemoryView",
+    "Progress",
     "Relevance",
     "RevertView",
     "ReviewFile",
@@ -222,7 +223,7 @@ class FileText:
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
+class ChangedFile:
     """One file of a run: bytes before and after, None where there is no file; `note` says why or what became
     of it."""
 
@@ -296,7 +297,7 @@ class ReviewGroup:
 class ReviewView:
     """A run to look through. `refused` are the run's requests that the rails refused or that failed, one
     sentence each. `can_apply` False: `why_not` says why, and the choices are for reading only. `plan` is what
-    `dream.review.resolve` works on: pure and quick, for every click."""
+    `jobs.consolidate.review.resolve` works on: pure and quick, for every click."""
 
     run: RunSummary
     groups: tuple[ReviewGroup, ...]
@@ -379,3 +380,42 @@ class Relevance:
     contents: bool
     traces: bool = False
     activity: bool = False
+
+
+# Bytes of a file as the editor needs them. Pure.
+
+
+_BOM = "\ufeff"
+
+
+def file_text(path: str, data: bytes, *, mtime_ns: int, cap: int | None) -> FileText:
+    """The text of a file, with the reason why it must not be written where there is one.
+
+    Text that is not valid UTF-8 is decoded with U+FFFD for showing only; a file over the agent's cap is shown
+    and stays as it is, since the agent refuses it too.
+    """
+    try:
+        content, read_only = data.decode("utf-8"), ""
+    except UnicodeDecodeError:
+        content, read_only = (
+            data.decode("utf-8", "replace"),
+            "This file is not valid UTF-8 and is shown read-only.",
+        )
+    if not read_only and "\0" in content:
+        read_only = "This file is not text and is shown read-only."
+    if cap is not None and len(data) > cap:
+        read_only = f"This file is over the agent's limit of {cap:,} bytes and is shown read-only."
+    return FileText(
+        path=path,
+        content=content,
+        sha256=sha256_of_text(content),
+        read_only=read_only,
+        size=len(data),
+        mtime_ns=mtime_ns,
+        newline="\r\n" if _mostly_crlf(content) else "\n",
+        bom=content.startswith(_BOM),
+    )
+
+
+def _mostly_crlf(content: str) -> bool:
+    return content.count("\r\n") * 2 > content.count("\n")

@@ -7,27 +7,27 @@ what the first opening needs (history, marks of what was seen) goes to Reverie's
 What a first look at the trees does not need (runs, history, the watcher, the rules) is imported by the method
 that needs it, so that the window paints first.
 
-Failure: `MendableError` for what a person can mend; anything else is a bug and propagates.
+Failure: `UserError` for what a person can mend; anything else is a bug and propagates.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reverie.agents.base import Companion, TitlesRead
+from reverie.agents.scopes import Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.files.coalesce import Changes
-from reverie.homes.listing import Companion, TitlesRead
-from reverie.homes.scopes import Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
-from reverie.memory.usage import Kept, Usage
-from reverie.services.desks import Desks
-from reverie.services.parts import HomeParts
+from reverie.memory.usage import UsageRestored
+from reverie.memory.usage_rules import MemoryUsage
+from reverie.runs.changes import Progress
+from reverie.services.container import HomeContainer
 from reverie.services.views import (
-    DreamProgress,
     FileText,
     HandChange,
     HomeInfo,
@@ -42,20 +42,188 @@ from reverie.services.views import (
 )
 
 if TYPE_CHECKING:
-    from reverie.dream.review import Selection
-    from reverie.files.watch import Watcher, WatchTarget
-    from reverie.memory.search_update import Watcher as SearchWatcher
-    from reverie.runs.parts import Parts
+    from reverie.files.watch import Watcher
+    from reverie.files.watch_plan import WatchTarget
+    from reverie.jobs.consolidate.review import ReviewSelection
+    from reverie.memory.search.index import UpdateObserver as SearchWatcher
+    from reverie.runs.record import Parts
+    from reverie.services.background import ExtractionService, SessionNotes
+    from reverie.services.changes import ChangeKind, ChangeSet
+    from reverie.services.duplicates import DuplicateService
+    from reverie.services.edits import CompanionFiles, Moves, UserEdits
+    from reverie.services.external_changes import SeenLog
+    from reverie.services.failures import FailureService, RecordEdits
+    from reverie.services.lint import LintService
     from reverie.services.lost_saves import LostSave
-    from reverie.services.planned_changes import ChangeKind
-    from reverie.services.timeline_views import RestorePlan
+    from reverie.services.memory_index import IndexService
+    from reverie.services.models import Models
+    from reverie.services.orphans import OrphanService
+    from reverie.services.run_views import ReviewService
+    from reverie.services.timeline import RestorePlan, TimelineService
+    from reverie.services.traces import Replays, TraceService, TranscriptService
+    from reverie.services.trash import TrashService
     from reverie.settings import Settings
+
+
+# The desks of one home: each looks after one thing, and is made on first use.
+#
+# What a first look at the trees does not need is imported by the desk that needs it, so that the window
+# paints first. Threading and failure: as each desk says.
+
+
+class Desks:
+    """What can be done with one home, by what it is about."""
+
+    def __init__(self, parts: HomeContainer) -> None:
+        self.parts = parts
+
+    @cached_property
+    def timeline(self) -> TimelineService:
+        """What happened to each memory of this home."""
+        from reverie.services.timeline import TimelineService
+
+        return TimelineService(self.parts)
+
+    @cached_property
+    def traces(self) -> TraceService:
+        """The traces of this home."""
+        from reverie.services.traces import TraceService
+
+        return TraceService(self.parts)
+
+    @cached_property
+    def transcripts(self) -> TranscriptService:
+        """The transcripts of this home."""
+        from reverie.services.traces import TranscriptService
+
+        return TranscriptService(self.parts)
+
+    @cached_property
+    def extracting(self) -> ExtractionService:
+        """Rollouts of this home that become memories; only Codex has them (`available`)."""
+        from reverie.services.background import ExtractionService
+
+        return ExtractionService(self.parts)
+
+    @cached_property
+    def noting(self) -> SessionNotes:
+        """Session notes of this home."""
+        from reverie.services.background import SessionNotes
+
+        return SessionNotes(self.parts)
+
+    @cached_property
+    def duplicates(self) -> DuplicateService:
+        """Memories of this home that say the same."""
+        from reverie.services.duplicates import DuplicateService
+
+        return DuplicateService(self.parts)
+
+    @cached_property
+    def trash(self) -> TrashService:
+        """What was deleted in this home."""
+        from reverie.services.trash import TrashService
+
+        return TrashService(self.parts)
+
+    @cached_property
+    def lint(self) -> LintService:
+        """What a person may want to look at in the memories of this home."""
+        from reverie.services.lint import LintService
+
+        return LintService(self.parts.home.caps)
+
+    @property
+    def replays(self) -> Replays:
+        """Runs of the memory writer asked again, on a copy."""
+        from reverie.services.traces import Replays
+
+        return Replays(self.models, self.parts.clock)
+
+    @cached_property
+    def orphans(self) -> OrphanService:
+        """Stores of this home that nobody works on any more."""
+        from reverie.services.orphans import OrphanService
+
+        return OrphanService(self.parts)
+
+    @cached_property
+    def models(self) -> Models:
+        """Engines, consent and keys of this home."""
+        from reverie.services.models import Models
+
+        return Models(self.parts)
+
+    @cached_property
+    def _edits(self) -> UserEdits:
+        from reverie.services.edits import UserEdits
+
+        return UserEdits(self.parts)
+
+    @cached_property
+    def moves(self) -> Moves:
+        """Moving memories of this home."""
+        from reverie.services.edits import Moves
+
+        return Moves(self.parts)
+
+    @cached_property
+    def records(self) -> RecordEdits:
+        """Changing the records of this home, where it keeps some. Raises `Unavailable`."""
+        from reverie.services.failures import RecordEdits
+
+        return RecordEdits(self.parts)
+
+    @cached_property
+    def failures(self) -> FailureService:
+        """What the agent learnt of failing, where it keeps that. Raises `Unavailable`."""
+        from reverie.services.failures import FailureService
+
+        return FailureService(self.parts, self.records)
+
+    @cached_property
+    def index_care(self) -> IndexService:
+        """The indexes that the agent of this home keeps of its memories."""
+        from reverie.services.memory_index import IndexService
+
+        return IndexService(self.parts)
+
+    @cached_property
+    def _changes(self) -> ChangeSet:
+        from reverie.services.changes import ChangeSet
+
+        return ChangeSet(self.parts)
+
+    @cached_property
+    def reviews(self) -> ReviewService:
+        """The runs of this home, looked through."""
+        from reverie.services.run_views import ReviewService
+
+        return ReviewService(self.parts)
+
+    @cached_property
+    def _companions(self) -> CompanionFiles:
+        from reverie.services.edits import CompanionFiles
+
+        return CompanionFiles(self.parts)
+
+    @cached_property
+    def _seen(self) -> SeenLog:
+        from reverie.services.external_changes import SeenLog
+
+        return SeenLog(
+            self.parts.own_sidecars / "seen.json",
+            lambda: self.parts.snapshots.history,
+            self.parts.actors,
+            lock_dir=self.parts.profile.locks,
+            clock=self.parts.clock,
+        )
 
 
 class Workbench(Desks):
     """One open home."""
 
-    def __init__(self, parts: HomeParts) -> None:
+    def __init__(self, parts: HomeContainer) -> None:
         super().__init__(parts)
         self._history_started = threading.Event()
 
@@ -118,7 +286,7 @@ class Workbench(Desks):
 
     def status(self, context: ScopeContext) -> StatusView:
         """The footer: what the sidecar says, never what a run returned."""
-        from reverie.services.status import status_view
+        from reverie.services.run_views import status_view
 
         return status_view(self.parts, context)
 
@@ -136,7 +304,7 @@ class Workbench(Desks):
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
         """Which actor gave a memory (or a companion) this content; empty: nobody that is known."""
         from reverie.errors import StoreError, Unavailable
-        from reverie.services.authors import author_of
+        from reverie.services.external_changes import author_of
 
         try:
             return author_of(self.parts, context, path, sha256, companion)
@@ -154,12 +322,12 @@ class Workbench(Desks):
 
     def tell_agent(self, context: ScopeContext, text: str) -> str:
         """Write a note to the agent; its memory path."""
-        from reverie.services.notes_to_agent import tell_agent
+        from reverie.services.edits import tell_agent
 
         return tell_agent(self.parts, context, text)
 
     def save_companion(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
-        """As `services.hand_edits.HandEdits.save`, for a companion."""
+        """As `services.edits.UserEdits.save`, for a companion."""
         return self._companions.save(companion, content, expected_sha256)
 
     def delete(self, context: ScopeContext, path: str) -> Undo:
@@ -209,7 +377,7 @@ class Workbench(Desks):
 
     def start_history(self) -> None:
         """Catch up with what changed while nobody looked, and recover a dead run. Slow the first time."""
-        from reverie.runs.dependencies import recover
+        from reverie.runs.recovery import recover
 
         try:
             recover(self.parts.run_dependencies, "recovery")
@@ -229,17 +397,17 @@ class Workbench(Desks):
 
         update_index(self.parts, dirty, watcher)
 
-    def observe(self, changes: Changes) -> Kept:
+    def observe(self, changes: Changes) -> UsageRestored:
         """Bring what was seen changing into the history, and note or put back pins and use that the agent
         overwrote; while something is `pending`, call `keep_usage` a second later."""
         self.parts.snapshots.observe(source="the watcher", dirty=None if changes.rescan else changes.paths)
         if self.parts.home.usage_sidecar is None or not self._touches(changes, self.parts.home.usage_sidecar):
-            return Kept()
+            return UsageRestored()
         return self.keep_usage()
 
-    def keep_usage(self) -> Kept:
+    def keep_usage(self) -> UsageRestored:
         """Put back pins and use that the agent overwrote, every few seconds at most."""
-        from reverie.services.usage_keeping import keep_usage
+        from reverie.services.host import keep_usage
 
         return keep_usage(self.parts, patient=True)
 
@@ -258,13 +426,13 @@ class Workbench(Desks):
         *,
         dry_run: bool,
         engine: str,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunView:
         """One dream by hand; blocks until it has its outcome. `engine`: `auto`, `rules` or `PROVIDER:MODEL`.
         Raises `StoreError` (reason "consent") for a destination that nobody has agreed to."""
-        from reverie.dream.service import DreamRequest
-        from reverie.services.status import run_view
+        from reverie.jobs.consolidate.run import DreamRequest
+        from reverie.services.run_views import run_view
 
         engine = self.models.choose(context, engine).engine
         self.models.require_consent(engine)
@@ -291,7 +459,7 @@ class Workbench(Desks):
 
     def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:
         """Runs of this home, newest first."""
-        from reverie.services.status import run_summary
+        from reverie.services.run_views import run_summary
 
         return tuple(run_summary(record) for record in self.parts.runs.all(limit=limit))
 
@@ -302,16 +470,16 @@ class Workbench(Desks):
     def apply_review(
         self,
         run_id: str,
-        selection: Selection,
+        selection: ReviewSelection,
         *,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunView:
         """Apply what was chosen of a preview or a held run; blocks until that has its outcome."""
         return self.reviews.apply(run_id, selection, progress=progress, cancel=cancel)
 
     def revert(self, run_id: str, part: Parts | None = None) -> RevertView:
-        """Undo a run, or a part of it, three-way. Raises `MendableError` when there is nothing to undo."""
+        """Undo a run, or a part of it, three-way. Raises `UserError` when there is nothing to undo."""
         result = self.parts.reverter.revert(run_id, part)
         return RevertView(result.run_id, result.reverted, result.summary, result.restored, result.conflicts)
 
@@ -332,14 +500,14 @@ class Workbench(Desks):
         return watcher
 
     def watch_targets(self, context: ScopeContext | None = None) -> tuple[WatchTarget, ...]:
-        """See `services.watching`."""
-        from reverie.services.watching import watch_targets
+        """See `services.external_changes`."""
+        from reverie.services.external_changes import watch_targets
 
         return watch_targets(self.parts, context)
 
     def relevant(self, context: ScopeContext, changes: Changes) -> Relevance:
-        """See `services.watching`."""
-        from reverie.services.watching import relevant
+        """See `services.external_changes`."""
+        from reverie.services.external_changes import relevant
 
         return relevant(self.parts, context, changes)
 
@@ -347,7 +515,7 @@ class Workbench(Desks):
         self,
         context: ScopeContext,
         scope: Scope,
-        usage: Mapping[str, Usage],
+        usage: Mapping[str, MemoryUsage],
         previous: ScopeListing | None,
         dirty: Collection[Path] | None,
         quick: bool,

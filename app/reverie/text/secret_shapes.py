@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from reverie.text.secret_table import LONG_WORD, PATTERNS, PREFIXED, Prefixed, Shaped
-from reverie.text.secret_values import Span, holds_any, is_mask, is_placeholder, is_random
+from reverie.text.secret_values import SecretSpan, holds_any, is_mask, is_placeholder, is_random
 
 # Without a provider's own prefix after it, `sk-` also begins ordinary names in kebab case.
 _PLAIN_SK = re.compile(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}")
@@ -99,7 +99,7 @@ _LEAST_WORD = min(
 )
 
 
-def shaped_secrets(text: str, small: str) -> Iterator[Span]:
+def shaped_secrets(text: str, small: str) -> Iterator[SecretSpan]:
     """Spans of all secrets with a shape of their own; they may overlap. `small`: the text in small letters,
     of the same length."""
     yield from _private_keys(text)
@@ -147,7 +147,7 @@ def _matches_at(pattern: re.Pattern[str], text: str, searched: str, *parts: str)
                 yield match
 
 
-def _patterned(text: str, words: list[tuple[int, int, str]]) -> Iterator[Span]:
+def _patterned(text: str, words: list[tuple[int, int, str]]) -> Iterator[SecretSpan]:
     """The secrets of `secret_table.PATTERNS`."""
     found: list[re.Match[str]] = []
     for row in _IN_TEXTS:
@@ -172,7 +172,7 @@ def _long_words(text: str) -> Iterator[tuple[int, int, str]]:
         position += len(word)
 
 
-def _in_addresses(text: str) -> Iterator[Span]:
+def _in_addresses(text: str) -> Iterator[SecretSpan]:
     for place in places_of(text, "://"):
         scheme = _SCHEME_NAME.search(text, max(0, place - 40), place)
         if scheme is None:
@@ -217,7 +217,7 @@ def _compiled(row: Shaped) -> re.Pattern[str]:
     return re.compile(row.pattern)
 
 
-def _prefixed(text: str, words: list[tuple[int, int, str]]) -> Iterator[Span]:
+def _prefixed(text: str, words: list[tuple[int, int, str]]) -> Iterator[SecretSpan]:
     pattern = prefixes_pattern()
     for position, word_end, _word in words:
         while (mark := pattern.search(text, position, word_end)) is not None:
@@ -255,7 +255,7 @@ def _is_long_hex(body: str) -> bool:
     return len(body) >= 32 and not body.lstrip("0123456789abcdefABCDEF")
 
 
-def _headers(text: str, small: str) -> Iterator[Span]:
+def _headers(text: str, small: str) -> Iterator[SecretSpan]:
     for match in _matches_at(_HEADER, text, small, "authorization"):
         if not is_placeholder(match[2]) and _is_header_value(match[1] or "", match[2]):
             yield match.start(2), match.end(2), "auth-header"
@@ -268,7 +268,7 @@ def _headers(text: str, small: str) -> Iterator[Span]:
             yield match.start(1), match.end(1), "auth-header"
 
 
-def _behind_p(text: str) -> Iterator[Span]:
+def _behind_p(text: str) -> Iterator[SecretSpan]:
     """Passwords on the command lines of MySQL's clients."""
     done = 0
     for match in _MYSQL.finditer(text):
@@ -309,7 +309,7 @@ def _is_credential(scheme: str, value: str) -> bool:
         return False
 
 
-def _private_keys(text: str) -> Iterator[Span]:
+def _private_keys(text: str) -> Iterator[SecretSpan]:
     for match in _PUTTY.finditer(text) if "Private-Lines: " in text else ():
         yield match.start(1), match.end(1), "private-key"
     if "-----" not in text:

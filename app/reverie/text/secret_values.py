@@ -7,11 +7,14 @@ before 3.11.5 matches those wrongly).
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import Literal
 
-Span = tuple[int, int, str]
+SecretSpan = tuple[int, int, str]
 """Start, end and kind of a secret in a text."""
 
 _VARIABLE = re.compile(
@@ -241,3 +244,354 @@ def holds_any(text: str, parts: Iterable[str]) -> bool:
         if part in text:
             return True
     return False
+
+
+# Secrets that are known by the name in front of them: `DB_PASSWORD=...`, `API key: ...`, `--token ...`.
+#
+# A name is taken apart into words (`dbPassword` is "db", "password") and judged by the last of them; where
+# that says little ("key"), by the words in front of it as well, also on the other side of a space. What
+# follows is judged by how such a name is used: a password may look like anything, a token or key has to
+# look made by a machine, because both words are common in prose and code. Pure functions; spans are
+# `(start, end, kind)`.
+#
+# Only lines with a word for a secret are searched (`secret_lines`). Each character is looked at a bounded
+# number of times: names are bounded in length and begin at a boundary, a bare value is not searched again,
+# and a quoted one only from its opening quote on. No possessive quantifiers (see `secret_shapes`).
+
+
+Kind = Literal["password", "token", "pass", "key", "gpg-key", "mention"]
+"""`pass`, `key`: the name alone says little. `gpg-key`: a fingerprint more often than a key. `mention`: a
+secret's word somewhere in the name (`TOKEN_GITHUB`, `password_hash`), not at its end."""
+
+# A name, perhaps quoted, emphasised or typed (`token: str = `), and what separates it from its value.
+_NAMED = re.compile(
+    r"""(?<![\w.-])(?P<flag>--?)?(?P<name>[^\W\d][\w.-]{1,79})(?:\\{0,4}["'`]|\*{1,2}|\])?
+        (?:[ \t]{0,4}:[ \t]{0,4}[A-Za-z_][A-Za-z0-9_.]{0,30}[ \t]{0,4}(?==))?
+        (?P<separator>[ \t]{0,4}(?:=>|:=|={1,3}|:)\*{0,2}[ \t]{0,8}|(?(flag)[ \t]{1,8}|(?!)))""",
+    re.VERBOSE,
+)
+_OPENING_QUOTE = re.compile(r"""(?P<escape>\\{0,4})(?P<quote>["'`])""")
+# YAML's way to put a value on the next line.
+_BLOCK = re.compile(r"[|>][+-]?[1-9]?[+-]?[ \t]{0,8}\r?\n[ \t]{1,40}")
+_QUOTED = {
+    '"': re.compile(r'[^"\\\n]*(?:\\.[^"\\\n]*)*'),
+    "'": re.compile(r"[^'\\\n]*(?:\\.[^'\\\n]*)*"),
+    "`": re.compile(r"[^`\n]*"),
+}
+_QUOTED_IN_QUOTES = re.compile(r"""[^"'`\\\n]*""")
+_BARE = re.compile(r"""[^\s"'`,;<>&\\]+""")
+_BEFORE = re.compile(r"(?:[^\W\d_][\w'’-]{0,30}[ \t]{1,3}){1,4}\Z")
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_PASSWORDS = {
+    "password", "passwd", "passwort", "pwd", "passphrase", "passcode", "secret", "kennwort", "contrasena",
+    "senha", "mdp", "wachtwoord", "haslo", "sifre", "heslo", "psk",
+}  # fmt: skip
+_TOKENS = {
+    "token", "apikey", "authtoken", "accesstoken", "credential", "credentials", "jwt", "pat", "bearer",
+    "accesskey", "secretkey", "authkey", "jeton", "authtok",
+}  # fmt: skip
+# Endings of names written in one word: PGPASSWORD, dbpasswd, CLIENTSECRET.
+_PASSWORD_ENDINGS = (
+    "password", "passwd", "passwort", "passphrase", "kennwort", "secret", "dbpass", "dbpw", "storepass",
+    "keypass", "userpass", "rootpass", "adminpass", "smtppass", "mailpass", "ftppass", "pgpass",
+    "mysqlpass",
+)  # fmt: skip
+_TOKEN_ENDINGS = ("token", "apikey", "accesskey", "secretkey", "authkey")
+# The same in other languages, as a name ends there.
+_FOREIGN_PASSWORDS = (
+    "passwörter", "contraseña", "mot_de_passe", "palavra-passe", "lösenord", "hasło", "şifre", "пароль",
+    "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "секрет", "シークレット",
+)  # fmt: skip
+_FOREIGN_TOKENS = (
+    "schlüssel", "clé", "ключ", "токен", "密钥", "密鑰", "秘钥", "令牌", "金鑰", "トークン", "キー", "秘密鍵",
+    "토큰", "키",
+)  # fmt: skip
+_KEYS_OF = re.compile(
+    "api|access|account|auth|encryption|master|private|secret|service|signing|deploy|license|licence|webhook|app"
+    "|application|integration|session|subscription|shared|hmac|jwt|recovery|consumer|client|admin|root|server|storage"
+    "|backup|ingest|ingestion|instrumentation|write|upload|vault|unlock|security|verschlüsselungs|api-"
+)
+_CODES_OF = re.compile("access|recovery|backup|security|reset|pairing|unlock|verification|zugangs")
+# Keys that nobody keeps secret: of tables, dictionaries, keyboards, and the public half of a pair.
+_OPEN_KEYS = frozenset(
+    {
+        "anon", "answer", "arrow", "attribute", "blob", "cache", "captcha", "column", "composite", "config",
+        "data", "dict", "edge", "entity", "entry", "event", "field", "file", "foreign", "group", "hash",
+        "hot", "i18n", "idempotency", "idx", "index", "item", "job", "json", "keyboard", "label", "list",
+        "locale", "lock", "lookup", "map", "message", "name", "natural", "node", "object", "option",
+        "order", "param", "parameter", "partition", "path", "primary", "property", "pub", "public",
+        "publishable", "query", "react", "recaptcha", "record", "redis", "registry", "routing", "row", "s3",
+        "setting", "short", "shortcut", "site", "sort", "state", "store", "surrogate", "tag", "task",
+        "topic", "translation", "type", "unique", "yaml",
+    }
+)  # fmt: skip
+
+NO_VALUE = re.compile(
+    r"""(?i)any|bool|boolean|bytes|default|disabled|empty|enabled|false|int|integer|missing|nil|no|none|null|number
+        |object|off|on|optional|options?|required|str|string|tbd|text|todo|true|undefined|unknown|unset|varchar|void
+        |yes|array|ja|nein|oui|non|si|sí|não|да|нет""",
+    re.VERBOSE,
+)
+# What an option takes is as often the name of something.
+_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){1,7}")
+_OPTION_NAME = re.compile(r"[a-z]+(?:-[a-z]+){1,2}\d?")
+_CODE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*(?P<more>[(\[])?")
+# What follows such a name is a fingerprint, or the whole key in Base64.
+_KEYS_BY_FINGERPRINT = frozenset({"gpg", "pgp"})
+# "If the tests pass: ..."
+_WHAT_PASSES = frozenset(
+    {"all", "builds", "check", "checks", "must", "should", "specs", "test", "tests", "will"}
+)
+# A header of a request, as `X-ClickHouse-Key`.
+_KEY_HEADER = re.compile(r"[Xx]-[\w-]+-[Kk]ey\Z")
+_SECRET_NAMES_LETTER = re.compile(r"[A-Za-z]")
+_NOTHING_MORE = re.compile(r"""[ \t\r,;)\]}*|"'`.]*(?:\n|\Z)""")
+_LONG_RUN = re.compile(r"[A-Za-z0-9+/]{20}")
+_MEMBER = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z")
+_MADE_RUN = re.compile(r"[A-Za-z0-9+/]{16,}")
+PUBLIC_KEY = re.compile(r"ssh-|ecdsa-|AAAA[BCE]|SHA256:|MD5:")
+_LEAST: dict[Kind, int] = {"password": 6, "token": 8, "pass": 5, "key": 16, "gpg-key": 16, "mention": 16}
+
+# One of them is in every name or word that makes a value a secret.
+_HINTS = (
+    "pass", "secret", "token", "key", "cred", "pwd", r"pw\b", r"pat\b", "jwt", "psk", "bearer", r"auth\b",
+    r"code\b", r"codes\b", "kennw", "contrasen", "senha", "mdp", "wachtwoord", "haslo", "sifre", "heslo",
+    "jeton", "clef", "clave", "chave", "chiave", "parola", "login", "zugang", "identifiants", "geheim",
+    "segre", "mnemonic", "seed phrase", "recovery phrase", "authtok", "otp", "2fa seed",
+)  # fmt: skip
+_HINT = re.compile("|".join(_HINTS))
+_HINT_WORDS = tuple(hint.removesuffix(r"\b") for hint in _HINTS)
+_FOREIGN_HINT = re.compile(
+    r"contraseñ|hasło|şifre|lösenord|schlüssel|clé|парол|ключ|токен|секрет|密|口令|令牌|金鑰|パスワ|暗証|トークン"
+    r"|キー|秘|シークレット|비밀|토큰|키"
+)
+
+
+def small_letters(text: str) -> str:
+    """`text` in small letters, character by character, so that places in it stay the same."""
+    small = text.lower()
+    if len(small) == len(text):
+        return small
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+
+
+def secret_lines(text: str, small: str) -> list[tuple[int, int]]:
+    """Start and end of every line with a word for a secret. `small`: `small_letters(text)`."""
+    found = _lines_with(_HINT, small) if holds_any(small, _HINT_WORDS) else []
+    if not text.isascii():
+        found = sorted({*found, *_lines_with(_FOREIGN_HINT, small)})
+    return found
+
+
+def _lines_with(hints: re.Pattern[str], small: str) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    position = 0
+    while (hint := hints.search(small, position)) is not None:
+        start = small.rfind("\n", position, hint.start()) + 1 or position
+        end = small.find("\n", hint.end())
+        position = end = len(small) if end < 0 else end
+        found.append((start, end))
+    return found
+
+
+def named_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
+    """Spans of all values on `lines` that their name makes a secret."""
+    position = 0
+    for start, end in lines:
+        position = max(position, start)
+        while position < end and (named := _NAMED.search(text, position, end)) is not None:
+            position, span = _value_of(text, named, start)
+            if span is not None:
+                yield span
+
+
+def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, SecretSpan | None]:
+    """Where to search on, and the value behind a name if it is a secret."""
+    position = named.end()
+    name = named["name"]
+    if text.endswith("[redacted:", 0, named.start("name")):  # the kind in a mark names nothing
+        return position, None
+    if named["flag"] == "-" and not _storepass(name):
+        return position, None
+    kind = kind_of_name(name)
+    if kind in (None, "key", "mention", "pass") and not named["flag"]:
+        kind = _kind_with_words_before(text, named, line, kind)
+    if kind == "key" and _KEY_HEADER.match(name):
+        kind = "token"
+    if kind is None:
+        return position, _basic_auth(text, name, position)
+    position = _end_of(_BLOCK, text, position)
+    opening = _OPENING_QUOTE.match(text, position)
+    if opening is not None:
+        position = start = opening.end()
+        pattern = _QUOTED_IN_QUOTES if opening["escape"] else _QUOTED[opening["quote"]]
+        end = _end_of(pattern, text, start)
+        assigned = named["separator"] == "="
+        secret = _is_quoted_secret(kind, name, text[start:end], assigned=assigned)
+    else:
+        start = position
+        position = _end_of(_BARE, text, start)
+        end = start + len(text[start:position].rstrip("])}.!?|:*"))
+        line_ends = _NOTHING_MORE.match(text, end) is not None
+        secret = _is_bare_secret(kind, named, text[start:end], text[end : end + 1], line_ends=line_ends)
+    if not secret:
+        return position, None
+    return max(position, end), (start, end, "password" if kind in ("password", "pass") else "token")
+
+
+def _storepass(name: str) -> bool:
+    """Java's tools and OpenSSL take long options with one dash."""
+    return kind_of_name(name) in ("password", "token", "pass")
+
+
+def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
+    match = pattern.match(text, start)
+    return match.end() if match is not None else start
+
+
+def kind_of_name(name: str) -> Kind | None:
+    """What a value with this name is, by the last word of the name."""
+    if not name.isascii():
+        small = name.lower()
+        if small.endswith(_FOREIGN_PASSWORDS):
+            return "password"
+        return "token" if small.endswith(_FOREIGN_TOKENS) else None
+    return kind_of_words([word.lower() for word in _WORDS.findall(name)])
+
+
+def kind_of_words(words: list[str]) -> Kind | None:
+    """The same for the words of a name, in small letters."""
+    while words and words[-1].isdigit():
+        words = words[:-1]
+    if not words:
+        return None
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last in _PASSWORDS or (len(last) > 6 and last.endswith(_PASSWORD_ENDINGS)):
+        return "password"
+    if last in _TOKENS or (len(last) > 6 and last.endswith(_TOKEN_ENDINGS)):
+        return "token"
+    if last == "keys":
+        last = "key"
+    if last == "key" and before in _KEYS_BY_FINGERPRINT:
+        return "gpg-key"
+    if last == "key" and before:
+        if _KEYS_OF.fullmatch(before) and not _OPEN_KEYS.intersection(words):
+            return "token"
+        return None if _OPEN_KEYS.intersection(words) else "key"
+    if last in ("code", "codes"):
+        return "token" if _CODES_OF.fullmatch(before) else None
+    if last == "auth" and before:
+        return "key"
+    if last in ("pass", "pw"):
+        return "password" if before else "pass"
+    return "mention" if not _PASSWORDS.union(_TOKENS).isdisjoint(words) else None
+
+
+def _kind_with_words_before(text: str, named: re.Match[str], line: int, kind: Kind | None) -> Kind | None:
+    """The kind of a name that is the last of several words: `API key: ...`, `db pass: ...`."""
+    start = named.start("name")
+    before = _BEFORE.search(text[max(line, start - 60) : start])
+    if before is None:
+        return kind
+    words = [word.lower() for word in re.findall(r"[^\W\d_]+", before[0])][-3:]
+    own = [word.lower() for word in _WORDS.findall(named["name"])]
+    if own == ["pass"] and words[-1] in _WHAT_PASSES:
+        return kind
+    joined = kind_of_words(words + own)
+    if (
+        own
+        and own[0] == "key"
+        and joined == "token"
+        and words[-1] in ("app", "application", "client", "server")
+    ):
+        return "key"
+    return joined if joined != "mention" else kind
+
+
+def is_open_key(text: str, start: int, end: int, line: int) -> bool:
+    """Whether the word `text[start:end]` is a key that nobody keeps secret: `cache_key`, "the public key"."""
+    own = [word.lower() for word in _WORDS.findall(text[start:end])]
+    if not own or own[-1] not in ("key", "keys"):
+        return False
+    before = _BEFORE.search(text[max(line, start - 60) : start])
+    words = re.findall(r"[^\W\d_]+", before[0].lower())[-1:] if before is not None else []
+    named = {*words, *own[:-1]}
+    return not (_OPEN_KEYS.isdisjoint(named) and _KEYS_BY_FINGERPRINT.isdisjoint(named))
+
+
+def _is_quoted_secret(kind: Kind, name: str, value: str, *, assigned: bool) -> bool:
+    if any(character.isspace() for character in value):
+        # A sentence (a label, a message, an example), but for the value of a variable in a shell.
+        return kind == "password" and assigned and name.isupper() and _PASSPHRASE.fullmatch(value) is not None
+    if not _may_be_secret(kind, name, value):
+        return False
+    return kind == "password" or _looks_made(kind, value)
+
+
+def _is_bare_secret(kind: Kind, named: re.Match[str], value: str, following: str, *, line_ends: bool) -> bool:
+    """`line_ends`: whether nothing else follows on the line after the value, whose next character is
+    `following`.
+    """
+    if not _may_be_secret(kind, named["name"], value):
+        return False
+    made = _looks_made(kind, value)
+    code = _CODE.match(value + following)
+    if code is not None and code["more"]:
+        return False
+    if code is not None and code.end() >= len(value) and not made:
+        # `password = user_password` refers to something; `PASSWORD=correct_horse` alone on its line does not.
+        refers = "." in value or not (named["separator"] == "=" and following in "\r\n")
+        if refers and not value.isalnum():
+            return False
+    prose = ":" in named["separator"] and not line_ends
+    if not value.isascii():
+        return made and any(char.isascii() and char.isalnum() for char in value) and _mostly_ascii(value)
+    if named["flag"] and not named["separator"].strip() and _OPTION_NAME.fullmatch(value):
+        return False
+    return made or (kind == "password" and not prose and bool(named["separator"].strip()))
+
+
+def _mostly_ascii(value: str) -> bool:
+    return sum(map(str.isascii, value)) * 2 > len(value)
+
+
+def _may_be_secret(kind: Kind, name: str, value: str) -> bool:
+    if len(value) < 4 or is_placeholder(value) or NO_VALUE.fullmatch(value) or value.lower() == name.lower():
+        return False
+    return not is_place(value) and (kind in ("password", "pass") or not is_file_name(value))
+
+
+def _looks_made(kind: Kind, value: str) -> bool:
+    """No word but made by a machine, or by a person as if: letters and digits mixed, or one long run. The
+    less its name says, the longer it has to be.
+    """
+    if len(value) < _LEAST[kind] or PUBLIC_KEY.match(value):
+        return False
+    if kind == "pass":
+        return is_password_like(value)
+    if kind == "mention":
+        return any(is_mixed(run[0]) for run in _MADE_RUN.finditer(value))
+    if kind == "gpg-key":
+        return is_random(value)
+    if kind == "key":
+        return is_random(value) or (is_hash_like(value) and len(value) in (32, 40, 48, 64, 96, 128))
+    return (is_mixed(value) or is_passphrase(value)) or (
+        _LONG_RUN.search(value) is not None and not _MEMBER.match(value)
+    )
+
+
+def _basic_auth(text: str, name: str, position: int) -> SecretSpan | None:
+    """The field `auth` of Docker and npm: a name and a password in Base64."""
+    if name.lower() not in ("auth", "_auth"):
+        return None
+    opening = _OPENING_QUOTE.match(text, position)
+    start = opening.end() if opening is not None else position
+    value = re.compile(r"[A-Za-z0-9+/=]{8,2048}").match(text, start)
+    if value is None:
+        return None
+    try:
+        decoded = base64.b64decode(value[0], validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return (start, value.end(), "password") if b":" in decoded and decoded.isascii() else None

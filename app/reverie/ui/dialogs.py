@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import (
@@ -13,16 +13,22 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QGridLayout,
     QLabel,
+    QListWidget,
     QMessageBox,
     QVBoxLayout,
     QWidget,
 )
 
-from reverie.ui.columns import scrolled
-from reverie.ui.labels import embolden
-from reverie.ui.memory.review_actions import review_shortcuts
-from reverie.ui.shown import visible
-from reverie.ui.theme import GAP, MARGIN
+from reverie.ui.appearance import GAP, MARGIN, CalmSelection
+from reverie.ui.display_text import visible
+from reverie.ui.memory.review_parts import review_shortcuts
+from reverie.ui.translation import counted, tr
+from reverie.ui.widgets.controls import WrapLabel, embolden
+from reverie.ui.widgets.layouts import column, scrolled
+
+if TYPE_CHECKING:
+    from reverie.services.views import ConsentView
+
 
 UnsavedAnswer = Literal["save", "discard", "cancel"]
 _MOST_NAMES = 8
@@ -46,12 +52,11 @@ def ask_home(parent: QWidget) -> Path | None:
 
 def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
     """What to do with unsaved text when the window closes."""
-    tr = QCoreApplication.translate
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Warning)
-    box.setWindowTitle(tr("dialogs", "Unsaved changes"))
+    box.setWindowTitle(tr("Unsaved changes"))
     box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(tr("dialogs", "Save your changes before closing?"))
+    box.setText(tr("Save your changes before closing?"))
     shown = [visible(name) for name in names[:_MOST_NAMES]]
     if len(names) > _MOST_NAMES:
         shown.append("…")
@@ -65,18 +70,15 @@ def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
 
 def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
     """Whether the home at `root` is the one that stood at `before`, so that its history and runs follow."""
-    tr = QCoreApplication.translate
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Question)
-    box.setWindowTitle(tr("dialogs", "A home was moved"))
+    box.setWindowTitle(tr("A home was moved"))
     box.setTextFormat(Qt.TextFormat.PlainText)
-    moved = tr("dialogs", "{before} is gone, and {root} may be the same home.")
+    moved = tr("{before} is gone, and {root} may be the same home.")
     box.setText(moved.format(before=visible(str(before)), root=visible(str(root))))
-    box.setInformativeText(
-        tr("dialogs", "Take over its history and runs? Say no if it is another home, or a copy.")
-    )
-    take = box.addButton(tr("dialogs", "&Take over"), QMessageBox.ButtonRole.AcceptRole)
-    box.addButton(tr("dialogs", "&No"), QMessageBox.ButtonRole.RejectRole)
+    box.setInformativeText(tr("Take over its history and runs? Say no if it is another home, or a copy."))
+    take = box.addButton(tr("&Take over"), QMessageBox.ButtonRole.AcceptRole)
+    box.addButton(tr("&No"), QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(take)
     box.exec()
     return box.clickedButton() is take
@@ -84,20 +86,18 @@ def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
 
 def ask_write_anyway(parent: QWidget | None, evidence: str) -> bool:
     """Whether to write into memories whose layout or version Reverie does not know."""
-    tr = QCoreApplication.translate
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Warning)
-    box.setWindowTitle(tr("dialogs", "Write into an unknown layout?"))
+    box.setWindowTitle(tr("Write into an unknown layout?"))
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setText(visible(evidence))
     box.setInformativeText(
         tr(
-            "dialogs",
             "Writing may damage these memories or switch them off for the agent. Reverie asks again when the "
             "layout or version changes.",
         )
     )
-    write = box.addButton(tr("dialogs", "&Write anyway"), QMessageBox.ButtonRole.DestructiveRole)
+    write = box.addButton(tr("&Write anyway"), QMessageBox.ButtonRole.DestructiveRole)
     cancel = box.addButton(QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(cancel)
     box.setEscapeButton(cancel)
@@ -140,3 +140,70 @@ class ShortcutSheet(QDialog):
         outer.addWidget(area, 1)
         outer.addWidget(buttons)
         self.resize(440, min(620, inside.sizeHint().height() + 90))
+
+
+# What is asked before memories leave this machine for the first time: which files, and where to.
+
+
+class ConsentDialog(QDialog):
+    """Shows what `consent` says; accepting it means yes. Cancel is the default."""
+
+    def __init__(self, consent: ConsentView, engine: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Send memories to a model?"))
+        self.resize(520, 420)
+        what = counted(self.tr("1 file"), "%n files", len(consent.files))
+        self.title = WrapLabel(
+            self.tr("{files} of this home would be sent to {destination}.").format(
+                files=what, destination=visible(consent.destination)
+            )
+        )
+        embolden(self.title)
+        self.facts = WrapLabel(self._facts(consent, engine))
+        self.list = QListWidget()
+        self.list.setAccessibleName(self.tr("Files that would leave this machine"))
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.list.setUniformItemSizes(True)
+        self.list.addItems([visible(file) for file in consent.files])
+        CalmSelection(self.list)
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.send = self.buttons.addButton(self.tr("&Send"), QDialogButtonBox.ButtonRole.AcceptRole)
+        self.cancel = self.buttons.button(QDialogButtonBox.StandardButton.Cancel)
+        self.send.setAutoDefault(False)
+        self.cancel.setDefault(True)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        column(self, self.title, self.facts, self.list, self.buttons, grows=self.list)
+        self.cancel.setFocus()
+
+    def _facts(self, consent: ConsentView, engine: str) -> str:
+        facts = [self.tr("The model {engine} may read all of them.").format(engine=visible(engine))]
+        if consent.secrets_hidden:
+            hidden = counted(
+                self.tr("1 value in them looks like a secret to Reverie: a placeholder is sent instead."),
+                "%n values in them look like secrets to Reverie: placeholders are sent instead.",
+                consent.secrets_hidden,
+            )
+            facts.append(hidden)
+        else:
+            facts.append(self.tr("Nothing in them looks like a secret to Reverie."))
+        facts.append(self.tr("Reverie cannot know every secret: read the files first if they may hold some."))
+        if consent.stays:
+            stays = counted(
+                self.tr("1 file stays here, because it is too large or no text."),
+                "%n files stay here, because they are too large or no text.",
+                len(consent.stays),
+            )
+            facts.append(stays)
+        facts.append(self.tr("You are asked once for this home and destination."))
+        return " ".join(facts)
+
+    @classmethod
+    def ask(cls, parent: QWidget, consent: ConsentView, engine: str) -> bool:
+        """Whether they may be sent."""
+        dialog = cls(consent, engine, parent)
+        try:
+            return dialog.exec() == QDialog.DialogCode.Accepted
+        finally:
+            dialog.deleteLater()

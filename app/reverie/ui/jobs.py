@@ -7,9 +7,9 @@ of again: answers of superseded and stopped jobs are dropped.
 
 Threading: `Lane` methods are for the GUI thread; a job's callable and `JobControl` run on the lane's thread.
 Only QObject methods are connected (a lambda would run in the emitter's thread). A blocking job receives no
-queued signal, so it is cancelled through a `threading.Event`.
+queued signal, so it is cancelled through a `threading.ServerEvent`.
 
-Failure policy: `MendableError` reaches the job's `failed` handler, to be shown inline. Anything else is a bug
+Failure policy: `UserError` reaches the job's `failed` handler, to be shown inline. Anything else is a bug
 of ours: it goes to `sys.excepthook` on the GUI thread, and the job ends as failed, so that no view waits for
 ever.
 """
@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
-from reverie.errors import MendableError
+from reverie.errors import UserError
 
 log = logging.getLogger("reverie.jobs")
 STOP_LIMIT_MS = 2000
@@ -35,7 +35,7 @@ PROGRESS_MS = 100
 
 T = TypeVar("T")
 Kind = Literal["done", "failed", "crashed", "cancelled"]
-Failure = Callable[[MendableError], None]
+Failure = Callable[[UserError], None]
 
 
 class JobCancelled(Exception):
@@ -118,7 +118,7 @@ class _Worker(QObject):
                 outcome = _Outcome(job.id, "done", job.work(job.control))
         except JobCancelled:
             pass
-        except MendableError as error:
+        except UserError as error:
             outcome = _Outcome(job.id, "failed", error)
         except Exception as error:  # noqa: BLE001 - handed to the crash path in the GUI thread
             outcome = _Outcome(job.id, "crashed", error)
@@ -319,8 +319,8 @@ def _crash(error: BaseException) -> None:
     sys.excepthook(type(error), error, error.__traceback__)
 
 
-def _own_mistake(name: str, error: BaseException) -> MendableError:
-    return MendableError(
+def _own_mistake(name: str, error: BaseException) -> UserError:
+    return UserError(
         f"Reverie made a mistake during “{name}”.",
         cause=f"{type(error).__name__}.",
         next_step="The details are in the log; nothing else is affected.",

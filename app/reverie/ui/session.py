@@ -16,26 +16,255 @@ everything.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
-from reverie.errors import MendableError
+from reverie.agents.scopes import Caps, ScopeContext
+from reverie.clock import Clock
+from reverie.errors import UserError
 from reverie.files.coalesce import Changes
-from reverie.homes.scopes import ScopeContext
-from reverie.ui.bridge import WatchBridge, WatchEvent
-from reverie.ui.history_keeper import HistoryKeeper, merged
-from reverie.ui.home_watch import HomeWatch
-from reverie.ui.jobs import JobControl, Lanes
-from reverie.ui.lease_poll import LeasePoll
-from reverie.ui.memory.tree_nodes import BY_NAME, Arrangement, MemoryTree, build_tree
-from reverie.ui.opening import Opened
+from reverie.profile import Profile
+from reverie.ui.history_recorder import HistoryKeeper, merged
+from reverie.ui.jobs import JobControl, Lane, Lanes
+from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree, build_tree
 
 if TYPE_CHECKING:
     from reverie.files.watch import Watcher, WatchState
+    from reverie.helper.process import Helper
     from reverie.services.views import HomeInfo, MemoryView, Relevance, StatusView
+    from reverie.services.workbench import Workbench
+
+
+# The watcher of one open home, made and begun by a job of the scan lane once something is shown.
+#
+# Asked for again and again, it begins once; where it could not begin, it begins with the next asking. Every
+# watcher that a job made is stopped by `finish`, also one that nobody waited for any more.
+#
+# Threading: GUI thread; the watcher's own threads deliver to `deliver`, which may be called from any.
+
+
+class HomeWatch(QObject):
+    """`begun(WatchState)`: it watches from now on. `said(str)`: a sentence of the watcher's, from any thread.
+    `failed(UserError)`: it could not begin. Without `wanted` nothing is ever watched."""
+
+    begun = Signal(object)
+    said = Signal(str)
+    failed = Signal(object)
+
+    def __init__(
+        self,
+        workbench: Workbench,
+        lane: Lane,
+        deliver: Callable[[Any], None],
+        parent: QObject,
+        *,
+        wanted: bool,
+    ) -> None:
+        super().__init__(parent)
+        self._workbench = workbench
+        self._lane = lane
+        self._deliver = deliver
+        self._wanted = wanted
+        self._starting = self._finished = False
+        self._made: list[Watcher] = []
+        self.watcher: Watcher | None = None
+
+    def start(self, context: ScopeContext | None) -> None:
+        """Watch what `context` is made of; None: the home alone."""
+        if self._starting or not self._wanted:
+            return
+        self._starting = True
+        workbench, deliver, say, made = self._workbench, self._deliver, self.said.emit, self._made
+
+        def work(_control: JobControl) -> tuple[Watcher, WatchState]:
+            watcher = workbench.watch(deliver, notify=say)
+            made.append(watcher)  # so that it is stopped even if nobody waits for this job any more
+            watcher.set_targets(workbench.watch_targets(context))
+            watcher.start()
+            if self._finished:
+                watcher.stop()
+            return watcher, watcher.state()
+
+        def failed(error: UserError) -> None:
+            self._starting = False  # the next reading tries again
+            self.failed.emit(error)
+
+        self._lane.submit("start watching", work, done=self._on_watching, failed=failed)
+
+    def _on_watching(self, found: tuple[Watcher, WatchState]) -> None:
+        if self._finished:
+            return
+        watcher, state = found
+        self.watcher = watcher
+        self.begun.emit(state)
+
+    def finish(self) -> None:
+        """Stop what was made, and begin nothing more. Waits for the watcher's threads (under 2 s). From any
+        thread; calling it again is harmless."""
+        self._finished = True
+        for watcher in self._made:
+            watcher.stop()
+
+
+# Whether somebody else's run still holds the lease. Leases lie outside the home and change without a file,
+# so the session asks every two seconds, and only while one is held.
+#
+# Threading: GUI thread; the asking is a job of the scan lane, left out while that has something else to do.
+
+
+LEASE_POLL_MS = 2000
+
+
+class LeasePoll(QObject):
+    """`told(StatusView)`: the status that was followed, with what runs now. `failed(UserError)`."""
+
+    told = Signal(object)
+    failed = Signal(object)
+
+    def __init__(self, workbench: Workbench, lane: Lane, parent: QObject) -> None:
+        super().__init__(parent)
+        self._workbench = workbench
+        self._lane = lane
+        self._about: tuple[ScopeContext, StatusView] | None = None
+        self._timer = QTimer(self)
+        self._timer.setInterval(LEASE_POLL_MS)
+        self._timer.timeout.connect(self._ask)
+
+    def follow(self, context: ScopeContext | None, status: StatusView) -> None:
+        """The status that is shown now."""
+        self._about = (context, status) if context is not None else None
+        if status.running is not None:
+            self._timer.start()
+        else:
+            self._timer.stop()
+
+    def stop(self) -> None:
+        """Nothing is shown whose lease matters."""
+        self._about = None
+        self._timer.stop()
+
+    @Slot()
+    def _ask(self) -> None:
+        if self._about is None or self._lane.busy:
+            return
+        workbench = self._workbench
+        context, status = self._about
+
+        def work(_control: JobControl) -> StatusView:
+            return replace(status, running=workbench.status(context).running)
+
+        self._lane.submit(
+            "ask for the lease", work, done=self.told.emit, failed=self.failed.emit, group="lease"
+        )
+
+
+# From the watcher's thread into the GUI thread.
+#
+# `post` is the watcher's `deliver`: it is called on the coalescer thread, emits one queued signal and never
+# raises, because an exception there would end the thread and leave the window deaf. What arrives is a hint;
+# the truth is then read from disk by a job.
+
+
+log = logging.getLogger("reverie.bridge")
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    """`source` names the home whose watcher spoke."""
+
+    source: str
+    changes: Changes
+
+
+class WatchBridge(QObject):
+    """`arrived(WatchEvent)` is emitted in the thread this object lives in."""
+
+    arrived = Signal(object)
+    _posted = Signal(object)
+
+    def __init__(self, source: str, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.source = source
+        self.lost = 0
+        self._closed = False
+        self._posted.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+
+    def post(self, changes: Changes) -> None:
+        """Called on the watcher's thread."""
+        if self._closed:
+            return
+        try:
+            self._posted.emit(WatchEvent(self.source, changes))
+        except RuntimeError:  # the C++ half is gone: the window was closed meanwhile
+            self.lost += 1
+            log.debug("changes after the window was closed")
+
+    def close(self) -> None:
+        """Deliver nothing any more."""
+        self._closed = True
+
+    @Slot(object)
+    def _deliver(self, event: WatchEvent) -> None:
+        if not self._closed:
+            self.arrived.emit(event)
+
+
+# Opening a home in a job: what is made of its directory, and by which heavy libraries, off the GUI thread.
+#
+# Failure: what cannot be opened ends the job with its `UserError`.
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A home that could be opened."""
+
+    workbench: Workbench
+    info: HomeInfo
+    caps: Caps
+    recent_workspace: str = ""
+
+
+def open_home_job(
+    path: Path, profile: Profile, clock: Clock, helper: Helper | None = None
+) -> Callable[[JobControl], Opened]:
+    """A job that opens the home at `path`. Heavy libraries are imported by it, off the GUI thread; heavy work
+    is `helper`'s, if there is one."""
+
+    def work(_control: JobControl) -> Opened:
+        from reverie.compose import open_workbench
+
+        workbench: Workbench = open_workbench(path, profile, clock)
+        if helper is not None:
+            from reverie.helper.workbench import HelpedWorkbench
+
+            workbench = HelpedWorkbench(workbench.parts, helper)
+        info, home = workbench.contents(), workbench.parts.home
+        listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
+        recent = max(((at, id_) for id_, at in home.recencies() if id_ in listed), default=(0, ""))
+        return Opened(workbench, info, home.caps, recent[1])
+
+    return work
+
+
+def adopt_home_job(
+    path: Path, known_id: str, profile: Profile, clock: Clock, helper: Helper | None = None
+) -> Callable[[JobControl], Opened]:
+    """A job that gives the home at `path` the history of the known home that was moved there, and opens
+    it."""
+
+    def work(control: JobControl) -> Opened:
+        from reverie.compose import adopt_home
+
+        adopt_home(path, known_id, profile, clock)
+        return open_home_job(path, profile, clock, helper)(control)
+
+    return work
+
 
 RETRY_MS = 3000
 _TITLES_AT_ONCE = 40
@@ -73,7 +302,7 @@ class _Refreshed:
 
 
 class HomeSession(QObject):
-    """Signals carry frozen values: `HomeInfo`, `TreeUpdate`, `StatusView`, `MendableError | None`,
+    """Signals carry frozen values: `HomeInfo`, `TreeUpdate`, `StatusView`, `UserError | None`,
     `WatchState`. `outside_changed()`: something in the home that none of the shown views is made of."""
 
     info_changed = Signal(object)
@@ -192,7 +421,7 @@ class HomeSession(QObject):
         self.tree_changed.emit(update)
         self._refresh_with(self._full_job(update))
 
-    def _on_names_failed(self, error: MendableError) -> None:
+    def _on_names_failed(self, error: UserError) -> None:
         """Nothing could be shown; the next change on disk is a reason to try again."""
         self._unread = True
         self._on_failed(error)
@@ -213,14 +442,14 @@ class HomeSession(QObject):
 
         return work
 
-    def _on_failed(self, error: MendableError) -> None:
+    def _on_failed(self, error: UserError) -> None:
         """The last views stay. What was in the way may go without an event, so it is tried again soon."""
         self._everything = True
         if not self._closed:
             self._retry.start()
         self.trouble.emit(error)
 
-    def _on_aside_failed(self, error: MendableError) -> None:
+    def _on_aside_failed(self, error: UserError) -> None:
         """Something beside the views did not work."""
         self.notified.emit(str(error))
 
@@ -343,11 +572,11 @@ class HomeSession(QObject):
 
         self.lanes.scan.submit("read titles", work, done=done, failed=self._on_no_titles)
 
-    def _on_no_titles(self, error: MendableError) -> None:
+    def _on_no_titles(self, error: UserError) -> None:
         self._reading_titles = False
         self._on_aside_failed(error)
 
-    def _on_refresh_failed(self, error: MendableError) -> None:
+    def _on_refresh_failed(self, error: UserError) -> None:
         self._refreshing = False
         self._on_failed(error)
         self._watch.start(self.context)

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QTextCursor
 
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.profile import Profile
-from reverie.ui.memory.documents import OpenFile
-from reverie.ui.memory.tree_nodes import CompanionData
-from reverie.ui.remembered import MOST_FOLDERS, MOST_HOMES, Remembered, write_remembered
+from reverie.ui.editor.documents import OpenFile
+from reverie.ui.saved_window import MOST_FOLDERS, MOST_HOMES, Remembered, write_remembered
 from reverie.ui.session import HomeSession, TreeUpdate
+from reverie.ui.tree.memory_tree import CompanionData
 
 if TYPE_CHECKING:
-    from reverie.ui.main_window import MainWindow
+    from reverie.ui.window.main_window import MainWindow
 
 log = logging.getLogger("reverie.window")
 
@@ -196,7 +196,7 @@ class SessionStore(QObject):
             )
         try:
             write_remembered(profile, now)
-        except MendableError as error:
+        except UserError as error:
             log.warning("the window is not remembered: %s", error.title)
 
 

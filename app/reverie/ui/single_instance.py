@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import QLockFile, QObject, Signal, Slot
 
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.files.directory import ensure_private
 from reverie.profile import Profile
 
@@ -99,7 +99,7 @@ class Instance(QObject):
         try:
             profile.ensure(profile.locks)
             self._name = _socket_name(profile)
-        except (OSError, MendableError) as error:
+        except (OSError, UserError) as error:
             log.warning("no lock for the window: %s", error)
             return
         self._lock = QLockFile(str(profile.locks / "window.lock"))

@@ -18,13 +18,13 @@ from pathlib import Path
 from campaign.agents.base import Outcome, Programs
 from campaign.agents.claude_program import ClaudeProgram, git, sent_files
 from helpers.context_homes import view_at
-from reverie.context.view import ContextView, Entry
-from reverie.homes.claude import ClaudeHome
-from reverie.homes.claude_companions import companions
-from reverie.homes.claude_places import Machine, managed_directory
-from reverie.homes.claude_text import loaded_text
-from reverie.homes.listing import Source
-from reverie.homes.scopes import Scope
+from reverie.agents.base import TranscriptSource
+from reverie.agents.claude.home import ClaudeHome
+from reverie.agents.claude.instruction_text import loaded_text
+from reverie.agents.claude.instructions import companions
+from reverie.agents.claude.settings import Machine, managed_directory
+from reverie.agents.scopes import Scope
+from reverie.context.view import ContextEntry, ContextView
 
 Loaded = list[tuple[str, str]]
 """Paths and texts, in order."""
@@ -644,7 +644,7 @@ def _machine(program: ClaudeProgram, case: Case) -> Machine:
 
 
 def _said(home: ClaudeHome, program: ClaudeProgram, session: str) -> Loaded:
-    home.source_title(Source(session, "session", program.transcript(session)))
+    home.source_title(TranscriptSource(session, "session", program.transcript(session)))
     context = home.context(workspace_id=session)
     view = view_at(home, context, 0)
     index = home.scope_root(context, Scope.PROJECT).directory / "MEMORY.md"
@@ -666,7 +666,7 @@ def _with_added(said: Loaded, program: ClaudeProgram, case: Case, root: Path, cw
     return texts + [each for each in said if each[0].endswith("MEMORY.md")]
 
 
-def _loaded(view: ContextView, key: str) -> list[Entry]:
+def _loaded(view: ContextView, key: str) -> list[ContextEntry]:
     part = next((part for part in view.parts if part.key == key), None)
     return [] if part is None else [entry for entry in part.loaded if key == "instructions" or entry.text]
 

@@ -29,7 +29,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from reverie.homes.claude_names import directory_of
+from reverie.agents.claude.locations import directory_of
 
 KEY = "dummy-key-0000000000000000000000"
 """What the program gives for its account. It is no secret of anybody."""

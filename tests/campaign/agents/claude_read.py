@@ -36,14 +36,14 @@ from campaign.agents.claude_program import (
     writes_memory,
 )
 from helpers.context_homes import view_at
+from reverie.agents.claude.attachments import RECALL_BYTES, recorded
+from reverie.agents.claude.consolidation import read_lock
+from reverie.agents.claude.home import ClaudeHome
+from reverie.agents.claude.locations import LOCK_NAME
+from reverie.agents.claude.settings import Machine
+from reverie.agents.claude.transcript import ClaudeReadable
+from reverie.agents.transcripts import Message, ReadStatistics
 from reverie.clock import DAY_MS
-from reverie.homes.claude import ClaudeHome
-from reverie.homes.claude_lock import read_lock
-from reverie.homes.claude_names import LOCK_NAME
-from reverie.homes.claude_places import Machine
-from reverie.transcripts.claude_attachments import RECALL_BYTES, recorded
-from reverie.transcripts.claude_reading import ClaudeReadable
-from reverie.transcripts.reading import Message, Reading
 
 _NOT_OURS = r"\A(?!.*SCRIPT:)"
 """A request that no prompt of these checks asked for: a compaction, a consolidation."""
@@ -185,8 +185,8 @@ def _titles(program: ClaudeProgram, ids: dict[str, Answer]) -> Outcome:
     return Outcome("sessions have their titles", len(titles), tuple(problems))
 
 
-def _messages(program: ClaudeProgram, session: str) -> tuple[list[Message], Reading]:
-    reading = Reading()
+def _messages(program: ClaudeProgram, session: str) -> tuple[list[Message], ReadStatistics]:
+    reading = ReadStatistics()
     return list(ClaudeReadable(program.transcript(session)).messages(reading)), reading
 
 
@@ -267,7 +267,7 @@ def _look(program: ClaudeProgram, profile: Path, session: str, *, window: bool =
             failed.append(f"window: {done.stderr[-200:]}")
     home = _home(program)
     for source in home.sources():
-        list(home.open_source(source).messages(Reading()))
+        list(home.open_source(source).messages(ReadStatistics()))
     return failed
 
 

@@ -28,7 +28,7 @@ from campaign.agents.claude_program import (
     writes_index,
     writes_memory,
 )
-from reverie.homes.claude_names import directory_of
+from reverie.agents.claude.locations import directory_of
 
 USER = "/home/mia"
 """Where the invented user lives."""

@@ -17,12 +17,12 @@ from typing import Any
 
 from campaign.agents.base import Outcome, Programs
 from campaign.agents.claude_program import ClaudeProgram, Step, calls, memory_text, says, sent_files
+from reverie.agents.scopes import ScopeContext
 from reverie.clock import system_clock
 from reverie.compose import open_parts
-from reverie.errors import MendableError
-from reverie.homes.scopes import ScopeContext
+from reverie.errors import UserError
 from reverie.profile import Profile
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
 from reverie.services.workbench import Workbench
 
 LOADED = "what Reverie wrote is loaded by the program's next session and survives its next edit"
@@ -55,7 +55,7 @@ class _Bench:
     program: ClaudeProgram
     cwd: Path
     memory: Path
-    parts: HomeParts
+    parts: HomeContainer
     context: ScopeContext
 
     def desk(self) -> Workbench:
@@ -218,7 +218,7 @@ def _written(program: ClaudeProgram, write: Callable[[_Bench], str]) -> Iterator
     bench = _bench(program)
     try:
         mark = write(bench)
-    except (AssertionError, MendableError) as error:
+    except (AssertionError, UserError) as error:
         yield f"the write itself failed: {error}"
         return
     before = {path.name: path.read_bytes() for path in bench.memory.rglob("*.md")}
@@ -327,7 +327,7 @@ def _hammered_by_us(
             name = f"{_BASE}/{path.name}"
             try:
                 store.edit(name, lambda text, line=line: text.replace(f"{line} open", f"{line} done"))  # type: ignore[misc]
-            except MendableError:
+            except UserError:
                 continue  # refused, so nobody was told that it was saved
             saved.append((path, line))
             reported |= _reported(bench)

@@ -25,19 +25,19 @@ from campaign.agents.codex_program import (
     ScriptedModel,
     make_project,
 )
-from reverie.agent.messages import Message as AgentMessage
-from reverie.agent.messages import ToolResult, ToolSpec, Turn, UserMessage
-from reverie.agent.provider import ModelRequest, Provider
+from reverie.agents.codex.home import CodexHome
+from reverie.agents.codex.prompt import memory_pieces
+from reverie.agents.codex.store import version_in_use
+from reverie.agents.transcripts import Message, ReadStatistics
 from reverie.compose import open_parts
-from reverie.context.desk import assemble, gather
+from reverie.context.assembly import assemble
+from reverie.context.facts import gather
 from reverie.context.view import ContextView
-from reverie.homes.codex import CodexHome
-from reverie.homes.codex_prompt import memory_pieces
-from reverie.homes.codex_store import version_in_use
+from reverie.llm.provider import Message as AgentMessage
+from reverie.llm.provider import ModelRequest, ModelTurn, Provider, ToolResult, ToolSpec, UserMessage
 from reverie.profile import Profile
 from reverie.services.models import Models
 from reverie.services.workbench import Workbench
-from reverie.transcripts.reading import Message, Reading
 
 _BEGINS = "========= MEMORY_SUMMARY BEGINS =========\n"
 _ENDS = "\n========= MEMORY_SUMMARY ENDS ========="
@@ -406,7 +406,7 @@ def _services(codex: Path, directory: Path) -> Iterator[Outcome]:
     yield Outcome("the model services of Codex answer Reverie", 5, tuple(problems))
 
 
-async def _asked(provider: Provider, *messages: AgentMessage) -> Turn:
+async def _asked(provider: Provider, *messages: AgentMessage) -> ModelTurn:
     tool = ToolSpec("look", "Look at a path.", {"type": "object", "properties": {"path": {"type": "string"}}})
     request = ModelRequest("Be brief.", messages, (tool,), 1000, time.monotonic() + 30)
     try:
@@ -553,10 +553,10 @@ def _items_compared(home: CodexHome, said: Mapping[str, dict[str, Any]]) -> Outc
     return Outcome(f"{len(said)} threads are shown as Codex has them", items, tuple(problems))
 
 
-def _read(home: CodexHome, thread: str) -> tuple[list[Message], Reading]:
-    from reverie.homes.codex_threads import source_of
+def _read(home: CodexHome, thread: str) -> tuple[list[Message], ReadStatistics]:
+    from reverie.agents.codex.threads import source_of
 
-    reading = Reading()
+    reading = ReadStatistics()
     source = source_of(next(each for each in home.threads() if each.id == thread))
     return (list(home.open_source(source).messages(reading)) if source is not None else []), reading
 

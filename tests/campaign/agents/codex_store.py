@@ -21,15 +21,15 @@ from typing import Any
 
 from campaign.agents.base import Outcome, Programs, differences, snapshot
 from campaign.agents.codex_program import CodexProgram, Consolidation, Request, ScriptedModel, make_project
+from reverie.agents.codex.home import CodexHome
+from reverie.agents.codex.store import refuse_content
+from reverie.agents.scopes import Scope
 from reverie.cli.main import main
 from reverie.compose import open_parts
-from reverie.errors import Busy, Conflict, MendableError
-from reverie.homes.codex import CodexHome
-from reverie.homes.codex_store import refuse_content
-from reverie.homes.scopes import Scope
+from reverie.errors import Busy, Conflict, UserError
 from reverie.profile import Profile
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
+from reverie.services.edits import UserEdits
 
 VERSIONS = ("v1", "v2")
 SUMMARY = "/memories/global/memory_summary.md"
@@ -67,11 +67,11 @@ class World:
     def summary(self) -> Path:
         return self.store / "memory_summary.md"
 
-    def parts(self) -> HomeParts:
+    def parts(self) -> HomeContainer:
         return open_parts(self.home, Profile.under(self.profile), lambda: time.time_ns() // 1_000_000)
 
-    def edits(self) -> HandEdits:
-        return HandEdits(self.parts())
+    def edits(self) -> UserEdits:
+        return UserEdits(self.parts())
 
     def context(self) -> Any:
         return self.parts().home.context()
@@ -197,11 +197,11 @@ def never_makes_memories(codex: Path, directory: Path) -> Outcome:
 
 def _note(at: World, text: str) -> int:
     """Tell Codex something, as the window does; 0 for done."""
-    from reverie.services.notes_to_agent import tell_agent
+    from reverie.services.edits import tell_agent
 
     try:
         tell_agent(at.parts(), at.context(), text)
-    except MendableError:
+    except UserError:
         return 1
     return 0
 
@@ -318,7 +318,7 @@ def writes_survive(at: World) -> Outcome:
             line = f"KEEP {name} {'as it is' if lazy else 'rewritten'} {at.version}"
             try:
                 write(at, line)
-            except (AssertionError, MendableError) as error:
+            except (AssertionError, UserError) as error:
                 problems.append(f"{name}: {error}")
                 continue
             if not at.loaded():
@@ -380,7 +380,7 @@ def refusals_agree(at: World) -> Outcome:
         ours = "done"
         try:
             refuse_content("v1" if at.version == "v1" else "v2", "memory_summary.md", good, after)
-        except MendableError:
+        except UserError:
             ours = "refused"
         if after is None:
             at.summary.unlink()
@@ -411,7 +411,7 @@ def refused_everywhere(at: World) -> Outcome:
             problems.append(f"editor: {name} was saved")
         except Conflict:
             raise
-        except MendableError as error:
+        except UserError as error:
             if not (error.title and error.cause and error.next_step):
                 problems.append(f"editor: {name} has no full reason")
     for request in (
@@ -499,7 +499,7 @@ def codex_holds(at: World) -> Outcome:
             except Busy as busy:
                 if "Codex is consolidating" not in busy.title:
                     problems.append(f"{name}: {busy}")
-            except MendableError as error:
+            except UserError as error:
                 problems.append(f"{name}: {error}")
         if at.command(command="create", path="/memories/global/late.md", file_text="x\n")["success"]:
             problems.append("a command went through")
@@ -526,7 +526,7 @@ def codex_holds(at: World) -> Outcome:
 
 def we_hold(at: World) -> Outcome:
     """While a write of ours holds the lock, Codex leaves its job waiting, and does it at the next start."""
-    from reverie.memory.write_lock import write_locks
+    from reverie.memory.write_guard import write_locks
 
     problems: list[str] = []
     at.model.consolidation = Consolidation()
@@ -577,7 +577,7 @@ def both_at_once(at: World, count: int = 1_000) -> Outcome:
             try:
                 text = edits.read(context, "/memories/global/shared.md")
                 edits.save(context, "/memories/global/shared.md", f"{text.content}{line}\n", text.sha256)
-            except MendableError:
+            except UserError:
                 refused += 1
                 time.sleep(0.05)
                 continue

@@ -20,7 +20,7 @@ from typing import Any
 
 from reverie.failures import crash
 from reverie.failures.lessons import retrieve
-from reverie.failures.repository import project_id_hash
+from reverie.failures.record import project_id_hash
 
 from .base import Outcome, Programs
 

@@ -19,20 +19,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reverie.agents.transcripts import Boundary
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.context.facts import gather
 from reverie.context.mux import assemble, hot_set
-from reverie.dream.coverage import status_of
-from reverie.dream.coverage_harvests import HarvestLog, completed, failed, pending
-from reverie.errors import MendableError
+from reverie.errors import UserError
+from reverie.jobs.consolidate.coverage import HarvestLog, completed, failed, pending, status_of
 from reverie.memory.commands import MemoryCommands
 from reverie.profile import Profile
+from reverie.services.container import HomeContainer
+from reverie.services.host import UsageKeeper
 from reverie.services.lost_saves import LostSave
-from reverie.services.parts import HomeParts
-from reverie.services.usage_keeping import UsageKeeper
 from reverie.services.workbench import Workbench
-from reverie.transcripts.turns import Boundary
 
 from .base import Outcome, Programs, differences, snapshot
 
@@ -134,7 +133,7 @@ def make_home(place: Path, name: str = "home") -> Path:
     return home
 
 
-def parts_of(home: Path, profile: str = "profile") -> HomeParts:
+def parts_of(home: Path, profile: str = "profile") -> HomeContainer:
     """Reverie's own wiring of a home."""
     return open_parts(home, Profile.under(home.with_name(f"{home.name}-{profile}")), system_clock)
 
@@ -400,7 +399,7 @@ def _pins(programs: Programs, place: Path) -> Outcome:
 class _Keeping:
     """A Reverie that keeps pins, with its watcher played by a look at the file every tenth of a second."""
 
-    def __init__(self, parts: HomeParts) -> None:
+    def __init__(self, parts: HomeContainer) -> None:
         self.parts = parts
         self.failures: list[str] = []
         self._keeper = UsageKeeper(parts, failed=self.failures.append)
@@ -501,7 +500,7 @@ def _identities(programs: Programs, place: Path) -> Outcome:
                 if store.read_text("/memories/project/a.md", as_use=False).content != text:
                     problems.append(f"{workspace_id}: another text")
                 store.create("/memories/project/b.md", "by Reverie")
-            except MendableError as error:
+            except UserError as error:
                 problems.append(f"{workspace_id}: {error}")
                 continue
             answer = services.ask("view", workspace_id=workspace_id, path="/memories/project/b.md")

@@ -17,7 +17,7 @@ from helpers.benches import NOW
 from helpers.model_server import ModelServer, Reply
 from helpers.samples import copy_sample, snapshot
 from reverie.cli import main
-from reverie.cli.arguments import build_parser
+from reverie.cli.main import build_parser
 
 ACME = "a1f3c9e2b7"
 

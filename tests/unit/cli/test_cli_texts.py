@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 
 from helpers.benches import NOW, with_op
+from reverie.agents.capabilities import StatusLine
+from reverie.agents.scopes import Scope
 from reverie.cli import answers
-from reverie.cli.arguments import COMMANDS, build_parser
-from reverie.cli.status_text import ago, status_lines
-from reverie.cli.tree_text import tree_lines
+from reverie.cli.main import COMMANDS, build_parser
+from reverie.cli.memory import ago, status_lines, tree_lines
 from reverie.clock import DAY_MS, HOUR_MS
-from reverie.dream.coverage import Status
 from reverie.errors import Ambiguous, Unavailable
-from reverie.homes.agents import StatusLine
-from reverie.homes.scopes import Scope
+from reverie.jobs.consolidate.coverage import Status
 
 
 def status(**changes: Any) -> Status:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from reverie.cli.background import interruptible
+from reverie.cli.runs import interruptible
 
 
 def test_ctrl_c_sets_the_event_however_often_and_what_was_before_comes_back() -> None:

@@ -10,11 +10,11 @@ import pytest
 
 from helpers.at_steps import no_more_locks
 from helpers.ordinary_user import without_power
-from reverie.cli.memory_lines import LineClock, MemoryLines
+from reverie.cli.memory import LineClock, MemoryLines
 from reverie.compose import copy_demo_home, open_parts
 from reverie.errors import Unavailable
 from reverie.profile import Profile
-from reverie.services.duplicates import DuplicateDesk
+from reverie.services.duplicates import DuplicateService
 
 NOW = 1_800_000_000_000
 CREATE = json.dumps({"command": "create", "path": "/memories/workspace/new.md", "file_text": "x\n"})
@@ -103,9 +103,9 @@ def test_the_index_goes_on_without_pins_and_warns_where_these_cannot_be_read(tmp
 def test_duplicates_are_found_without_pins_and_that_is_said(tmp_path: Path) -> None:
     home = copy_demo_home(tmp_path)
     parts = open_parts(home, Profile.under(tmp_path / "profile"), lambda: NOW)
-    known = DuplicateDesk(parts).find(None)
+    known = DuplicateService(parts).find(None)
     (home / "memory-meta.json").chmod(0)
-    report = without_power(lambda: DuplicateDesk(parts).find(None))
+    report = without_power(lambda: DuplicateService(parts).find(None))
     assert (report.looked_at, report.left_out) == (known.looked_at, known.left_out)
     assert known.problem == ""
     assert report.problem.startswith("Pins and use are not known. ")

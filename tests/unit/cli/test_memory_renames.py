@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 from helpers.claude_home import ClaudeHomeMaker, topic
-from reverie.cli.memory_lines import LineClock, MemoryLines
+from reverie.cli.memory import LineClock, MemoryLines
 from reverie.profile import Profile
-from reverie.services.parts import HomeKey, HomeParts
+from reverie.services.container import HomeContainer, HomeKey
 from reverie.settings import Settings
 
 BASE = "/memories/project"
@@ -25,7 +25,9 @@ def test_index_and_links_follow_a_rename_and_links_by_name_stay(tmp_path: Path) 
     }
     memory = maker.memory(cwd, files)
     clock = LineClock(lambda: 1_700_000_000_000)
-    parts = HomeParts(HomeKey(maker.home(), "home-1"), Profile.under(tmp_path / "profile"), clock, Settings)
+    parts = HomeContainer(
+        HomeKey(maker.home(), "home-1"), Profile.under(tmp_path / "profile"), clock, Settings
+    )
     lines = MemoryLines(parts, clock, workspace_id=None, project=str(cwd), warn=print)
     rename = {"command": "rename", "old_path": f"{BASE}/a.md", "new_path": f"{BASE}/sub/new.md"}
     (answer,) = lines.answer_all([json.dumps(rename)])

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from reverie.cli import patience as rooms
-from reverie.cli.main import main
-from reverie.cli.patience import patience
-from reverie.homes.discovery import KINDS, usual_places
+from reverie.agents.discovery import KINDS, usual_places
+from reverie.cli.main import main, patience
+
+# The package has a function of this name, too.
+rooms = sys.modules["reverie.cli.main"]
 
 
 @pytest.fixture

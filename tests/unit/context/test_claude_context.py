@@ -10,8 +10,8 @@ import pytest
 from helpers.claude_home import ClaudeHomeMaker, topic
 from helpers.context_homes import view_at
 from helpers.samples import snapshot
-from reverie.context import words
-from reverie.context.view import ContextView, Part
+from reverie.context import view as words
+from reverie.context.view import ContextPart, ContextView
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def view_of(maker: ClaudeHomeMaker, project: Path, env: dict[str, str] | None = 
     return view_at(home, home.context(project_path=str(project), project_given=True), 0)
 
 
-def part_of(view: ContextView, key: Any) -> Part:
+def part_of(view: ContextView, key: Any) -> ContextPart:
     part = view.part(key)
     assert part is not None
     return part

@@ -16,9 +16,7 @@ from helpers.claude_home import ClaudeHomeMaker, session_id, topic, write
 from helpers.claude_transcripts import Chat
 from helpers.context_homes import view_at
 from helpers.samples import snapshot
-from reverie.context.seen import glance_of, since
-from reverie.context.view import ContextView, Part
-from reverie.context.words import notes, reason
+from reverie.context.view import ContextPart, ContextView, glance_of, notes, reason, since
 
 RECORDED_MS = 1_785_999_000_000
 """When the sessions of these tests recorded what they loaded."""
@@ -63,13 +61,13 @@ def view_of(maker: ClaudeHomeMaker, session: int | None = 1, project: Path | Non
     return view_at(home, home.context(project_path=str(project), project_given=True), 0)
 
 
-def part_of(view: ContextView, key: Any = "recorded") -> Part:
+def part_of(view: ContextView, key: Any = "recorded") -> ContextPart:
     part = view.part(key)
     assert part is not None
     return part
 
 
-def verdicts(part: Part) -> dict[str, tuple[str, str]]:
+def verdicts(part: ContextPart) -> dict[str, tuple[str, str]]:
     return {entry.path.rpartition("/")[2]: (entry.state, entry.reason) for entry in part.entries}
 
 

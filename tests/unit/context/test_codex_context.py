@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 
 from helpers.codex_home import CodexHomeMaker
 from helpers.samples import snapshot
-from reverie.compose import open_parts
-from reverie.context.desk import assemble, gather
-from reverie.context.view import ContextView, Part
-from reverie.homes.codex_prompt import (
+from reverie.agents.codex.prompt import (
     PIECE_BYTES,
     loaded_summary,
     loads_memories,
@@ -26,7 +23,11 @@ from reverie.homes.codex_prompt import (
     trimmed,
     truncated_in_the_middle,
 )
-from reverie.homes.codex_store import version_in_use
+from reverie.agents.codex.store import version_in_use
+from reverie.compose import open_parts
+from reverie.context.assembly import assemble
+from reverie.context.facts import gather
+from reverie.context.view import ContextPart, ContextView
 from reverie.profile import Profile
 from reverie.services.workbench import Workbench
 
@@ -49,7 +50,7 @@ def view_of(
     return assemble(facts, 0, drafts)
 
 
-def part_of(view: ContextView, key: Any) -> Part:
+def part_of(view: ContextView, key: Any) -> ContextPart:
     part = view.part(key)
     assert part is not None
     return part

@@ -8,38 +8,38 @@ from pathlib import Path
 import pytest
 
 from helpers.context_homes import NOW, PINNED, WORKSPACE, mux_home, used
+from reverie.agents.scopes import ScopeContext
 from reverie.compose import open_parts
-from reverie.context.desk import assemble, gather
-from reverie.context.seen import NAME, Change, Glances, key_of, since
-from reverie.context.view import ContextView
-from reverie.homes.scopes import ScopeContext
+from reverie.context.assembly import assemble
+from reverie.context.facts import gather
+from reverie.context.view import NAME, Change, ContextView, Glances, key_of, since
 from reverie.profile import Profile
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
 from reverie.services.workbench import Workbench
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     home = mux_home(
         tmp_path / "home", {"g/a.md": "one", "g/b.md": "two"}, {"g/a.md": PINNED, "g/b.md": used(1)}
     )
     return open_parts(home, Profile.under(tmp_path / "profile"), lambda: NOW)
 
 
-def glances_of(parts: HomeParts) -> Glances:
+def glances_of(parts: HomeContainer) -> Glances:
     return Glances(parts.own_sidecars, lock_dir=parts.profile.locks, clock=parts.clock)
 
 
-def view_of(parts: HomeParts) -> ContextView:
+def view_of(parts: HomeContainer) -> ContextView:
     context = context_of(parts)
     return assemble(gather(parts.home, context, Workbench(parts).view(context).scopes, times=(NOW,)), NOW)
 
 
-def context_of(parts: HomeParts) -> ScopeContext:
+def context_of(parts: HomeContainer) -> ScopeContext:
     return parts.home.context(workspace_id=WORKSPACE)
 
 
-def test_the_next_look_says_what_changed(parts: HomeParts) -> None:
+def test_the_next_look_says_what_changed(parts: HomeContainer) -> None:
     context = context_of(parts)
     assert glances_of(parts).read(context) is None
     glances_of(parts).keep(context, view_of(parts))
@@ -56,7 +56,7 @@ def test_the_next_look_says_what_changed(parts: HomeParts) -> None:
     }
 
 
-def test_each_context_has_its_own_and_no_text_is_kept(parts: HomeParts) -> None:
+def test_each_context_has_its_own_and_no_text_is_kept(parts: HomeContainer) -> None:
     context = context_of(parts)
     glances_of(parts).keep(context, view_of(parts))
     assert glances_of(parts).read(replace(context, workspace_id="other")) is None
@@ -67,7 +67,7 @@ def test_each_context_has_its_own_and_no_text_is_kept(parts: HomeParts) -> None:
 
 
 @pytest.mark.parametrize("damage", ["{", "[]", '{"KEY": 3}', '{"KEY": {"at": 1, "tokens": 2, "parts": [7]}}'])
-def test_damage_is_as_good_as_nothing(parts: HomeParts, damage: str) -> None:
+def test_damage_is_as_good_as_nothing(parts: HomeContainer, damage: str) -> None:
     context = context_of(parts)
     (parts.own_sidecars / NAME).write_text(damage.replace("KEY", key_of(context)))
     found = since(glances_of(parts).read(context), view_of(parts))

@@ -12,13 +12,14 @@ from helpers.claude_home import ClaudeHomeMaker, topic
 from helpers.codex_home import CodexHomeMaker
 from helpers.context_homes import NOW, PINNED, WORKSPACE, mux_home, used, view_at
 from helpers.loki_home import NOON, LokiMaker
-from reverie.cli.context_lines import lines
+from reverie.agents.codex.home import CodexHome
+from reverie.agents.loki.home import LokiHome
+from reverie.agents.mux.home import MuxHome
+from reverie.cli.context_report import lines
 from reverie.compose import open_parts
-from reverie.context.desk import assemble, gather
+from reverie.context.assembly import assemble
+from reverie.context.facts import gather
 from reverie.context.view import ContextView
-from reverie.homes.codex import CodexHome
-from reverie.homes.loki import LokiHome
-from reverie.homes.mux import MuxHome
 from reverie.profile import Profile
 from reverie.services.workbench import Workbench
 

@@ -11,12 +11,12 @@ from helpers.battery import run_here
 from helpers.benches import Time
 from helpers.context_homes import DAY, view_at
 from helpers.loki_home import NOON, LokiMaker, error
+from reverie.agents.loki.home import LokiHome
 from reverie.compose import open_parts
-from reverie.context.words import reason
+from reverie.context.view import reason
 from reverie.failures.lessons import retrieve
-from reverie.homes.loki import LokiHome
 from reverie.profile import Profile
-from reverie.services.hand_edits import HandEdits
+from reverie.services.edits import UserEdits
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_a_memory_root_that_the_environment_names_is_everywhere_the_same_one(
     assert "no 4" in block
     assert "no 4" in told
     parts = open_parts(maker.project, Profile.under(tmp_path / "profile"), Time(NOON))
-    edits, context = HandEdits(parts), parts.home.context()
+    edits, context = UserEdits(parts), parts.home.context()
     read = edits.read(context, "/memories/project/note.md")
     assert read.content == "shared\n"
     undo = edits.delete(context, "/memories/project/note.md")

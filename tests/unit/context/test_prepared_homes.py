@@ -15,8 +15,9 @@ import pytest
 from helpers.context_homes import NOW, PINNED, WORKSPACE, memory_path_of, mux_home, used
 from helpers.samples import snapshot
 from reverie.compose import open_parts
-from reverie.context.desk import assemble, gather
-from reverie.context.view import ContextView, Part
+from reverie.context.assembly import assemble
+from reverie.context.facts import gather
+from reverie.context.view import ContextPart, ContextView
 from reverie.profile import Profile
 from reverie.services.workbench import Workbench
 
@@ -308,7 +309,7 @@ def view_of(home: Path, tmp_path: Path, at: int = NOW) -> ContextView:
     return assemble(gather(parts.home, context, Workbench(parts).view(context).scopes, times=(at,)), at)
 
 
-def part_of(view: ContextView, key: Any) -> Part:
+def part_of(view: ContextView, key: Any) -> ContextPart:
     part = view.part(key)
     assert part is not None
     return part

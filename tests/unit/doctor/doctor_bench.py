@@ -14,9 +14,9 @@ from typing import Any
 
 from helpers.benches import NOW, sample_parts
 from reverie.doctor.checks import examine
-from reverie.doctor.facts import Desk, ModelFacts, ProbeFacts
+from reverie.doctor.facts import DoctorContext, ModelFacts, ProbeFacts
 from reverie.doctor.findings import Finding
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
 from reverie.settings import load_settings, save_settings
 
 ACME = "a1f3c9e2b7"
@@ -28,8 +28,10 @@ RULES = ModelFacts("rules", "No model is configured.")
 class Patient:
     """A sample home with the writer on, a host, turns, a run that wrote, and a desk to ask."""
 
-    parts: HomeParts
-    desk: Desk = field(default_factory=lambda: Desk(model=lambda: RULES, dream_model=lambda: RULES))
+    parts: HomeContainer
+    desk: DoctorContext = field(
+        default_factory=lambda: DoctorContext(model=lambda: RULES, dream_model=lambda: RULES)
+    )
     workspace_id: str | None = ACME
     now: int = NOW
     with_probe: bool = False

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from helpers.codex_home import JOBS_TABLE, NOW_S, OUTPUTS_TABLE, CodexHomeMaker, talk, thread_id
+from reverie.agents.capabilities import WriteLock
+from reverie.agents.codex.home import CodexHome
+from reverie.agents.codex.store import version_in_use
+from reverie.agents.scopes import ScopeRoot
 from reverie.cli.main import main
 from reverie.compose import open_parts
-from reverie.doctor.agent_checks import maker_of, take_away
+from reverie.doctor.fixes import maker_of, take_away
 from reverie.errors import Busy, StoreError
-from reverie.homes.agents import WriteLock
-from reverie.homes.codex import CodexHome
-from reverie.homes.codex_store import version_in_use
-from reverie.homes.scopes import ScopeRoot
 from reverie.memory.store import sha256_of_bytes
 from reverie.profile import Profile
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def maker(tmp_path: Path) -> CodexHomeMaker:
     return maker
 
 
-def parts_of(maker: CodexHomeMaker, tmp_path: Path) -> HomeParts:
+def parts_of(maker: CodexHomeMaker, tmp_path: Path) -> HomeContainer:
     return open_parts(maker.root, Profile.under(tmp_path / "profile"), lambda: NOW_S * 1000)
 
 
@@ -39,7 +39,7 @@ def found(maker: CodexHomeMaker, tmp_path: Path) -> dict[str, tuple[str, str]]:
     return {each.check: (each.state, each.evidence) for each in home.checks()}
 
 
-def written_by_us(parts: HomeParts, path: Path, text: str) -> None:
+def written_by_us(parts: HomeContainer, path: Path, text: str) -> None:
     """As a version of Reverie did that did not know version 2."""
     path.parent.mkdir(parents=True, exist_ok=True)
     parts.actors.record(path, sha256_of_bytes(text.encode()), actor="user", run_id=None, at_ms=NOW_S * 1000)

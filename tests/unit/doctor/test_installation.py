@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reverie.doctor import self_checks
-from reverie.doctor.installation import Installation, installation
+from reverie.doctor.self_checks import Installation, installation
 
 
 def installed(tmp_path: Path, source: str = "") -> Installation:

@@ -12,11 +12,10 @@ import pytest
 from helpers.loki_home import FINGERPRINT, NOON, LokiMaker
 from helpers.samples import copy_sample, snapshot
 from reverie.failures import crash
-from reverie.failures.record import capture, places_of
-from reverie.failures.redact import Places
-from reverie.failures.repository import names_of, normalised, project_id_hash, remote_of
+from reverie.failures.crash import PrivatePlaces
+from reverie.failures.record import capture, names_of, normalised, places_of, project_id_hash, remote_of
 
-PLACES = Places("/srv/work/night-bus", "/srv/people/ada", ("nightowl/night-bus",))
+PLACES = PrivatePlaces("/srv/work/night-bus", "/srv/people/ada", ("nightowl/night-bus",))
 PYTHON_STACK = """Traceback (most recent call last):
   File "/home/bob/x.py", line 3, in load
     return json.loads(text)
@@ -190,7 +189,7 @@ def test_a_capture_writes_what_may_stand_there_and_no_more(tmp_path: Path) -> No
 
 
 def test_a_capture_of_what_cannot_be_scrubbed_is_named_so(tmp_path: Path) -> None:
-    places = Places("", "", (None,))  # type: ignore[arg-type]
+    places = PrivatePlaces("", "", (None,))  # type: ignore[arg-type]
     path = capture(tmp_path, {"error_class": "bob"}, places, NOON)
     assert path.name == f"scruberror-{NOON // 1000}.json"
     assert json.loads(path.read_text()) == crash.minimal()

@@ -16,7 +16,7 @@ from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error, iso
 from helpers.samples import copy_sample, snapshot
 from reverie.failures.lessons import error_entry, is_on, retrieve
 from reverie.failures.record import Failure, record
-from reverie.files.regular import read_regular
+from reverie.files.paths import read_regular
 
 H = "\nPAST FAILURES TO AVOID:\n"
 DAY = "2026-08-19"
@@ -278,7 +278,7 @@ def test_an_episode_that_may_not_be_read_hides_no_other_and_is_told(
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
         return read_regular(path, limit)
 
-    monkeypatch.setattr("reverie.homes.loki_records.read_regular", refusing)
+    monkeypatch.setattr("reverie.agents.loki.records.read_regular", refusing)
     found = retrieve(maker.memory, now_ms=NOON)
     assert found.block == no(1)
     assert found.problems == (f"{closed}: Permission denied.",)

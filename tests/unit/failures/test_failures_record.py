@@ -14,10 +14,10 @@ import pytest
 import reverie.failures.record as record_module
 from helpers.loki_home import FINGERPRINT, NOON, LokiMaker
 from helpers.samples import snapshot
-from reverie.errors import MendableError, Unavailable
+from reverie.errors import Unavailable, UserError
 from reverie.failures.lessons import retrieve
-from reverie.failures.record import Failure, Recorded, capture, places_of, record
-from reverie.files.beside_lock import lock_beside
+from reverie.failures.record import Failure, RecordedFailure, capture, places_of, record
+from reverie.files.locks import lock_beside
 
 GOAL = "build todo REST API"
 ON: dict[str, str] = {}
@@ -32,7 +32,7 @@ def maker(tmp_path: Path) -> LokiMaker:
     return found
 
 
-def recorded(maker: LokiMaker, env: dict[str, str] = ON, now: int = NOON, **fields: Any) -> Recorded:
+def recorded(maker: LokiMaker, env: dict[str, str] = ON, now: int = NOON, **fields: Any) -> RecordedFailure:
     failure = Failure(**{"phase": "ACT", "exit_code": 1, "goal": GOAL, **fields})
     return record(maker.project, failure, env=env, home_dir=maker.project.parent, now_ms=now)
 
@@ -43,7 +43,7 @@ def block(maker: LokiMaker, env: dict[str, str] = ON) -> str:
     ).block
 
 
-def stored(done: Recorded) -> dict[str, Any]:
+def stored(done: RecordedFailure) -> dict[str, Any]:
     assert done.path is not None
     found = json.loads(done.path.read_text())
     assert isinstance(found, dict)
@@ -264,7 +264,7 @@ def test_a_memory_root_elsewhere_is_obeyed(maker: LokiMaker, tmp_path: Path) -> 
 
 def test_a_store_that_cannot_be_written_is_said(maker: LokiMaker) -> None:
     maker.file("memory/episodic", "a file")
-    with pytest.raises(MendableError):
+    with pytest.raises(UserError):
         recorded(maker)
 
 
@@ -280,7 +280,7 @@ def test_a_lock_beside_a_file_is_that_of_its_other_writers(tmp_path: Path) -> No
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     with (tmp_path / "patterns.json.lock").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with pytest.raises(MendableError, match="locked by its agent"), lock_beside(target, timeout_s=0.01):
+        with pytest.raises(UserError, match="locked by its agent"), lock_beside(target, timeout_s=0.01):
             pass
     assert [path.name for path in tmp_path.iterdir()] == ["patterns.json.lock"]
 
@@ -327,7 +327,7 @@ def test_nothing_is_written_through_a_linked_folder(maker: LokiMaker, tmp_path: 
     places = places_of(maker.project, maker.project.parent)
     captured = partial(capture, maker.project, {"error_class": "MemoryError"}, places, NOON)
     act = captured if linked == ".loki/crash" else partial(recorded, maker)
-    with pytest.raises(MendableError) as refused:
+    with pytest.raises(UserError) as refused:
         act()
     assert refused.value.reason == "escape"
     assert snapshot(outside) == before

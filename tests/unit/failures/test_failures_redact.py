@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.planted import PLACES, many_survivors, survivors, survivors_in_disguise
 from helpers.profiles import examples
-from reverie.failures.crash import scrubbed
-from reverie.failures.redact import Places, redact_text, redact_value
+from reverie.failures.crash import PrivatePlaces, redact_text, redact_value, scrubbed
 
 A20, A30, A40 = (
     "abcdefghij0123456789",
@@ -165,7 +164,7 @@ def test_keys_and_what_stands_under_a_secrets_name_are_redacted() -> None:
 
 
 def test_the_root_of_the_disk_is_no_private_place() -> None:
-    assert redact_text("/usr/lib", Places("/", "/"))[0] == "/usr/lib"
+    assert redact_text("/usr/lib", PrivatePlaces("/", "/"))[0] == "/usr/lib"
 
 
 B24 = "Ab1" * 8
@@ -281,6 +280,8 @@ def test_the_worst_texts_come_to_an_end(unit: str) -> None:
 
 
 def test_the_address_of_a_network_card_counts_as_one_of_the_network() -> None:
-    text, count = redact_text("eth0 00:1B:44:11:3a:b7 up, de-ad-be-ef-00-01 down, 1:2:3", Places("", "", ()))
+    text, count = redact_text(
+        "eth0 00:1B:44:11:3a:b7 up, de-ad-be-ef-00-01 down, 1:2:3", PrivatePlaces("", "", ())
+    )
     assert text == "eth0 [REDACTED:IP] up, [REDACTED:IP] down, 1:2:3"
     assert count == 2

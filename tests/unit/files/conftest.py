@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from helpers.watching import Recorder, Start, tree
-from reverie.files.watch import Changes, Watcher, WatchTarget
+from reverie.files.coalesce import Changes
+from reverie.files.watch import Watcher
+from reverie.files.watch_plan import WatchTarget
 
 
 @pytest.fixture

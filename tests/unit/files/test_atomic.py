@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from helpers.ordinary_user import has_power
-from reverie.errors import Conflict, MendableError, StoreError, Unavailable
+from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.files import atomic as atomic_module
 from reverie.files import directory as directory_module
 from reverie.files.atomic import (
@@ -24,17 +24,17 @@ from reverie.files.atomic import (
     is_temporary,
     make_mark,
     replace_file,
+    set_observer,
     sweep_temporaries,
     temporary_name,
 )
-from reverie.files.checkpoint import set_observer
 from reverie.files.directory import Directory
 
 _KILLED_AT = """
 import os, sys
 from pathlib import Path
 from reverie.files.atomic import atomic_write, replace_file
-from reverie.files.checkpoint import set_observer
+from reverie.files.atomic import set_observer
 from reverie.files.directory import Directory
 step, path, how = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
 set_observer(lambda name: os._exit(9) if name == step else None)
@@ -48,12 +48,12 @@ else:
 _LIMITED = """
 import resource, sys
 from pathlib import Path
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
     atomic_write(Path(sys.argv[1]), b"x" * 5000)
-except MendableError as error:
+except UserError as error:
     print(error)
 """
 
@@ -144,14 +144,14 @@ _AS_MEMBER = """
 import ast, os, sys
 from pathlib import Path
 from helpers.ordinary_user import give_up_power
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
 os.umask(0o077)
 os.setgroups(ast.literal_eval(sys.argv[2]))
 give_up_power()
 try:
     atomic_write(Path(sys.argv[1]), b"new")
-except MendableError as error:
+except UserError as error:
     print(error.reason)
 """
 
@@ -466,7 +466,7 @@ def test_a_mark_is_made_once_and_for_its_owner(tmp_path: Path) -> None:
 
 
 def test_a_mark_without_a_directory_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MendableError, match="mark"):
+    with pytest.raises(UserError, match="mark"):
         make_mark(tmp_path / "missing" / "mark")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from reverie.files.checkpoint import checkpoint, set_observer
+from reverie.files.atomic import checkpoint, set_observer
 
 
 @pytest.fixture(autouse=True)

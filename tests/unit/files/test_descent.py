@@ -10,8 +10,15 @@ import pytest
 
 from helpers.deep_trees import make_deep
 from reverie.files import directory as directory_module
-from reverie.files.descent import MOST_OPEN, Descent, everything_below, remove_tree, walk_paths
-from reverie.files.directory import Directory, SwappedError
+from reverie.files.directory import (
+    MOST_OPEN,
+    Descent,
+    Directory,
+    SwappedError,
+    everything_below,
+    remove_tree,
+    walk_paths,
+)
 from reverie.files.rooted import RootedDirectory
 
 LEVELS = 1_200

@@ -11,10 +11,9 @@ import pytest
 
 from helpers.ordinary_user import has_power
 from helpers.unsynced import Unsynced
-from reverie.errors import Unavailable
+from reverie.errors import NotRegularFileError, Unavailable
 from reverie.files import directory as directory_module
-from reverie.files.descent import remove_tree
-from reverie.files.directory import Directory, NotRegularFileError, SwappedError, ensure_private
+from reverie.files.directory import Directory, SwappedError, ensure_private, remove_tree
 from reverie.files.rooted import RootedDirectory
 
 

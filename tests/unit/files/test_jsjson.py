@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.files.jsjson import MAX_DEPTH, parse_object, stringify
+from reverie.files.sidecar import MAX_DEPTH, parse_object, stringify
 
 _values = st.recursive(
     st.none()

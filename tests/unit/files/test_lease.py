@@ -17,7 +17,7 @@ import pytest
 from reverie.errors import Busy, Unavailable
 from reverie.files import lease as lease_module
 from reverie.files.lease import LeaseHeld, Leases
-from reverie.files.process import this_process
+from reverie.files.locks import this_process
 
 _HOLD = """
 import sys

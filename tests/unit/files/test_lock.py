@@ -13,13 +13,12 @@ from pathlib import Path
 import pytest
 
 from reverie.errors import Busy, Unavailable
-from reverie.files.beside_lock import lock_beside
-from reverie.files.lock import file_lock
+from reverie.files.locks import file_lock, lock_beside
 
 _HOLD = """
 import sys
 from pathlib import Path
-from reverie.files.lock import file_lock
+from reverie.files.locks import file_lock
 with file_lock(Path(sys.argv[1]), Path(sys.argv[2])):
     print("held", flush=True)
     sys.stdin.read()

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from reverie.files.process import ProcessId, is_alive, this_process
+from reverie.files.locks import ProcessId, is_alive, this_process
 
 _SHOW = """
 import dataclasses, json, sys
-from reverie.files.process import this_process
+from reverie.files.locks import this_process
 print(json.dumps(dataclasses.astuple(this_process())), flush=True)
 sys.stdin.read()
 """

@@ -18,14 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.ordinary_user import without_power
-from reverie.errors import Conflict, MendableError, StoreError, Unavailable
+from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.files import directory as directory_module
-from reverie.files import removal as removal_module
+from reverie.files import rooted as removal_module
 from reverie.files import rooted as rooted_module
-from reverie.files.atomic import Undurable, held_name, is_temporary, temporary_name
-from reverie.files.checkpoint import set_observer
+from reverie.files.atomic import Undurable, held_name, is_temporary, set_observer, temporary_name
 from reverie.files.directory import Directory
-from reverie.files.rooted import Entry, EscapesRoot, RootedDirectory
+from reverie.files.rooted import DirectoryEntry, EscapesRoot, RootedDirectory
 
 SECRET = b"outside"
 
@@ -51,7 +50,7 @@ def _no_observer_left() -> Iterator[None]:
 
 
 def _reason(call: Callable[[], object]) -> str:
-    with pytest.raises(MendableError) as caught:
+    with pytest.raises(UserError) as caught:
         call()
     assert caught.value.title
     assert caught.value.next_step
@@ -207,7 +206,7 @@ def test_a_removed_directory_is_given_back_and_one_made_anew_meanwhile_gets_what
     rooted.write("d/g", b"old")
     seen: list[str] = []
 
-    def refuse(taken: list[Entry], content: bytes | None) -> None:
+    def refuse(taken: list[DirectoryEntry], content: bytes | None) -> None:
         assert content is None
         seen.extend(entry.rel for entry in taken)
         if len(seen) > 2:
@@ -559,7 +558,7 @@ def _read_no_secret(rooted: RootedDirectory, rel: str) -> None:
 
 
 def _call_or_refuse(call: Callable[[], object]) -> None:
-    with contextlib.suppress(MendableError):
+    with contextlib.suppress(UserError):
         call()
 
 
@@ -616,7 +615,7 @@ def test_a_directory_swapped_for_a_symlink_meanwhile_never_leads_outside(
 _WITHOUT_POWER = """
 import ctypes, os, sys
 from pathlib import Path
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.files.rooted import RootedDirectory
 
 # Root loses the power to ignore permission bits; for anyone else this changes nothing.
@@ -635,7 +634,7 @@ for act in (
     try:
         act()
         print("done")
-    except MendableError as error:
+    except UserError as error:
         print(error.reason, error.cause)
 print(rooted.walk().problems)
 print(RootedDirectory(rooted.root / "d").sweep(older_than_s=-1))
@@ -669,14 +668,14 @@ def test_directories_that_refuse_give_clear_errors_and_stay_as_they_were(rooted:
 _LIMITED = """
 import resource, sys
 from pathlib import Path
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.files.rooted import RootedDirectory
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 rooted = RootedDirectory(Path(sys.argv[1]))
 for rel in ("old", "new/file"):
     try:
         rooted.write(rel, b"x" * 5000, before_replace=lambda current: None)
-    except MendableError as error:
+    except UserError as error:
         print(error)
 """
 
@@ -704,7 +703,7 @@ def test_a_directory_that_cannot_be_made_durable_is_not_left_behind(
 _KILLED_AT = """
 import os, sys
 from pathlib import Path
-from reverie.files.checkpoint import set_observer
+from reverie.files.atomic import set_observer
 from reverie.files.rooted import RootedDirectory
 set_observer(lambda name: os._exit(9) if name == sys.argv[2] else None)
 RootedDirectory(Path(sys.argv[1])).write("d/file", b"new", before_replace=lambda current: None)
@@ -727,7 +726,7 @@ def test_a_kill_in_a_write_leaves_old_or_new(rooted: RootedDirectory, step: str)
 _KILLED_REMOVAL = """
 import os, sys
 from pathlib import Path
-from reverie.files.checkpoint import set_observer
+from reverie.files.atomic import set_observer
 from reverie.files.rooted import RootedDirectory
 set_observer(lambda name: os._exit(9))
 check = (lambda *_: os._exit(9)) if sys.argv[2] == "look" else (lambda *_: None)
@@ -768,11 +767,11 @@ def test_a_removal_that_is_checked_takes_nothing_unseen(rooted: RootedDirectory,
         (rooted.root / "d" / name).write_bytes(b"only copy")
     seen: list[str] = []
 
-    def look(taken: list[Entry], _content: bytes | None) -> None:
+    def look(taken: list[DirectoryEntry], _content: bytes | None) -> None:
         seen.extend(entry.rel for entry in taken)
         raise StoreError("no")
 
-    with pytest.raises(MendableError):
+    with pytest.raises(UserError):
         without_power(lambda: rooted.remove("d", check=look))
     (rooted.root / "d" / name).chmod(0o755)
     assert seen == ([] if name == "closed" else sorted(["d/file", f"d/{name}"]))

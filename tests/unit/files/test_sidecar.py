@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from reverie.clock import fixed_clock
 from reverie.errors import Busy, Conflict, Unavailable
-from reverie.files.jsjson import MAX_DEPTH
-from reverie.files.lock import file_lock
-from reverie.files.sidecar import Sidecar
+from reverie.files.locks import file_lock
+from reverie.files.sidecar import MAX_DEPTH, Sidecar
 
 NOW = 1_767_225_600_000
 

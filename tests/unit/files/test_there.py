@@ -11,31 +11,29 @@ import pytest
 import reverie
 from helpers.ordinary_user import without_power
 from reverie.errors import Unavailable
-from reverie.files.there import is_directory, is_file, is_link, is_there, own_is_there
+from reverie.files.paths import is_directory, is_file, is_link, is_there, own_is_there
 
 RAISING = {"exists", "is_dir", "is_file", "is_symlink", "is_mount"}
 # Who asks here catches what is raised, or asks an entry of a directory that it has listed.
 ASKED_WITH_CARE = {
-    "doctor/agent_checks.py",
+    "agents/claude/instructions.py",
+    "agents/claude/projects.py",
+    "agents/database_copy.py",
+    "agents/loki/records.py",
     "doctor/fixes.py",
-    "doctor/installation.py",
+    "doctor/self_checks.py",
     "failures/record.py",
     "files/directory.py",
-    "homes/claude_companions.py",
-    "files/descent.py",
-    "homes/claude_projects.py",
-    "homes/database_copy.py",
-    "homes/loki_records.py",
-    "memory/history.py",
-    "memory/history_pack.py",
-    "memory/history_reading.py",
-    "memory/history_repository.py",
-    "memory/snapshots.py",
-    "resources.py",
-    "rollouts/run.py",
+    "jobs/extraction/run.py",
+    "memory/history/history.py",
+    "memory/history/objects.py",
+    "memory/history/reader.py",
+    "memory/history/repository.py",
+    "memory/recording.py",
+    "profile.py",
     "runs/record.py",
     "ui/app.py",
-    "ui/open_homes.py",
+    "ui/window/open_homes.py",
 }
 
 
@@ -64,7 +62,7 @@ def test_a_file_of_our_own_that_cannot_be_reached_is_said(closed: Path, tmp_path
 
 
 def test_nobody_asks_by_a_call_that_raises_without_saying_what_then() -> None:
-    """`Path.exists` and its like raise for a folder that may not be entered: `files.there` has ones that do
+    """`Path.exists` and its like raise for a folder that may not be entered: `files.paths` has ones that do
     not."""
     top = Path(reverie.__file__).parent
     found = set()

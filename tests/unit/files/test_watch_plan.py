@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 from helpers.watching import locate
-from reverie.files.watch_plan import Plan, WatchTarget, locate_all
+from reverie.files.watch_plan import WatchPlan, WatchTarget, locate_all
 
 
-def plan_of(*targets: WatchTarget) -> Plan:
-    return Plan([locate(target) for target in targets])
+def plan_of(*targets: WatchTarget) -> WatchPlan:
+    return WatchPlan([locate(target) for target in targets])
 
 
 def test_a_tree_reports_everything_below_it_and_itself(tmp_path: Path) -> None:

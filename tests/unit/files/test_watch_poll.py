@@ -10,12 +10,12 @@ import pytest
 
 from helpers.watching import wait_until
 from reverie.files.watch_plan import WatchTarget
-from reverie.files.watch_poll import Poller, Snapshot, differences, look_at
+from reverie.files.watch_poll import PolledState, Poller, differences, look_at
 
 NOW_NS = time.time_ns()
 
 
-def snapshot(target: WatchTarget, before: Snapshot | None = None, now_ns: int = NOW_NS) -> Snapshot:
+def snapshot(target: WatchTarget, before: PolledState | None = None, now_ns: int = NOW_NS) -> PolledState:
     return dict(look_at(target, before or {}, now_ns))
 
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from helpers.benches import NOW, Time, sample_parts, workspace
+from reverie.agents.mux.transcript import newest_memory_calls
 from reverie.errors import StoreError
 from reverie.memory.store import sha256_of_bytes
-from reverie.services.authors import author_of
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
-from reverie.transcripts.memory_calls import newest_memory_calls
+from reverie.services.container import HomeContainer
+from reverie.services.edits import UserEdits
+from reverie.services.external_changes import author_of
 
 ACME = "a1f3c9e2b7"
 SOON = NOW + 5_000
@@ -30,14 +30,14 @@ def clock() -> Time:
 
 
 @pytest.fixture
-def parts(tmp_path: Path, clock: Time) -> HomeParts:
+def parts(tmp_path: Path, clock: Time) -> HomeContainer:
     parts = sample_parts("mux-home", tmp_path, clock)
     parts.snapshots.observe(source="test")
     clock.now = SOON + 1_000
     return parts
 
 
-def said(parts: HomeParts, *calls: Mapping[str, Any], at: int = SOON, file: str = "chat.jsonl") -> None:
+def said(parts: HomeContainer, *calls: Mapping[str, Any], at: int = SOON, file: str = "chat.jsonl") -> None:
     """The agent's answer with these calls of its memory tools."""
     path = parts.home.root / "sessions" / ACME / file
     row = {
@@ -64,18 +64,18 @@ def said(parts: HomeParts, *calls: Mapping[str, Any], at: int = SOON, file: str 
             stream.write(json.dumps(row) + "\n")
 
 
-def put(parts: HomeParts, rel: str, text: str) -> Path:
+def put(parts: HomeContainer, rel: str, text: str) -> Path:
     path = parts.home.root / "memory" / "global" / rel
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode())
     return path
 
 
-def actors(parts: HomeParts, count: int = 1) -> list[str]:
+def actors(parts: HomeContainer, count: int = 1) -> list[str]:
     return [commit.actor for commit in parts.snapshots.history.commits(limit=count)]
 
 
-def test_what_a_tool_call_created_is_the_agents_and_anything_else_is_not(parts: HomeParts) -> None:
+def test_what_a_tool_call_created_is_the_agents_and_anything_else_is_not(parts: HomeContainer) -> None:
     path = put(parts, "new.md", "told\n")
     said(parts, {"command": "create", "path": "/memories/global/new.md", "file_text": "told\n"})
     parts.snapshots.observe(source="test", dirty=[path])
@@ -98,7 +98,7 @@ def test_what_a_tool_call_created_is_the_agents_and_anything_else_is_not(parts: 
     ],
 )
 def test_a_call_that_did_not_write_it_makes_nothing_the_agents(
-    parts: HomeParts, why: str, call: dict[str, Any], at: int
+    parts: HomeContainer, why: str, call: dict[str, Any], at: int
 ) -> None:
     path = put(parts, "new.md", "x\n")
     said(parts, {**call, "path": "/memories/global/new.md"}, at=at)
@@ -106,7 +106,7 @@ def test_a_call_that_did_not_write_it_makes_nothing_the_agents(
     assert actors(parts) == ["outside"], why
 
 
-def test_edits_are_done_again_on_what_the_history_holds(parts: HomeParts) -> None:
+def test_edits_are_done_again_on_what_the_history_holds(parts: HomeContainer) -> None:
     path = put(parts, "testing.md", "one\ntwo\n")
     parts.snapshots.observe(source="test", dirty=[path])
     where = {"path": "/memories/global/testing.md"}
@@ -121,7 +121,7 @@ def test_edits_are_done_again_on_what_the_history_holds(parts: HomeParts) -> Non
     assert actors(parts) == ["agent"]
 
 
-def test_the_answer_that_is_still_being_written_counts_too(parts: HomeParts) -> None:
+def test_the_answer_that_is_still_being_written_counts_too(parts: HomeContainer) -> None:
     path = put(parts, "new.md", "told\n")
     call = {"command": "create", "path": "/memories/global/new.md", "file_text": "told\n"}
     said(parts, call, file="partial.json")
@@ -129,7 +129,7 @@ def test_the_answer_that_is_still_being_written_counts_too(parts: HomeParts) -> 
     assert actors(parts) == ["agent"]
 
 
-def test_a_rename_and_a_delete_of_the_agents_are_its_own(parts: HomeParts) -> None:
+def test_a_rename_and_a_delete_of_the_agents_are_its_own(parts: HomeContainer) -> None:
     root = parts.home.root / "memory/global"
     (root / "testing.md").rename(root / "moved.md")
     (root / "people/équipe.md").unlink()
@@ -154,12 +154,14 @@ def test_a_rename_and_a_delete_of_the_agents_are_its_own(parts: HomeParts) -> No
     assert changed["people/équipe.md"] == (False, True)
 
 
-def _newest_pair(parts: HomeParts) -> tuple[str | None, str]:
+def _newest_pair(parts: HomeContainer) -> tuple[str | None, str]:
     newest = parts.snapshots.history.commits(limit=1)[0]
     return newest.parent, newest.id
 
 
-def test_a_full_scan_tells_ours_the_agents_and_outside_apart_also_what_was_deleted(parts: HomeParts) -> None:
+def test_a_full_scan_tells_ours_the_agents_and_outside_apart_also_what_was_deleted(
+    parts: HomeContainer,
+) -> None:
     root = parts.home.root / "memory/global"
     ours, gone = put(parts, "ours.md", "ours\n"), root / "testing.md"
     parts.actors.record(ours, sha256_of_bytes(b"ours\n"), actor="writer", run_id="r1", at_ms=SOON)
@@ -194,7 +196,7 @@ def test_a_full_scan_tells_ours_the_agents_and_outside_apart_also_what_was_delet
     assert parts.snapshots.history.head() == head
 
 
-def test_the_one_file_of_a_project_is_the_agents_when_its_tool_wrote_it(parts: HomeParts) -> None:
+def test_the_one_file_of_a_project_is_the_agents_when_its_tool_wrote_it(parts: HomeContainer) -> None:
     place = parts.home.writer_place(ACME)
     assert place is not None
     assert place.memory_file is not None
@@ -209,7 +211,7 @@ def test_the_one_file_of_a_project_is_the_agents_when_its_tool_wrote_it(parts: H
     assert actors(parts) == ["agent"]
 
 
-def test_the_author_is_told_before_a_snapshot_was_made(parts: HomeParts) -> None:
+def test_the_author_is_told_before_a_snapshot_was_made(parts: HomeContainer) -> None:
     put(parts, "testing.md", "told\n")
     context, where, sha256 = workspace(parts, ACME), "/memories/global/testing.md", sha256_of_bytes(b"told\n")
     assert author_of(parts, context, where, sha256 or "") == ""
@@ -220,10 +222,12 @@ def test_the_author_is_told_before_a_snapshot_was_made(parts: HomeParts) -> None
     assert author_of(parts, context, where, "0" * 64) == ""
 
 
-def test_a_huge_file_is_not_read_whole_for_its_author_a_rename_or_a_refused_delete(parts: HomeParts) -> None:
+def test_a_huge_file_is_not_read_whole_for_its_author_a_rename_or_a_refused_delete(
+    parts: HomeContainer,
+) -> None:
     place = put(parts, "huge.md", "x\n")
     os.truncate(place, 5 << 30)
-    context, edits = workspace(parts, ACME), HandEdits(parts)
+    context, edits = workspace(parts, ACME), UserEdits(parts)
     tracemalloc.start()
     try:
         assert author_of(parts, context, "/memories/global/huge.md", "0" * 64) == ""
@@ -237,8 +241,8 @@ def test_a_huge_file_is_not_read_whole_for_its_author_a_rename_or_a_refused_dele
     assert place.with_name("other.md").stat().st_size == 5 << 30
 
 
-def test_a_persons_save_of_the_same_bytes_stays_the_persons(parts: HomeParts) -> None:
-    edits, context = HandEdits(parts), workspace(parts, ACME)
+def test_a_persons_save_of_the_same_bytes_stays_the_persons(parts: HomeContainer) -> None:
+    edits, context = UserEdits(parts), workspace(parts, ACME)
     text = edits.read(context, "/memories/global/testing.md")
     said(parts, {"command": "create", "path": "/memories/global/testing.md", "file_text": "same\n"})
     edits.save(context, "/memories/global/testing.md", "same\n", text.sha256)

@@ -12,10 +12,10 @@ import pytest
 
 from helpers.benches import again, sample_parts, workspace
 from helpers.ordinary_user import without_power
-from reverie.homes.scopes import ScopeContext
+from reverie.agents.scopes import ScopeContext
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.paths import parse_memory_path
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
 
 ACME = "a1f3c9e2b7"
 
@@ -23,7 +23,7 @@ ACME = "a1f3c9e2b7"
 class Bench:
     """Commands on a copy of the sample home."""
 
-    def __init__(self, parts: HomeParts, context: ScopeContext) -> None:
+    def __init__(self, parts: HomeContainer, context: ScopeContext) -> None:
         self.parts = parts
         self.context = context
         self.home = parts.home.root

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from helpers.foreign_home import ForeignHome, make_foreign_home
+from reverie.agents.scopes import FileRule, Scope
 from reverie.errors import StoreError
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.scopes import FileRule, Scope
-from reverie.memory.effects import NoEffects
-from reverie.memory.store import MemoryStore, sha256_of_text
+from reverie.memory.store import MemoryStore, NoChangeListener, sha256_of_text
 
 MADE = FileRule("generated", "The agent makes this file anew.")
 
@@ -31,7 +30,7 @@ def home(tmp_path: Path) -> ForeignHome:
 
 @pytest.fixture
 def store(home: ForeignHome) -> MemoryStore:
-    return MemoryStore(home, home.context(), lambda root: RootedDirectory(root.directory), NoEffects())
+    return MemoryStore(home, home.context(), lambda root: RootedDirectory(root.directory), NoChangeListener())
 
 
 CHANGES: dict[str, Callable[[MemoryStore], object]] = {

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.memory.front_edit import FrontError, read, remove, set_value
-from reverie.memory.frontmatter import declared
+from reverie.memory.front_matter import FrontError, declared, read, remove, set_value
 
 CLAUDE = """---
 name: deploy-steps

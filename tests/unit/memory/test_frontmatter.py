@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from helpers.foreign_home import ForeignHome
 from helpers.profiles import examples
 from helpers.samples import SAMPLES
-from reverie.homes.mux import CAPS
-from reverie.homes.scopes import Caps
-from reverie.memory import frontmatter, yaml12
-from reverie.memory.frontmatter import (
+from reverie.agents.mux.home import CAPS
+from reverie.agents.scopes import Caps
+from reverie.memory import front_matter as frontmatter
+from reverie.memory import yaml12
+from reverie.memory.front_matter import (
     Description,
     declared,
     description,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from reverie.clock import fixed_clock
 from reverie.errors import StoreError
-from reverie.memory.history import History, SnapshotSource
+from reverie.memory.history.history import History, SnapshotSource
 
 NOW_MS = 1_784_000_000_000
 AT_REST_NS = 1_000_000_000_000_000_000
@@ -202,7 +202,7 @@ def test_a_listed_link_that_leads_outside_is_not_followed(home: Home, tmp_path: 
 
 
 def test_git_is_loaded_only_when_a_history_is_used() -> None:
-    code = "import sys; import reverie.memory.history; sys.exit('pygit2' in sys.modules)"
+    code = "import sys; import reverie.memory.history.history; sys.exit('pygit2' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

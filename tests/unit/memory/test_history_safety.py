@@ -11,14 +11,15 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+import pygit2
 import pytest
 
 from helpers.ordinary_user import without_power
 from reverie.clock import fixed_clock
-from reverie.errors import MendableError, StoreError, Unavailable
-from reverie.files import checkpoint
-from reverie.memory.history import History, SnapshotSource
-from reverie.memory.history_pack import MOST_PACKS
+from reverie.errors import StoreError, Unavailable, UserError
+from reverie.files import atomic as checkpoint
+from reverie.memory.history.history import History, SnapshotSource
+from reverie.memory.history.repository import MOST_PACKS
 
 NOW_MS = 1_784_000_000_000
 
@@ -61,8 +62,8 @@ def _run(base: Path, code: str) -> subprocess.CompletedProcess[str]:
         import os, sys
         from pathlib import Path
         from reverie.clock import system_clock
-        from reverie.files import checkpoint
-        from reverie.memory.history import History, SnapshotSource
+        from reverie.files import atomic as checkpoint
+        from reverie.memory.history.history import History, SnapshotSource
         base = Path({str(base)!r})
         history = History(base / "history/home.git", lock_dir=base / "locks", clock=system_clock,
                           pack_after=0)
@@ -303,7 +304,7 @@ def test_a_file_that_never_holds_still_is_kept_and_read_again(
 
 
 def test_a_file_over_the_limit_is_kept_by_hash_only(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from reverie.memory import history_scan
+    from reverie.memory.history import roots as history_scan
 
     monkeypatch.setattr(history_scan, "LARGEST_BYTES", 10)
     history = _history(base)
@@ -470,22 +471,24 @@ def test_a_refusal_of_the_system_is_not_taken_for_damage(base: Path, refused: st
 
 
 def test_a_full_disk_is_said_and_leaves_the_old_version(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from reverie.memory import history_objects
+    from reverie.memory.history import objects as history_objects
 
     history = _history(base)
     head = _snapshot(history, base)
     for number in range(100):
         (base / "memories" / f"{number}.md").write_text(str(number))
 
-    def full(file: object) -> bytes:
-        raise OSError(28, "No space left on device")
+    def full(_repository: object, _ids: object, directory: Path) -> None:
+        (directory / "pack_git2_1").write_bytes(b"PACK")
+        raise pygit2.GitError(f"cannot extend packfile '{directory}': {os.strerror(28)}")
 
     with monkeypatch.context() as patch:
-        patch.setattr(history_objects, "_sha1_of", full)
-        with pytest.raises(MendableError, match="disk is full"):
+        patch.setattr(history_objects, "write_pack", full)
+        with pytest.raises(UserError, match="disk is full"):
             _snapshot(history, base)
     assert history.head() == head
     assert not list((base / "history/home.git/objects/pack").iterdir())
+    assert not list((base / "history/home.git").glob("tmp_*"))
     assert _snapshot(history, base)
     assert len(_kept(history)) == 101
 
@@ -542,7 +545,7 @@ def test_what_cannot_be_packed_stays_and_is_said(base: Path) -> None:
 
 
 def test_a_reader_is_not_disturbed_by_packing(base: Path) -> None:
-    from reverie.memory.history_repository import Repository
+    from reverie.memory.history.repository import Repository
 
     history = _history(base)
     versions: dict[str, str] = {}
@@ -554,7 +557,7 @@ def test_a_reader_is_not_disturbed_by_packing(base: Path) -> None:
         versions[commit] = history.files(commit, "global")["7.md"].blob
     assert reader is not None
     assert len(list((base / "history/home.git/objects/pack").iterdir())) == 2
-    assert [reader.read(bytes.fromhex(blob), "blob") for blob in versions.values()] == [
+    assert [reader.blob(bytes.fromhex(blob)) for blob in versions.values()] == [
         f"{number} 7".encode() for number in range(MOST_PACKS + 1)
     ]
 

@@ -15,7 +15,7 @@ from reverie.memory.hotset import (
     BUDGETS,
     HALF_LIFE_MS,
     Budgets,
-    Candidate,
+    HotCandidate,
     escaped,
     loaded_text,
     neutralised,
@@ -24,7 +24,7 @@ from reverie.memory.hotset import (
     score,
     select,
 )
-from reverie.text.tokens import estimate_tokens
+from reverie.text.summaries import estimate_tokens
 
 NOW = 1_787_300_000_000
 
@@ -69,7 +69,7 @@ def test_the_score_is_the_formula(count: int, age: int) -> None:
 )
 def test_pins_come_first_then_scores_then_paths(rows: list[tuple[bool, int, int, str]]) -> None:
     candidates = [
-        Candidate(f"/memories/global/{name}{number}", pinned, count, NOW - weeks * HALF_LIFE_MS)
+        HotCandidate(f"/memories/global/{name}{number}", pinned, count, NOW - weeks * HALF_LIFE_MS)
         for number, (pinned, count, weeks, name) in enumerate(rows)
     ]
     found = ranked(candidates, NOW)
@@ -124,14 +124,18 @@ def test_what_is_loaded_is_the_longest_beginning_that_fits(text: str, limit: int
 
 
 def test_what_cannot_be_read_costs_a_try_and_nothing_else() -> None:
-    candidates = [Candidate("a", True, 0, None), Candidate("b", True, 0, None), Candidate("c", True, 0, None)]
+    candidates = [
+        HotCandidate("a", True, 0, None),
+        HotCandidate("b", True, 0, None),
+        HotCandidate("c", True, 0, None),
+    ]
     found = select(candidates, {"b": b"x"}.get, NOW, budgets=Budgets(tries=2))
     assert [item.path for item in found.items] == ["b"]
     assert [(each.path, each.reason) for each in found.skipped] == [("a", "unreadable"), ("c", "tries")]
 
 
 def test_the_tokens_are_those_of_the_whole_block() -> None:
-    candidates = [Candidate(name, True, 0, None) for name in "abc"]
+    candidates = [HotCandidate(name, True, 0, None) for name in "abc"]
     texts = {"a": b"x" * 400, "b": b"y" * 400, "c": b"z"}
     whole = select(candidates, texts.get, NOW)
     assert whole.total_tokens == estimate_tokens(whole.block) > sum(item.tokens for item in whole.items)
@@ -155,14 +159,14 @@ def test_the_counter_is_asked_about_the_block_with_the_next_one_in_it() -> None:
         asked.append(text)
         return 1
 
-    found = select([Candidate("a", True, 0, None)], {"a": b"x"}.get, NOW, count=count)
+    found = select([HotCandidate("a", True, 0, None)], {"a": b"x"}.get, NOW, count=count)
     assert asked[-1] == found.block
     assert found.block.startswith("<hot_memories>\n")
     assert found.block.endswith('\n<memory_file path="a">\nx\n</memory_file>\n</hot_memories>')
 
 
 def test_an_empty_set_has_no_block() -> None:
-    found = select([Candidate("a", False, 0, None)], {}.get, NOW)
+    found = select([HotCandidate("a", False, 0, None)], {}.get, NOW)
     assert (found.block, found.total_tokens, found.total_bytes) == ("", 0, 0)
     assert [(each.path, each.reason) for each in found.skipped] == [("a", "unused")]
     assert render([]) == ""

@@ -7,18 +7,17 @@ from pathlib import Path
 import pytest
 
 from helpers.foreign_home import ForeignHome, make_foreign_home
+from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import Conflict
 from reverie.files.directory import Directory
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.scopes import Scope, ScopeRoot
-from reverie.memory.effects import NoEffects
-from reverie.memory.store import MemoryStore, sha256_of_text
+from reverie.memory.store import MemoryStore, NoChangeListener, sha256_of_text
 
 PATH = "/memories/global/own.md"
 THEIRS = "an agent wrote this\n"
 
 
-class Agent(NoEffects):
+class Agent(NoChangeListener):
     """Writes at the last moment: after the look, before the replace."""
 
     def __init__(self, file: Path, times: int) -> None:

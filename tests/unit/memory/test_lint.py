@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from helpers.samples import SAMPLES
-from reverie.homes.scopes import Caps
-from reverie.memory.lint import SHOWN_OF_A_KIND, LintFinding, lint
-from reverie.memory.lint_phrases import instruction_lines
+from reverie.agents.scopes import Caps
+from reverie.memory.lint import SHOWN_OF_A_KIND, LintFinding, instruction_lines, lint
 
 CAPS = Caps(
     file_bytes=1000, files_per_scope=10, description_chars=100, description_prefix_bytes=200, view_depth=2

@@ -23,14 +23,16 @@ from hypothesis import strategies as st
 from helpers.foreign_home import make_foreign_home
 from helpers.profiles import examples
 from helpers.samples import copy_sample, snapshot
+from reverie.agents.base import Home
+from reverie.agents.mux.home import MuxHome
+from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.errors import Unavailable
-from reverie.homes.base import Home
-from reverie.homes.mux import MuxHome
-from reverie.homes.scopes import Caps, Scope, ScopeContext, ScopeRoot
-from reverie.memory import rescanning, scanning
+from reverie.memory import listing as rescanning
+from reverie.memory import listing as scanning
 from reverie.memory.listing import ScopeListing, index_entries, names_only, scan_scope, tree
 from reverie.memory.paths import utf16_key
-from reverie.memory.usage import Usage, UsageLog
+from reverie.memory.usage import UsageLog
+from reverie.memory.usage_rules import MemoryUsage
 
 SMALL_CAPS = Caps(
     file_bytes=60, files_per_scope=3, description_chars=20, description_prefix_bytes=64, view_depth=2
@@ -51,7 +53,7 @@ def scan(
     directory: Path,
     caps: Caps = ROOMY,
     *,
-    usage: Mapping[str, Usage] | None = None,
+    usage: Mapping[str, MemoryUsage] | None = None,
     previous: ScopeListing | None = None,
     dirty: Collection[Path] | None = None,
 ) -> ScopeListing:
@@ -76,7 +78,9 @@ def unseen(listing: ScopeListing) -> dict[str, str]:
 # The sample home
 
 
-def listings(home: Home, context: ScopeContext, usage: Mapping[str, Usage]) -> dict[Scope, ScopeListing]:
+def listings(
+    home: Home, context: ScopeContext, usage: Mapping[str, MemoryUsage]
+) -> dict[Scope, ScopeListing]:
     found = {}
     for scope in (Scope.GLOBAL, Scope.PROJECT, Scope.WORKSPACE):
         root = home.scope_root(context, scope)
@@ -128,9 +132,9 @@ def test_every_file_of_the_sample_home_is_listed_in_the_agents_order(sample: dic
 
 def test_the_sample_homes_pins_use_and_descriptions_are_there(sample: dict[Scope, ScopeListing]):
     files = {file.rel: file for file in sample[Scope.PROJECT].files}
-    assert files["architecture.md"].usage == Usage(True, 10, 1787229300000, 1783414800000)
+    assert files["architecture.md"].usage == MemoryUsage(True, 10, 1787229300000, 1783414800000)
     assert files["architecture.md"].description == "One-page map of the service"
-    assert files["reference/trace-dump.md"].usage == Usage()
+    assert files["reference/trace-dump.md"].usage == MemoryUsage()
     assert (files["todo.txt"].description, files["todo.txt"].description_state) == ("", "none")
     assert {file.rel for listing in sample.values() for file in listing.files if file.usage.pinned} == {
         "architecture.md",
@@ -319,9 +323,9 @@ def test_a_home_of_another_kind_has_its_own_caps_and_keys(tmp_path: Path):
     write(root.directory / "a%3Ab.md")
     write(root.directory / "a:b.md", "y" * 3000)
     usage = {
-        "book|/p|100%.md": Usage(True),
-        "book|/p|a%3Ab.md": Usage(False, 2),
-        "book|/p|a:b.md": Usage(False, 3),
+        "book|/p|100%.md": MemoryUsage(True),
+        "book|/p|a%3Ab.md": MemoryUsage(False, 2),
+        "book|/p|a:b.md": MemoryUsage(False, 3),
     }
     listing = scan_scope(root, home.caps, usage, lambda rel: home.usage_key(root, rel))
     assert [(file.rel, file.usage.pinned, file.usage.access_count) for file in listing.files] == [
@@ -339,17 +343,17 @@ def test_usage_is_found_even_where_keys_cannot_be_turned_back_into_paths(tmp_pat
     write(tmp_path / "a.md")
     write(tmp_path / "b.md")
     root = the_root(tmp_path)
-    first = scan_scope(root, ROOMY, {hashed("a.md"): Usage(True)}, hashed)
+    first = scan_scope(root, ROOMY, {hashed("a.md"): MemoryUsage(True)}, hashed)
     assert [file.usage.pinned for file in first.files] == [True, False]
-    second = scan_scope(root, ROOMY, {hashed("b.md"): Usage(True)}, hashed, previous=first, dirty=[])
+    second = scan_scope(root, ROOMY, {hashed("b.md"): MemoryUsage(True)}, hashed, previous=first, dirty=[])
     assert [file.usage.pinned for file in second.files] == [False, True]
 
 
 def test_a_root_without_an_owner_has_no_usage(tmp_path: Path):
     write(tmp_path / "a.md")
     root = replace(the_root(tmp_path), usage_prefix=None)
-    listing = scan_scope(root, ROOMY, {"global:a.md": Usage(True)}, lambda rel: None)
-    assert listing.files[0].usage == Usage()
+    listing = scan_scope(root, ROOMY, {"global:a.md": MemoryUsage(True)}, lambda rel: None)
+    assert listing.files[0].usage == MemoryUsage()
 
 
 # What is not there, or cannot be read
@@ -607,15 +611,15 @@ def test_dirty_paths_may_come_under_the_roots_real_name(tmp_path: Path):
 def test_changed_usage_shows_without_any_dirty_path(tmp_path: Path, reads: list[str]):
     for name in ("a.md", "k%:1.md", "c.md"):
         write(tmp_path / name)
-    first = scan(tmp_path, usage={key_of("a.md"): Usage(True)})
+    first = scan(tmp_path, usage={key_of("a.md"): MemoryUsage(True)})
     reads.clear()
     usage = {
-        key_of("k%:1.md"): Usage(False, 4),
-        "global:gone.md": Usage(True),
-        "project:/p:a.md": Usage(True),
+        key_of("k%:1.md"): MemoryUsage(False, 4),
+        "global:gone.md": MemoryUsage(True),
+        "project:/p:a.md": MemoryUsage(True),
     }
     listing = scan(tmp_path, usage=usage, previous=first, dirty=[])
-    assert [file.usage for file in listing.files] == [Usage(), Usage(), Usage(False, 4)]
+    assert [file.usage for file in listing.files] == [MemoryUsage(), MemoryUsage(), MemoryUsage(False, 4)]
     assert reads == []
     assert listing == scan(tmp_path, usage=usage)
 
@@ -644,7 +648,9 @@ OPERATIONS = st.one_of(
     st.tuples(st.just("link"), PATHS, PATHS),
 )
 STEPS = st.lists(st.lists(OPERATIONS, max_size=5), min_size=1, max_size=3)
-USAGE = st.dictionaries(PATHS.map(key_of), st.builds(Usage, st.booleans(), st.integers(0, 2)), max_size=3)
+USAGE = st.dictionaries(
+    PATHS.map(key_of), st.builds(MemoryUsage, st.booleans(), st.integers(0, 2)), max_size=3
+)
 
 
 def real_places(*paths: Path) -> list[Path]:
@@ -694,7 +700,7 @@ def test_an_update_is_what_a_full_scan_would_be(small: int, many: int, monkeypat
     def holds(
         before: list[tuple[str, str, str]],
         steps: list[list[tuple[str, str, str]]],
-        usages: list[dict[str, Usage]],
+        usages: list[dict[str, MemoryUsage]],
         with_parents: bool,
     ) -> None:
         with tempfile.TemporaryDirectory() as name:

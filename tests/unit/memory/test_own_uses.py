@@ -7,42 +7,42 @@ from pathlib import Path
 import pytest
 
 from helpers.benches import sample_parts, workspace
-from reverie.homes.scopes import ScopeContext
-from reverie.memory.own_uses import FILE, MOST_GONE, Tally
-from reverie.memory.usage import Usage
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
+from reverie.agents.scopes import ScopeContext
+from reverie.memory.usage import FILE, MOST_GONE, Tally
+from reverie.memory.usage_rules import MemoryUsage
+from reverie.services.container import HomeContainer
+from reverie.services.edits import UserEdits
 
 ACME = "a1f3c9e2b7"
 PATH, KEY = "/memories/global/notes.md", "global:notes.md"
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     return sample_parts("mux-home", tmp_path, whole=False)
 
 
 @pytest.fixture
-def context(parts: HomeParts) -> ScopeContext:
+def context(parts: HomeContainer) -> ScopeContext:
     return workspace(parts, ACME)
 
 
-def counts(parts: HomeParts, key: str = KEY) -> tuple[int, int]:
+def counts(parts: HomeContainer, key: str = KEY) -> tuple[int, int]:
     """(the agent's, ours)"""
-    usage = parts.usage.load_for_showing().get(key, Usage())
-    assert usage.access_count == parts.usage.load().get(key, Usage()).access_count
+    usage = parts.usage.load_for_showing().get(key, MemoryUsage())
+    assert usage.access_count == parts.usage.load().get(key, MemoryUsage()).access_count
     return usage.agent_count, usage.own_count
 
 
 def test_saves_and_pins_by_a_person_are_ours_and_the_agents_commands_its_own(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
     store = parts.store(context, actor="agent")
     store.create(PATH, "one\n")
     parts.usage.record_read(KEY)
     assert counts(parts) == (2, 0)
 
-    hand = HandEdits(parts)
+    hand = UserEdits(parts)
     text = hand.read(context, PATH)
     text = hand.save(context, PATH, "two\n", text.sha256)
     hand.save(context, PATH, "three\n", text.sha256)
@@ -56,10 +56,10 @@ def test_saves_and_pins_by_a_person_are_ours_and_the_agents_commands_its_own(
 
 
 def test_the_tally_follows_a_move_and_comes_back_with_an_undone_delete(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
 
-    hand = HandEdits(parts)
+    hand = UserEdits(parts)
     parts.store(context, actor="agent").create(PATH, "one\n")
     hand.pin(context, [PATH], True)
     renamed = hand.rename(context, PATH, "/memories/global/other.md")
@@ -72,18 +72,18 @@ def test_the_tally_follows_a_move_and_comes_back_with_an_undone_delete(
     assert counts(parts) == (1, 1)
 
 
-def test_a_rename_of_an_unused_memory_counts_nothing(parts: HomeParts, context: ScopeContext) -> None:
+def test_a_rename_of_an_unused_memory_counts_nothing(parts: HomeContainer, context: ScopeContext) -> None:
 
     file = parts.home.root / "memory/global/unused.md"
     file.write_text("Never used.\n")
-    HandEdits(parts).rename(context, "/memories/global/unused.md", "/memories/global/still-unused.md")
+    UserEdits(parts).rename(context, "/memories/global/unused.md", "/memories/global/still-unused.md")
     assert "global:still-unused.md" not in parts.usage.load()
 
 
 def test_what_a_run_counts_is_ours_and_its_undo_takes_it_back() -> None:
     tally = Tally({"kept": 1, "goes": 2})
-    before = {"kept": Usage(access_count=9), "goes": Usage(access_count=4), "made": None}
-    after = {"kept": Usage(access_count=10), "goes": None, "made": Usage(access_count=1)}
+    before = {"kept": MemoryUsage(access_count=9), "goes": MemoryUsage(access_count=4), "made": None}
+    after = {"kept": MemoryUsage(access_count=10), "goes": None, "made": MemoryUsage(access_count=1)}
     tally.apply(before, after)
     assert tally.uses == {"kept": 2, "made": 1}
     tally.apply(after, before)
@@ -104,7 +104,7 @@ def test_a_folder_takes_its_tally_along_and_what_was_deleted_is_not_kept_for_eve
 
 
 @pytest.mark.parametrize("damage", ["{", "[]", '{"uses": {"global:notes.md": "x", "b": -1, "c": true}}'])
-def test_a_damaged_tally_costs_only_itself(parts: HomeParts, context: ScopeContext, damage: str) -> None:
+def test_a_damaged_tally_costs_only_itself(parts: HomeContainer, context: ScopeContext, damage: str) -> None:
     parts.store(context, actor="agent").create(PATH, "one\n")
     parts.own_sidecars.mkdir(parents=True, exist_ok=True)
     (parts.own_sidecars / FILE).write_text(damage)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.escapes import a_store, accepted_path_stays_inside, memory_paths, try_arrangements
+from reverie.agents.scopes import Scope
 from reverie.errors import PathRuleError
-from reverie.homes.scopes import Scope
 from reverie.memory.paths import parse_memory_path, utf16_key
 
 

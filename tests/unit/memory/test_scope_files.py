@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.errors import Conflict, MendableError, StoreError
+from reverie.errors import Conflict, StoreError, UserError
 from reverie.files.rooted import RootedDirectory
 from reverie.memory.scope_files import OverlayChange, OverlayFiles, ScopeFiles
 
@@ -100,7 +100,7 @@ def test_below_a_file_that_was_deleted_there_may_be_files(overlay: OverlayFiles)
 
 def test_a_name_that_no_disk_takes_is_refused(overlay: OverlayFiles, base: Path) -> None:
     for name in ("x" * 256, "é" * 128, "fine/" + "x" * 256):
-        with pytest.raises(MendableError):
+        with pytest.raises(UserError):
             RootedDirectory(base).write(name, b"x")
         with pytest.raises(StoreError):
             overlay.write(name, b"x")
@@ -166,6 +166,6 @@ def test_any_series_of_changes_ends_as_it_would_on_disk(
         if any(entry is not None and entry.kind == "directory" for entry in entries) and name == "write":
             continue
         for view in (real, overlay):
-            with contextlib.suppress(MendableError):
+            with contextlib.suppress(UserError):
                 getattr(view, name)(rel, *([] if argument is None else [argument]))
         assert files(overlay) == files(real), (name, rel, argument)

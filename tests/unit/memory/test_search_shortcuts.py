@@ -12,13 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.homes.mux import MuxHome
-from reverie.homes.scopes import Scope
-from reverie.memory import search_index
-from reverie.memory.search_hits import term_hits
-from reverie.memory.search_index import Doc, Limits, SearchIndex
-from reverie.memory.search_query import Term, parse_query
-from reverie.memory.search_text import Token, folded, parts, tokens
+from reverie.agents.mux.home import MuxHome
+from reverie.agents.scopes import Scope
+from reverie.memory.search import index as search_index
+from reverie.memory.search.index import Doc, SearchIndex, SearchLimits
+from reverie.memory.search.query import SearchToken, Term, folded, parse_query, parts, term_hits, tokens
 
 DAY_NS = 24 * 3_600_000_000_000
 NOW_NS = 20_000 * DAY_NS
@@ -86,7 +84,7 @@ def index(texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Se
 
 
 def asked(index: SearchIndex, text: str, count: int) -> tuple[Doc, ...]:
-    docs, complete = index.find(parse_query(text), Limits(("home",), NOW_NS, count))
+    docs, complete = index.find(parse_query(text), SearchLimits(("home",), NOW_NS, count))
     assert complete
     return docs
 
@@ -149,7 +147,7 @@ def slow_hits(text: str, terms: tuple[Term, ...]) -> set[int]:
     return found
 
 
-def slow_run(run: list[Token], words: list[str], term: Term) -> tuple[int, int] | None:
+def slow_run(run: list[SearchToken], words: list[str], term: Term) -> tuple[int, int] | None:
     if len(run) < len(words) or not words:
         return None
     whole = [token.text for token in run]

@@ -10,10 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.homes.scopes import Scope
-from reverie.memory.search_query import Changed, Query, parse_query
-from reverie.memory.search_snippet import WIDTH, snippet
-from reverie.memory.search_text import folded, index_parts, index_text, parts, tokens
+from reverie.agents.scopes import Scope
+from reverie.memory.search.query import (
+    WIDTH,
+    Changed,
+    SearchQuery,
+    folded,
+    index_parts,
+    index_text,
+    parse_query,
+    parts,
+    snippet,
+    tokens,
+)
 
 DAY_NS = 24 * 3_600_000_000_000
 HAN = st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x4E40), min_size=1, max_size=8)
@@ -183,7 +192,7 @@ def test_what_is_no_filter_of_ours_is_words() -> None:
 
 
 def test_a_pattern_stands_between_slashes_and_a_path_is_none() -> None:
-    assert parse_query("/ret(ry|ries)/ deploy") == Query(
+    assert parse_query("/ret(ry|ries)/ deploy") == SearchQuery(
         terms=parse_query("deploy").terms, regex="ret(ry|ries)"
     )
     assert parse_query("/memories/global/x.md").regex == ""

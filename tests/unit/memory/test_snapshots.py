@@ -10,33 +10,33 @@ import pytest
 
 from helpers.benches import sample_parts, workspace
 from reverie.memory.store import sha256_of_bytes
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
+from reverie.services.edits import UserEdits
 
 ACME = "a1f3c9e2b7"
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     parts = sample_parts("mux-home", tmp_path)
     parts.snapshots.observe(source="test")
     return parts
 
 
-def newest(parts: HomeParts, count: int = 1) -> list[tuple[str, str | None]]:
+def newest(parts: HomeContainer, count: int = 1) -> list[tuple[str, str | None]]:
     return [(commit.actor, commit.run_id) for commit in parts.snapshots.history.commits(limit=count)]
 
 
-def test_a_change_nobody_of_us_made_is_outside(parts: HomeParts) -> None:
+def test_a_change_nobody_of_us_made_is_outside(parts: HomeContainer) -> None:
     path = parts.home.root / "memory/global/testing.md"
     path.write_text("changed\n")
     parts.snapshots.observe(source="test", dirty=[path])
     assert newest(parts) == [("outside", None)]
 
 
-def test_a_hand_edit_is_the_users_and_seen_again_it_is_no_second_snapshot(parts: HomeParts) -> None:
+def test_a_hand_edit_is_the_users_and_seen_again_it_is_no_second_snapshot(parts: HomeContainer) -> None:
     context = workspace(parts, ACME)
-    edits = HandEdits(parts)
+    edits = UserEdits(parts)
     text = edits.read(context, "/memories/global/testing.md")
     edits.save(context, "/memories/global/testing.md", "mine\n", text.sha256)
     assert newest(parts) == [("user", None)]
@@ -48,15 +48,15 @@ def test_a_hand_edit_is_the_users_and_seen_again_it_is_no_second_snapshot(parts:
     assert parts.snapshots.history.head() == head
 
 
-def test_a_pin_is_the_users_too(parts: HomeParts) -> None:
-    HandEdits(parts).pin(workspace(parts, ACME), ["/memories/global/testing.md"], True)
+def test_a_pin_is_the_users_too(parts: HomeContainer) -> None:
+    UserEdits(parts).pin(workspace(parts, ACME), ["/memories/global/testing.md"], True)
     assert newest(parts) == [("user", None)]
     head = parts.snapshots.history.head()
     parts.snapshots.observe(source="test", dirty=[parts.home.root / "memory-meta.json"])
     assert parts.snapshots.history.head() == head
 
 
-def test_own_and_foreign_files_of_one_dirty_directory_are_told_apart(parts: HomeParts) -> None:
+def test_own_and_foreign_files_of_one_dirty_directory_are_told_apart(parts: HomeContainer) -> None:
     directory = parts.home.root / "memory/global/fresh"
     directory.mkdir()
     (directory / "ours.md").write_text("ours")
@@ -66,7 +66,7 @@ def test_own_and_foreign_files_of_one_dirty_directory_are_told_apart(parts: Home
     assert newest(parts, 2) == [("outside", None), ("writer", "r1")]
 
 
-def test_every_version_a_scan_saw_comes_back_byte_for_byte(parts: HomeParts) -> None:
+def test_every_version_a_scan_saw_comes_back_byte_for_byte(parts: HomeContainer) -> None:
     history, root = parts.snapshots.history, parts.home.root / "memory/global"
     versions = [b"one\r\n", b"\xff\xfe two", b""]
     commits = []
@@ -83,6 +83,6 @@ def test_every_version_a_scan_saw_comes_back_byte_for_byte(parts: HomeParts) -> 
     assert history.read(commits[0], "global", "people/équipe.md") is not None
 
 
-def test_a_pipe_among_the_memories_keeps_nobody_waiting(parts: HomeParts) -> None:
+def test_a_pipe_among_the_memories_keeps_nobody_waiting(parts: HomeContainer) -> None:
     os.mkfifo(parts.home.root / "memory/global/pipe.md")
     parts.snapshots.observe(source="test", dirty=[parts.home.root / "memory/global/pipe.md"])

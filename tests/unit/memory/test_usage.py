@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 from helpers.foreign_home import make_foreign_home
 from helpers.profiles import examples
 from helpers.samples import copy_sample, snapshot
-from reverie.errors import Conflict, MendableError, Unavailable
-from reverie.files.checkpoint import set_observer
-from reverie.homes.base import Home
-from reverie.homes.mux import MuxHome
-from reverie.homes.mux_stores import MuxStores
-from reverie.memory.usage import LEDGER, Usage, UsageLog
-from reverie.memory.usage_entries import spelt, usages
+from reverie.agents.base import Home
+from reverie.agents.mux.home import MuxHome
+from reverie.agents.mux.stores import MuxStores
+from reverie.errors import Conflict, Unavailable, UserError
+from reverie.files.atomic import set_observer
+from reverie.memory.usage import LEDGER, UsageLog
+from reverie.memory.usage_rules import MemoryUsage, spelt, usages
 
 START = 1_787_300_000_000
 A, B, NEW = "global:commit-style.md", "global:testing.md", "global:new.md"
@@ -111,11 +111,11 @@ def test_every_change_does_what_the_agents_own_code_would(home: MuxHome, log: Us
     log.delete("global:machines")
     log.set_pinned("global:preferences.md", False)
     found = log.load()
-    assert found[NEW] == Usage(True, 3, found[NEW].last_accessed_at, found[NEW].last_write_at)
+    assert found[NEW] == MemoryUsage(True, 3, found[NEW].last_accessed_at, found[NEW].last_write_at)
     assert {key for key in found if "people" in key or "machines" in key} == set()
-    assert found["global:staff/reviewers.md"] == Usage(False, 5, 1786961702055, 1785088800000)
+    assert found["global:staff/reviewers.md"] == MemoryUsage(False, 5, 1786961702055, 1785088800000)
     assert found["global:staff"].access_count == 1
-    assert found["global:preferences.md"] == Usage(False, 11, 1787146800000, 1783328400000)
+    assert found["global:preferences.md"] == MemoryUsage(False, 11, 1787146800000, 1783328400000)
 
 
 def test_what_changes_nothing_writes_nothing(home: MuxHome, log: UsageLog):
@@ -123,7 +123,7 @@ def test_what_changes_nothing_writes_nothing(home: MuxHome, log: UsageLog):
     log.delete("global:nobody.md")
     log.set_pinned(B, False)
     log.apply_delta({}, {})
-    log.apply_delta({B: Usage()}, {B: Usage()})
+    log.apply_delta({B: MemoryUsage()}, {B: MemoryUsage()})
     assert snapshot(home.root) == before
 
 
@@ -211,7 +211,7 @@ def test_a_home_without_a_sidecar_gets_one_in_reveries_own_directory(tmp_path: P
 
 def test_a_delta_is_merged_three_ways(home: MuxHome, log: UsageLog):
     before = {A: log.load()[A], B: log.load()[B], NEW: None}
-    after = {A: None, B: Usage(True, 8, 5, 5), NEW: Usage(False, 1, 3, 3)}
+    after = {A: None, B: MemoryUsage(True, 8, 5, 5), NEW: MemoryUsage(False, 1, 3, 3)}
     log.record_read(B)
     log.apply_delta(before, after)
     found = log.load()
@@ -225,7 +225,7 @@ def test_a_delta_is_merged_three_ways(home: MuxHome, log: UsageLog):
 
 def test_a_delta_taken_back_leaves_a_use_that_somebody_else_counted_meanwhile(log: UsageLog):
     used = log.load()[B]
-    counted = Usage(used.pinned, used.access_count + 1, START, START)
+    counted = MemoryUsage(used.pinned, used.access_count + 1, START, START)
     log.record_read(B)
     log.apply_delta({B: used}, {B: counted})
     log.apply_delta({B: counted}, {B: used})
@@ -260,7 +260,7 @@ class Agent:
         self._entries = {key: spelt(usage) for key, usage in usages(raw(home)).items()}
 
     def use(self, key: str, *, write: bool = False) -> None:
-        entry = self._entries.setdefault(key, spelt(Usage()))
+        entry = self._entries.setdefault(key, spelt(MemoryUsage()))
         now = self._clock()
         entry |= {"accessCount": entry["accessCount"] + 1, "lastAccessedAt": now}
         if write:
@@ -270,7 +270,7 @@ class Agent:
     def pin(self, key: str, pinned: bool) -> None:
         if pinned:
             self.use(key)
-        self._entries.setdefault(key, spelt(Usage()))["pinned"] = pinned
+        self._entries.setdefault(key, spelt(MemoryUsage()))["pinned"] = pinned
         self._save()
 
     def delete(self, key: str) -> None:
@@ -278,7 +278,7 @@ class Agent:
         self._save()
 
     def _save(self) -> None:
-        kept = {key: entry for key, entry in self._entries.items() if entry != spelt(Usage())}
+        kept = {key: entry for key, entry in self._entries.items() if entry != spelt(MemoryUsage())}
         new = self._path.with_name("memory-meta.json.1")
         new.write_text(json.dumps({"entries": kept}, indent=2, ensure_ascii=False), encoding="utf-8")
         new.replace(self._path)
@@ -495,7 +495,7 @@ def test_it_is_put_back_on_top_of_what_the_agent_counted_on_the_same_memory(
     stale.use(A, write=True)
     used = clock.now
     assert log.reapply_lost().keys == (A,)
-    assert log.load()[A] == Usage(True, 9, used, used)
+    assert log.load()[A] == MemoryUsage(True, 9, used, used)
 
 
 @pytest.mark.parametrize("uses", [0, 1, 3])
@@ -530,7 +530,7 @@ def test_a_lost_rename_is_put_back(home: MuxHome, log: UsageLog, stale: Agent):
         "global:staff/reviewers.md",
         "global:staff/équipe.md",
     }
-    assert log.load()["global:staff/reviewers.md"] == Usage(False, 5, 1786961702055, 1785088800000)
+    assert log.load()["global:staff/reviewers.md"] == MemoryUsage(False, 5, 1786961702055, 1785088800000)
     assert not any("people" in key for key in log.load())
 
 
@@ -549,7 +549,7 @@ def test_a_deleted_memory_that_the_agent_made_anew_keeps_only_its_new_life(
     stale.use("global:preferences.md", write=True)
     used_at = clock.now
     assert log.reapply_lost().keys == ("global:preferences.md",)
-    assert log.load()["global:preferences.md"] == Usage(False, 1, used_at, used_at)
+    assert log.load()["global:preferences.md"] == MemoryUsage(False, 1, used_at, used_at)
 
 
 def test_use_of_a_memory_that_is_gone_is_not_brought_back(home: MuxHome, log: UsageLog, stale: Agent):
@@ -709,7 +709,7 @@ def test_a_refused_change_is_not_made_later(
 
     real = log._sidecar.update
     monkeypatch.setattr(log._sidecar, "update", refuse)
-    with pytest.raises(MendableError):
+    with pytest.raises(UserError):
         log.set_pinned(A, True)
     monkeypatch.setattr(log._sidecar, "update", real)
     Agent(home, clock).use(B)

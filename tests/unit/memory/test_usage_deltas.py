@@ -12,15 +12,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.usage_deltas import MAX_AGE_MS, MAX_DELTAS, Delta, Ledger, put_back
-from reverie.memory.usage_deltas import judged as left_of
-from reverie.memory.usage_entries import UNUSED, Usage, put, usage_of
-from reverie.memory.usage_ledger import LedgerFile
+from reverie.memory.usage import LedgerFile
+from reverie.memory.usage_rules import (
+    MAX_AGE_MS,
+    MAX_DELTAS,
+    UNUSED,
+    Delta,
+    Ledger,
+    MemoryUsage,
+    put,
+    put_back,
+    usage_of,
+)
+from reverie.memory.usage_rules import judged as left_of
 
 NOW = 1_787_300_000_000
 
 
-def judged(delta: Delta, now: Usage | None, *, exists: bool = True) -> Usage | None:
+def judged(delta: Delta, now: MemoryUsage | None, *, exists: bool = True) -> MemoryUsage | None:
     """The entry after the agent made it `now`; None for no entry."""
     entries: dict[str, object] = {}
     if now is not None:
@@ -30,58 +39,58 @@ def judged(delta: Delta, now: Usage | None, *, exists: bool = True) -> Usage | N
     return usage_of(entries["k"]) if "k" in entries else None
 
 
-PIN = Delta(Usage(False, 5, 10, 8), Usage(True, 6, 20, 8), NOW)
-UNPIN = Delta(Usage(True, 5, 10, 8), Usage(False, 5, 10, 8), NOW)
-READ = Delta(Usage(False, 5, 10, 8), Usage(False, 6, 20, 8), NOW)
-WRITE = Delta(Usage(False, 5, 10, 8), Usage(False, 6, 20, 20), NOW)
-FIRST = Delta(None, Usage(False, 1, 20, 20), NOW)
-GONE = Delta(Usage(True, 5, 10, 8), None, NOW)
-LOWERED = Delta(Usage(False, 6, 20, 20), Usage(False, 5, 10, 8), NOW)
+PIN = Delta(MemoryUsage(False, 5, 10, 8), MemoryUsage(True, 6, 20, 8), NOW)
+UNPIN = Delta(MemoryUsage(True, 5, 10, 8), MemoryUsage(False, 5, 10, 8), NOW)
+READ = Delta(MemoryUsage(False, 5, 10, 8), MemoryUsage(False, 6, 20, 8), NOW)
+WRITE = Delta(MemoryUsage(False, 5, 10, 8), MemoryUsage(False, 6, 20, 20), NOW)
+FIRST = Delta(None, MemoryUsage(False, 1, 20, 20), NOW)
+GONE = Delta(MemoryUsage(True, 5, 10, 8), None, NOW)
+LOWERED = Delta(MemoryUsage(False, 6, 20, 20), MemoryUsage(False, 5, 10, 8), NOW)
 
 
 @pytest.mark.parametrize(
     ("delta", "now", "expected"),
     [
         # Overwritten from a cache: what was before, or what grew out of it.
-        (PIN, Usage(False, 5, 10, 8), Usage(True, 6, 20, 8)),
-        (PIN, Usage(False, 6, 30, 8), Usage(True, 7, 30, 8)),
-        (PIN, Usage(False, 6, 30, 30), Usage(True, 7, 30, 30)),
-        (UNPIN, Usage(True, 5, 10, 8), Usage(False, 5, 10, 8)),
-        (UNPIN, Usage(True, 7, 30, 8), Usage(False, 7, 30, 8)),
-        (READ, Usage(False, 5, 10, 8), Usage(False, 6, 20, 8)),
-        (READ, Usage(False, 6, 30, 8), Usage(False, 7, 30, 8)),
-        (READ, Usage(False, 6, 15, 8), Usage(False, 7, 20, 8)),
-        (WRITE, Usage(False, 6, 30, 8), Usage(False, 7, 30, 20)),
-        (FIRST, None, Usage(False, 1, 20, 20)),
-        (GONE, Usage(True, 5, 10, 8), None),
-        (GONE, Usage(True, 7, 30, 8), Usage(False, 2, 30, None)),
-        (LOWERED, Usage(False, 6, 20, 20), Usage(False, 5, 10, 8)),
+        (PIN, MemoryUsage(False, 5, 10, 8), MemoryUsage(True, 6, 20, 8)),
+        (PIN, MemoryUsage(False, 6, 30, 8), MemoryUsage(True, 7, 30, 8)),
+        (PIN, MemoryUsage(False, 6, 30, 30), MemoryUsage(True, 7, 30, 30)),
+        (UNPIN, MemoryUsage(True, 5, 10, 8), MemoryUsage(False, 5, 10, 8)),
+        (UNPIN, MemoryUsage(True, 7, 30, 8), MemoryUsage(False, 7, 30, 8)),
+        (READ, MemoryUsage(False, 5, 10, 8), MemoryUsage(False, 6, 20, 8)),
+        (READ, MemoryUsage(False, 6, 30, 8), MemoryUsage(False, 7, 30, 8)),
+        (READ, MemoryUsage(False, 6, 15, 8), MemoryUsage(False, 7, 20, 8)),
+        (WRITE, MemoryUsage(False, 6, 30, 8), MemoryUsage(False, 7, 30, 20)),
+        (FIRST, None, MemoryUsage(False, 1, 20, 20)),
+        (GONE, MemoryUsage(True, 5, 10, 8), None),
+        (GONE, MemoryUsage(True, 7, 30, 8), MemoryUsage(False, 2, 30, None)),
+        (LOWERED, MemoryUsage(False, 6, 20, 20), MemoryUsage(False, 5, 10, 8)),
         # Known to the agent: ours, or what grew out of it.
-        (PIN, Usage(True, 6, 20, 8), Usage(True, 6, 20, 8)),
-        (PIN, Usage(True, 8, 40, 8), Usage(True, 8, 40, 8)),
-        (PIN, Usage(False, 6, 20, 8), Usage(False, 6, 20, 8)),
-        (READ, Usage(False, 7, 30, 8), Usage(False, 7, 30, 8)),
-        (READ, Usage(True, 7, 30, 8), Usage(True, 7, 30, 8)),
-        (FIRST, Usage(False, 2, 30, 20), Usage(False, 2, 30, 20)),
+        (PIN, MemoryUsage(True, 6, 20, 8), MemoryUsage(True, 6, 20, 8)),
+        (PIN, MemoryUsage(True, 8, 40, 8), MemoryUsage(True, 8, 40, 8)),
+        (PIN, MemoryUsage(False, 6, 20, 8), MemoryUsage(False, 6, 20, 8)),
+        (READ, MemoryUsage(False, 7, 30, 8), MemoryUsage(False, 7, 30, 8)),
+        (READ, MemoryUsage(True, 7, 30, 8), MemoryUsage(True, 7, 30, 8)),
+        (FIRST, MemoryUsage(False, 2, 30, 20), MemoryUsage(False, 2, 30, 20)),
         (GONE, None, None),
-        (GONE, Usage(False, 1, 30, 30), Usage(False, 1, 30, 30)),
+        (GONE, MemoryUsage(False, 1, 30, 30), MemoryUsage(False, 1, 30, 30)),
         # Dropped by the agent, which had it.
         (PIN, None, None),
         (READ, None, None),
     ],
 )
 def test_a_change_that_was_overwritten_is_made_again_and_any_other_is_left(
-    delta: Delta, now: Usage | None, expected: Usage | None
+    delta: Delta, now: MemoryUsage | None, expected: MemoryUsage | None
 ):
     assert judged(delta, now) == expected
 
 
 def test_nothing_is_put_back_for_a_file_that_is_gone():
     assert judged(FIRST, None, exists=False) is None
-    assert judged(GONE, Usage(True, 7, 30, 8), exists=False) is None
+    assert judged(GONE, MemoryUsage(True, 7, 30, 8), exists=False) is None
 
 
-def after_agent(entries: dict[str, Usage], *deltas: tuple[str, Delta]) -> dict[str, Delta]:
+def after_agent(entries: dict[str, MemoryUsage], *deltas: tuple[str, Delta]) -> dict[str, Delta]:
     raw: dict[str, object] = {}
     for key, usage in entries.items():
         put(raw, key, usage)
@@ -89,23 +98,25 @@ def after_agent(entries: dict[str, Usage], *deltas: tuple[str, Delta]) -> dict[s
 
 
 def test_an_agent_that_knows_one_change_knows_those_made_before_it():
-    maybe = Usage(False, 9, 30, 8)
+    maybe = MemoryUsage(False, 9, 30, 8)
     told = Delta(READ.before, READ.after, NOW, overwritten=True)
-    assert after_agent({"k": maybe, "l": Usage(True, 6, 20, 8)}, ("k", told), ("l", PIN)) == {}
-    left = after_agent({"k": maybe, "l": Usage(True, 6, 20, 8)}, ("l", PIN), ("k", told))
+    assert after_agent({"k": maybe, "l": MemoryUsage(True, 6, 20, 8)}, ("k", told), ("l", PIN)) == {}
+    left = after_agent({"k": maybe, "l": MemoryUsage(True, 6, 20, 8)}, ("l", PIN), ("k", told))
     assert list(left) == ["k"]
 
 
 def test_an_agent_that_lacks_one_change_lacks_those_made_after_it():
-    maybe = Usage(False, 9, 30, 8)
-    left = after_agent({"k": maybe, "l": Usage(False, 5, 10, 8)}, ("l", PIN), ("k", READ))
+    maybe = MemoryUsage(False, 9, 30, 8)
+    left = after_agent({"k": maybe, "l": MemoryUsage(False, 5, 10, 8)}, ("l", PIN), ("k", READ))
     assert list(left) == ["l", "k"]
-    assert left["k"].after == Usage(False, 10, 30, 8)
-    assert list(after_agent({"k": maybe, "l": Usage(False, 5, 10, 8)}, ("k", READ), ("l", PIN))) == ["l"]
+    assert left["k"].after == MemoryUsage(False, 10, 30, 8)
+    assert list(after_agent({"k": maybe, "l": MemoryUsage(False, 5, 10, 8)}, ("k", READ), ("l", PIN))) == [
+        "l"
+    ]
 
 
 def test_a_change_that_may_be_known_counts_as_lost_only_where_it_was_overwritten_before():
-    maybe = {"k": Usage(False, 9, 30, 8)}
+    maybe = {"k": MemoryUsage(False, 9, 30, 8)}
     assert after_agent(maybe, ("k", READ)) == {}
     assert after_agent(maybe, ("k", Delta(READ.before, READ.after, NOW, overwritten=True))) != {}
 
@@ -114,7 +125,9 @@ def test_a_change_that_may_be_known_counts_as_lost_only_where_it_was_overwritten
 def test_another_reverie_that_kept_a_change_settles_nothing(delta: Delta):
     assert delta.after is not None
     raw: dict[str, object] = {}
-    put(raw, "k", Usage(delta.after.pinned, delta.after.access_count + 1, 90, delta.after.last_write_at))
+    put(
+        raw, "k", MemoryUsage(delta.after.pinned, delta.after.access_count + 1, 90, delta.after.last_write_at)
+    )
     left = left_of({"k": delta}, raw, lambda key: True, by_agent=False, now=NOW)
     assert not left["k"].lost
     # What is then overwritten by the agent is made again, without what the other one counted.
@@ -127,13 +140,17 @@ def test_another_reverie_that_kept_a_change_settles_nothing(delta: Delta):
 
 
 USAGES = st.builds(
-    Usage, st.booleans(), st.integers(0, 4), st.none() | st.integers(1, 4), st.none() | st.integers(1, 4)
+    MemoryUsage,
+    st.booleans(),
+    st.integers(0, 4),
+    st.none() | st.integers(1, 4),
+    st.none() | st.integers(1, 4),
 )
 
 
 @given(st.none() | USAGES, st.none() | USAGES, st.none() | USAGES, st.booleans())
 def test_no_judgement_fails_and_what_is_as_we_made_it_stays(
-    before: Usage | None, after: Usage | None, now: Usage | None, exists: bool
+    before: MemoryUsage | None, after: MemoryUsage | None, now: MemoryUsage | None, exists: bool
 ):
     made = judged(Delta(before, after, NOW), now, exists=exists)
     assert made is None or made.access_count >= 0
@@ -142,7 +159,7 @@ def test_no_judgement_fails_and_what_is_as_we_made_it_stays(
 
 
 def test_changes_of_one_entry_are_one_delta_from_the_first_to_the_last():
-    one, two, three = Usage(access_count=1), Usage(access_count=2), Usage(True, 3)
+    one, two, three = MemoryUsage(access_count=1), MemoryUsage(access_count=2), MemoryUsage(True, 3)
     ledger = (
         Ledger().with_changes({"k": one}, {"k": two}, NOW).with_changes({"k": two}, {"k": three}, NOW + 1)
     )
@@ -152,7 +169,7 @@ def test_changes_of_one_entry_are_one_delta_from_the_first_to_the_last():
 
 
 def test_old_deltas_and_too_many_are_let_go():
-    used = Usage(access_count=1)
+    used = MemoryUsage(access_count=1)
     ledger = Ledger().with_changes({}, {"old": used}, NOW - MAX_AGE_MS)
     many = {f"k{number}": used for number in range(MAX_DELTAS + 1)}
     ledger = ledger.with_changes({}, many, NOW)
@@ -180,7 +197,7 @@ def test_a_stored_ledger_reads_back(tmp_path: Path):
 
 def test_a_change_that_no_agent_was_seen_to_lack_for_thirty_days_is_not_put_back() -> None:
     """Else an old copy of the sidecar, restored or synchronised, would be pinned again."""
-    delta = Delta(None, Usage(True, 2, 2, None), at=NOW - MAX_AGE_MS)
+    delta = Delta(None, MemoryUsage(True, 2, 2, None), at=NOW - MAX_AGE_MS)
     assert left_of({"k": delta}, {}, lambda _key: True, by_agent=True, now=NOW) == {}
     young = replace(delta, at=NOW - MAX_AGE_MS + 1)
     assert set(left_of({"k": young}, {}, lambda _key: True, by_agent=True, now=NOW)) == {"k"}

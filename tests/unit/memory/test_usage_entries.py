@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.usage_entries import (
+from reverie.memory.usage_rules import (
     UNUSED,
-    Usage,
+    MemoryUsage,
     keys_below,
     merge,
     note_delete,
@@ -33,10 +33,13 @@ NOW = 1_787_300_000_000
     ("raw", "usage"),
     [
         ({}, UNUSED),
-        ({"pinned": True, "accessCount": 3, "lastAccessedAt": 5, "lastWriteAt": 4}, Usage(True, 3, 5, 4)),
+        (
+            {"pinned": True, "accessCount": 3, "lastAccessedAt": 5, "lastWriteAt": 4},
+            MemoryUsage(True, 3, 5, 4),
+        ),
         ({"pinned": "true"}, UNUSED),
         ({"pinned": 1}, UNUSED),
-        ({"accessCount": 2.9}, Usage(access_count=2)),
+        ({"accessCount": 2.9}, MemoryUsage(access_count=2)),
         ({"accessCount": 0.5}, UNUSED),
         ({"accessCount": -3}, UNUSED),
         ({"accessCount": "7"}, UNUSED),
@@ -48,12 +51,12 @@ NOW = 1_787_300_000_000
         ({"lastAccessedAt": 0}, UNUSED),
         ({"lastAccessedAt": -1}, UNUSED),
         ({"lastAccessedAt": "2026-08-20"}, UNUSED),
-        ({"lastAccessedAt": 12.75}, Usage(last_accessed_at=12)),
-        ({"lastWriteAt": 0.25}, Usage(last_write_at=1)),
+        ({"lastAccessedAt": 12.75}, MemoryUsage(last_accessed_at=12)),
+        ({"lastWriteAt": 0.25}, MemoryUsage(last_write_at=1)),
         ({"lastWriteAt": None, "unknown": 1}, UNUSED),
     ],
 )
-def test_each_value_is_read_for_itself(raw: dict[str, Any], usage: Usage):
+def test_each_value_is_read_for_itself(raw: dict[str, Any], usage: MemoryUsage):
     assert usage_of(raw) == usage
 
 
@@ -79,7 +82,7 @@ def test_one_bad_entry_hides_no_other_and_empty_ones_are_left_out():
             "e": {"accessCount": 2},
         }
     }
-    assert usages(data) == {"a": Usage(True), "e": Usage(access_count=2)}
+    assert usages(data) == {"a": MemoryUsage(True), "e": MemoryUsage(access_count=2)}
 
 
 def test_a_read_counts_and_a_write_is_dated_too():
@@ -88,17 +91,17 @@ def test_a_read_counts_and_a_write_is_dated_too():
     assert entries == {"k": {"pinned": False, "accessCount": 1, "lastAccessedAt": NOW, "lastWriteAt": None}}
     note_use(entries, "k", NOW + 5, write=True)
     note_use(entries, "k", NOW + 9, write=False)
-    assert usage_of(entries["k"]) == Usage(False, 3, NOW + 9, NOW + 5)
+    assert usage_of(entries["k"]) == MemoryUsage(False, 3, NOW + 9, NOW + 5)
 
 
 def test_pinning_is_a_use_and_unpinning_keeps_the_statistics():
     entries: dict[str, Any] = {}
     note_pin(entries, "k", True, NOW)
-    assert usage_of(entries["k"]) == Usage(True, 1, NOW, None)
+    assert usage_of(entries["k"]) == MemoryUsage(True, 1, NOW, None)
     note_pin(entries, "k", True, NOW + 1)
-    assert usage_of(entries["k"]) == Usage(True, 2, NOW + 1, None)
+    assert usage_of(entries["k"]) == MemoryUsage(True, 2, NOW + 1, None)
     note_pin(entries, "k", False, NOW + 2)
-    assert usage_of(entries["k"]) == Usage(False, 2, NOW + 1, None)
+    assert usage_of(entries["k"]) == MemoryUsage(False, 2, NOW + 1, None)
 
 
 def test_unpinning_what_was_never_used_leaves_nothing():
@@ -120,12 +123,12 @@ def test_a_rename_moves_the_entry_and_those_below_it_over_what_is_there():
     }
     note_rename(entries, "g:dir", "g:new", NOW)
     assert {key: usage_of(raw) for key, raw in entries.items()} == {
-        "g:new": Usage(False, 2, NOW, NOW),
-        "g:new/a": Usage(True, 4),
-        "g:new/sub/b": Usage(access_count=5),
-        "g:new/stale": Usage(access_count=2),
-        "g:directory": Usage(access_count=6),
-        "g:dir.md": Usage(access_count=7),
+        "g:new": MemoryUsage(False, 2, NOW, NOW),
+        "g:new/a": MemoryUsage(True, 4),
+        "g:new/sub/b": MemoryUsage(access_count=5),
+        "g:new/stale": MemoryUsage(access_count=2),
+        "g:directory": MemoryUsage(access_count=6),
+        "g:dir.md": MemoryUsage(access_count=7),
     }
     # In place where there was an entry, else at the end, as the agent's own code leaves it.
     assert list(entries) == ["g:new/a", "g:new/stale", "g:directory", "g:dir.md", "g:new", "g:new/sub/b"]
@@ -134,7 +137,7 @@ def test_a_rename_moves_the_entry_and_those_below_it_over_what_is_there():
 def test_a_rename_of_what_was_never_used_counts_one_write():
     entries: dict[str, Any] = {}
     note_rename(entries, "g:a", "g:b", NOW)
-    assert {key: usage_of(raw) for key, raw in entries.items()} == {"g:b": Usage(False, 1, NOW, NOW)}
+    assert {key: usage_of(raw) for key, raw in entries.items()} == {"g:b": MemoryUsage(False, 1, NOW, NOW)}
 
 
 def test_a_delete_drops_the_subtree_and_nothing_beside_it():
@@ -148,7 +151,7 @@ def test_unknown_fields_survive_a_change_of_their_entry():
     note_use(entries, "k", NOW, write=False)
     note_rename(entries, "k", "l", NOW)
     assert entries["l"]["note"] == {"deep": [1]}
-    assert usage_of(entries["l"]) == Usage(True, 2, NOW, NOW)
+    assert usage_of(entries["l"]) == MemoryUsage(True, 2, NOW, NOW)
 
 
 def test_only_entries_that_say_nothing_at_all_are_pruned():
@@ -185,7 +188,11 @@ def test_the_rules_replay_the_agents_own_sidecar():
 # Three-way
 
 USAGES = st.builds(
-    Usage, st.booleans(), st.integers(0, 3), st.none() | st.integers(1, 3), st.none() | st.integers(1, 3)
+    MemoryUsage,
+    st.booleans(),
+    st.integers(0, 3),
+    st.none() | st.integers(1, 3),
+    st.none() | st.integers(1, 3),
 )
 
 
@@ -193,27 +200,27 @@ def test_a_merge_changes_what_stood_still_and_keeps_what_others_changed():
     entries: dict[str, Any] = {
         "k": {"pinned": True, "accessCount": 9, "lastAccessedAt": 50, "lastWriteAt": 20}
     }
-    merge(entries, {"k": Usage(True, 5, 30, 20)}, {"k": Usage(False, 2, 10, None)})
-    assert usage_of(entries["k"]) == Usage(False, 9, 50, None)
+    merge(entries, {"k": MemoryUsage(True, 5, 30, 20)}, {"k": MemoryUsage(False, 2, 10, None)})
+    assert usage_of(entries["k"]) == MemoryUsage(False, 9, 50, None)
 
 
 def test_a_merge_removes_an_entry_and_brings_it_back():
     entries: dict[str, Any] = {"k": {"pinned": True, "accessCount": 5}}
-    merge(entries, {"k": Usage(True, 5)}, {"k": None})
+    merge(entries, {"k": MemoryUsage(True, 5)}, {"k": None})
     assert entries == {}
-    merge(entries, {"k": None}, {"k": Usage(True, 5)})
-    assert usage_of(entries["k"]) == Usage(True, 5)
+    merge(entries, {"k": None}, {"k": MemoryUsage(True, 5)})
+    assert usage_of(entries["k"]) == MemoryUsage(True, 5)
 
 
 def test_a_merge_of_a_removal_keeps_what_others_counted_meanwhile():
     entries: dict[str, Any] = {"k": {"pinned": True, "accessCount": 6, "lastAccessedAt": 9}}
-    merge(entries, {"k": Usage(True, 5, 8)}, {"k": None})
-    assert usage_of(entries["k"]) == Usage(False, 6, 9)
+    merge(entries, {"k": MemoryUsage(True, 5, 8)}, {"k": None})
+    assert usage_of(entries["k"]) == MemoryUsage(False, 6, 9)
 
 
 @given(st.dictionaries(st.sampled_from("abc"), USAGES), st.dictionaries(st.sampled_from("abc"), USAGES))
 def test_merging_there_and_back_leaves_everything_as_it_was(
-    before: dict[str, Usage], after: dict[str, Usage]
+    before: dict[str, MemoryUsage], after: dict[str, MemoryUsage]
 ):
     entries: dict[str, Any] = {}
     for key, usage in before.items():

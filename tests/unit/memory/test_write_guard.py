@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from helpers.samples import copy_sample
+from reverie.agents.base import PlainHome
+from reverie.agents.mux.home import MuxHome
+from reverie.agents.scopes import Refusal, Scope, ScopeRoot
 from reverie.errors import StoreError
-from reverie.homes.mux import MuxHome
-from reverie.homes.plain import PlainHome
-from reverie.homes.scopes import Refusal, Scope, ScopeRoot
 from reverie.memory.write_guard import ReadOnlyStore, WriteGuard
 
 OF_HOME = Refusal("unknown-layout", "", "Nothing was written.", "config.json has version 2.", "Ask first.")

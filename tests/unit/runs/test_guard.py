@@ -11,19 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.benches import Time, contents, sample_parts, workspace
-from reverie.dream.overlay import DreamOverlay
+from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.runs.guard import Guard
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
 
 ACME, PIPELINE, MULTI = "a1f3c9e2b7", "c04d8e91aa", "e8f1a2b3c4"
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     return sample_parts("mux-home", tmp_path)
 
 
-def guard_of(parts: HomeParts, workspace_id: str = ACME, *, budget: int = 8, dry_run: bool = False) -> Guard:
+def guard_of(
+    parts: HomeContainer, workspace_id: str = ACME, *, budget: int = 8, dry_run: bool = False
+) -> Guard:
     return DreamOverlay(parts.home, workspace(parts, workspace_id), parts.usage).guard(
         budget=budget, dry_run=dry_run
     )
@@ -33,7 +35,7 @@ def create(path: str) -> dict[str, Any]:
     return {"command": "create", "path": path, "file_text": "x"}
 
 
-def test_a_run_in_scope_is_applied_to_the_overlay_only(parts: HomeParts) -> None:
+def test_a_run_in_scope_is_applied_to_the_overlay_only(parts: HomeContainer) -> None:
     before = contents(parts.home.root)
     guard = guard_of(parts)
     for scope in ("workspace", "project", "global"):
@@ -58,7 +60,7 @@ def test_a_run_in_scope_is_applied_to_the_overlay_only(parts: HomeParts) -> None
         {"command": "rename", "old_path": "/memories/global/.note.md", "new_path": "/memories/global/x.md"},
     ],
 )
-def test_a_run_touches_no_hidden_name(parts: HomeParts, request_: dict[str, Any]) -> None:
+def test_a_run_touches_no_hidden_name(parts: HomeContainer, request_: dict[str, Any]) -> None:
     (parts.home.root / "memory/global/.note.md").write_text("hidden\n")
     guard = guard_of(parts)
     answer = guard.execute(request_)
@@ -68,7 +70,7 @@ def test_a_run_touches_no_hidden_name(parts: HomeParts, request_: dict[str, Any]
     assert guard.execute(create("/memories/global/a.b/c.md"))["success"]
 
 
-def test_project_memory_is_out_of_bounds_without_a_single_project(parts: HomeParts) -> None:
+def test_project_memory_is_out_of_bounds_without_a_single_project(parts: HomeContainer) -> None:
     guard = guard_of(parts, MULTI)
     answer = guard.execute(create("/memories/project/new.md"))
     assert not answer["success"]
@@ -91,7 +93,7 @@ def test_project_memory_is_out_of_bounds_without_a_single_project(parts: HomePar
     ],
 )
 def test_a_pinned_memory_is_never_deleted_or_renamed_but_may_be_edited(
-    parts: HomeParts, request_: dict[str, Any]
+    parts: HomeContainer, request_: dict[str, Any]
 ) -> None:
     guard = guard_of(parts, PIPELINE)
     assert not guard.execute(request_)["success"]
@@ -100,7 +102,7 @@ def test_a_pinned_memory_is_never_deleted_or_renamed_but_may_be_edited(
     assert guard.execute(edit)["success"]
 
 
-def test_a_directory_that_holds_a_pinned_memory_is_protected(parts: HomeParts) -> None:
+def test_a_directory_that_holds_a_pinned_memory_is_protected(parts: HomeContainer) -> None:
     parts.usage.set_pinned("global:meetings/2026/07/14-planning.md", True)
     guard = guard_of(parts)
     for path in ("/memories/global/meetings", "/memories/global/meetings/2026/07"):
@@ -108,7 +110,7 @@ def test_a_directory_that_holds_a_pinned_memory_is_protected(parts: HomeParts) -
     assert guard.execute({"command": "delete", "path": "/memories/global/people"})["success"]
 
 
-def test_the_budget_stops_changes_and_reading_goes_on(parts: HomeParts) -> None:
+def test_the_budget_stops_changes_and_reading_goes_on(parts: HomeContainer) -> None:
     guard = guard_of(parts, budget=2)
     assert guard.execute(create("/memories/global/a.md"))["success"]
     assert not guard.execute({"command": "delete", "path": "/memories/global/none.md"})["success"]
@@ -119,7 +121,7 @@ def test_the_budget_stops_changes_and_reading_goes_on(parts: HomeParts) -> None:
     assert [op["applied"] for op in guard.ops] == [True, False, False]
 
 
-def test_a_failing_request_costs_and_is_journaled_with_the_reason(parts: HomeParts) -> None:
+def test_a_failing_request_costs_and_is_journaled_with_the_reason(parts: HomeContainer) -> None:
     guard = guard_of(parts)
     answer = guard.execute({"command": "str_replace", "path": "/memories/global/testing.md", "old_str": "zz"})
     assert guard.ops[0]["note"] == answer["error"]
@@ -137,7 +139,7 @@ def test_a_failing_request_costs_and_is_journaled_with_the_reason(parts: HomePar
     ],
 )
 def test_a_malformed_request_is_answered_costs_nothing_and_is_not_journaled(
-    parts: HomeParts, request_: dict[str, Any]
+    parts: HomeContainer, request_: dict[str, Any]
 ) -> None:
     guard = DreamOverlay(parts.home, workspace(parts, PIPELINE), parts.usage).guard(budget=1, dry_run=False)
     answer = guard.execute(request_)
@@ -146,7 +148,7 @@ def test_a_malformed_request_is_answered_costs_nothing_and_is_not_journaled(
     assert (guard.remaining, guard.ops) == (1, ())
 
 
-def test_a_dry_run_costs_budget_and_is_journaled_as_not_applied(parts: HomeParts) -> None:
+def test_a_dry_run_costs_budget_and_is_journaled_as_not_applied(parts: HomeContainer) -> None:
     guard = guard_of(parts, dry_run=True)
     assert guard.execute(create("/memories/global/a.md"))["success"]
     assert guard.ops == (
@@ -155,7 +157,7 @@ def test_a_dry_run_costs_budget_and_is_journaled_as_not_applied(parts: HomeParts
     assert guard.remaining == 7
 
 
-def test_a_withdrawn_group_is_no_longer_applied(parts: HomeParts) -> None:
+def test_a_withdrawn_group_is_no_longer_applied(parts: HomeContainer) -> None:
     guard = guard_of(parts)
     guard.execute(create("/memories/global/a.md"))
     guard.execute(create("/memories/global/b.md"))
@@ -227,17 +229,17 @@ def test_no_sequence_of_requests_leaves_the_rails(
         assert all(change.root.scope != "project" for change in overlay.changes())
 
 
-_SHARED: list[HomeParts] = []
+_SHARED: list[HomeContainer] = []
 
 
-def _shared(factory: pytest.TempPathFactory) -> HomeParts:
+def _shared(factory: pytest.TempPathFactory) -> HomeContainer:
     """One home for all examples: overlays never write to it."""
     if not _SHARED:
         _SHARED.append(sample_parts("mux-home", factory.mktemp("rails"), Time()))
     return _SHARED[0]
 
 
-def test_a_flood_of_refused_requests_fills_no_journal_and_is_answered(parts: HomeParts) -> None:
+def test_a_flood_of_refused_requests_fills_no_journal_and_is_answered(parts: HomeContainer) -> None:
     guard = guard_of(parts)
     for number in range(300):
         assert not guard.execute(create(f"/memories/nowhere/{number}/{'x' * 10_000}"))["success"]

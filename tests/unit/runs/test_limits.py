@@ -7,21 +7,21 @@ import threading
 import pytest
 
 from reverie.errors import StoreError
-from reverie.runs.limits import Cancelled, Limits, TimedOut, stop_of
+from reverie.runs.limits import Cancelled, StopCheck, TimedOut, stop_of
 from reverie.runs.transaction import LeaseLost
 
 
 def test_a_check_passes_until_something_stops_the_run() -> None:
     cancel, lost = threading.Event(), threading.Event()
-    Limits(cancel, lost, 60).check()
+    StopCheck(cancel, lost, 60).check()
     with pytest.raises(TimedOut):
-        Limits(cancel, lost, -1).check()
+        StopCheck(cancel, lost, -1).check()
     lost.set()
     with pytest.raises(LeaseLost):
-        Limits(cancel, lost, 60).check()
+        StopCheck(cancel, lost, 60).check()
     cancel.set()
     with pytest.raises(Cancelled):
-        Limits(cancel, lost, 60).check()
+        StopCheck(cancel, lost, 60).check()
 
 
 def test_each_stop_is_told_with_what_to_do_next() -> None:

@@ -8,10 +8,11 @@ import pytest
 
 from helpers.benches import contents, sample_parts, workspace
 from helpers.engines import ScriptedEngine
-from reverie.dream.service import DreamRequest, dream_lease_name
 from reverie.errors import Conflict, StoreError, Unavailable
-from reverie.runs.parts import Parts, version_without
-from reverie.services.parts import HomeParts
+from reverie.jobs.consolidate.run import DreamRequest
+from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.runs.record import Parts, version_without
+from reverie.services.container import HomeContainer
 
 ACME = "a1f3c9e2b7"
 LINES = "".join(f"Line {number}.\n" for number in range(20))
@@ -24,7 +25,7 @@ PATH, GONE, NEW = (f"/memories/global/{name}.md" for name in ("twenty", "gone", 
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     made = sample_parts("mux-home", tmp_path, whole=False)
     (made.home.root / "memory/global/twenty.md").write_text(LINES)
     (made.home.root / "memory/global/gone.md").write_text("Line 3.\n")
@@ -32,7 +33,7 @@ def parts(tmp_path: Path) -> HomeParts:
 
 
 @pytest.fixture
-def run_id(parts: HomeParts) -> str:
+def run_id(parts: HomeContainer) -> str:
     """A run that edits one file in three places, deletes one and makes one."""
     engine = ScriptedEngine(
         *(
@@ -52,19 +53,19 @@ def run_id(parts: HomeParts) -> str:
     return run.run_id
 
 
-def place(parts: HomeParts, path: str) -> Path:
+def place(parts: HomeContainer, path: str) -> Path:
     return parts.home.root / path.replace("/memories/", "memory/", 1).lstrip("/")
 
 
-def text(parts: HomeParts, path: str) -> str | None:
+def text(parts: HomeContainer, path: str) -> str | None:
     return place(parts, path).read_text() if place(parts, path).exists() else None
 
 
-def memories(parts: HomeParts) -> dict[str, bytes]:
+def memories(parts: HomeContainer) -> dict[str, bytes]:
     return {name: data for name, data in contents(parts.home.root).items() if name.startswith("memory/")}
 
 
-def test_one_hunk_goes_back_and_everything_else_stays(parts: HomeParts, run_id: str) -> None:
+def test_one_hunk_goes_back_and_everything_else_stays(parts: HomeContainer, run_id: str) -> None:
     covered = (parts.home.root / "memory-consolidation.json").read_bytes()
     usage = parts.usage.load()
     before = memories(parts)
@@ -82,7 +83,7 @@ def test_one_hunk_goes_back_and_everything_else_stays(parts: HomeParts, run_id: 
     assert parts.snapshots.history.commits()[0].run_id == result.run_id
 
 
-def test_lines_written_since_outside_the_hunk_stay(parts: HomeParts, run_id: str) -> None:
+def test_lines_written_since_outside_the_hunk_stay(parts: HomeContainer, run_id: str) -> None:
     mine = CHANGED.replace("Line 5.", "Line five, by me.") + "Mine.\n"
     place(parts, PATH).write_text(mine)
     parts.reverter.revert(run_id, {PATH: frozenset({0, 2})})
@@ -103,7 +104,7 @@ def test_lines_written_since_outside_the_hunk_stay(parts: HomeParts, run_id: str
     ],
 )
 def test_a_conflict_refuses_every_part_that_was_asked_for(
-    parts: HomeParts, run_id: str, old: str, new: str, why: str
+    parts: HomeContainer, run_id: str, old: str, new: str, why: str
 ) -> None:
     place(parts, PATH).write_text(CHANGED.replace(old, new))
     before, runs = contents(parts.home.root), parts.runs.ids()
@@ -115,14 +116,14 @@ def test_a_conflict_refuses_every_part_that_was_asked_for(
     assert text(parts, GONE) == "Line 3.\n"
 
 
-def test_a_file_that_came_or_went_is_taken_back_with_its_use(parts: HomeParts, run_id: str) -> None:
+def test_a_file_that_came_or_went_is_taken_back_with_its_use(parts: HomeContainer, run_id: str) -> None:
     parts.reverter.revert(run_id, {GONE: None, NEW: None})
     assert (text(parts, GONE), text(parts, NEW), text(parts, PATH)) == ("Line 3.\n", None, CHANGED)
     assert "global:new.md" not in parts.usage.load()
     assert parts.runs.load(run_id).taken_back == {GONE: None, NEW: None}
 
 
-def test_what_was_taken_back_is_not_taken_back_again(parts: HomeParts, run_id: str) -> None:
+def test_what_was_taken_back_is_not_taken_back_again(parts: HomeContainer, run_id: str) -> None:
     parts.reverter.revert(run_id, {PATH: frozenset({0}), NEW: None})
     before = contents(parts.home.root)
     again: tuple[Parts, ...] = ({PATH: frozenset({0, 1})}, {NEW: None})
@@ -135,14 +136,14 @@ def test_what_was_taken_back_is_not_taken_back_again(parts: HomeParts, run_id: s
 @pytest.mark.parametrize(
     "part", [{"/memories/global/other.md": None}, {PATH: frozenset({3})}, {NEW: frozenset({0})}, {}]
 )
-def test_what_the_run_did_not_change_is_no_part_of_it(parts: HomeParts, run_id: str, part: Parts) -> None:
+def test_what_the_run_did_not_change_is_no_part_of_it(parts: HomeContainer, run_id: str, part: Parts) -> None:
     before = contents(parts.home.root)
     with pytest.raises(StoreError):
         parts.reverter.revert(run_id, part)
     assert contents(parts.home.root) == before
 
 
-def test_the_whole_undo_takes_back_the_rest(parts: HomeParts, run_id: str) -> None:
+def test_the_whole_undo_takes_back_the_rest(parts: HomeContainer, run_id: str) -> None:
     parts.reverter.revert(run_id, {PATH: frozenset({1}), GONE: None})
     place(parts, GONE).write_text("Line 3, by me.\n")
     parts.reverter.revert(run_id)
@@ -151,7 +152,7 @@ def test_the_whole_undo_takes_back_the_rest(parts: HomeParts, run_id: str) -> No
     assert parts.runs.load(run_id).reverted
 
 
-def test_the_last_part_makes_it_an_undone_run(parts: HomeParts, run_id: str) -> None:
+def test_the_last_part_makes_it_an_undone_run(parts: HomeContainer, run_id: str) -> None:
     parts.reverter.revert(run_id, {PATH: frozenset({0, 1}), NEW: None})
     assert not parts.runs.load(run_id).reverted
     parts.reverter.revert(run_id, {PATH: frozenset({2}), GONE: None})
@@ -159,7 +160,7 @@ def test_the_last_part_makes_it_an_undone_run(parts: HomeParts, run_id: str) -> 
     assert parts.runs.load(run_id).reverted
 
 
-def test_a_part_taken_back_can_be_undone_and_that_again(parts: HomeParts, run_id: str) -> None:
+def test_a_part_taken_back_can_be_undone_and_that_again(parts: HomeContainer, run_id: str) -> None:
     taken = parts.reverter.revert(run_id, {PATH: frozenset({1}), NEW: None})
     after = memories(parts)
     redone = parts.reverter.revert(taken.run_id)
@@ -170,7 +171,7 @@ def test_a_part_taken_back_can_be_undone_and_that_again(parts: HomeParts, run_id
     assert parts.runs.load(run_id).taken_back == {PATH: frozenset({1}), NEW: None}
 
 
-def test_undoing_an_undone_undo_again_marks_the_run_as_undone(parts: HomeParts, run_id: str) -> None:
+def test_undoing_an_undone_undo_again_marks_the_run_as_undone(parts: HomeContainer, run_id: str) -> None:
     undone = parts.reverter.revert(run_id)
     redone = parts.reverter.revert(undone.run_id)
     assert not parts.runs.load(run_id).reverted
@@ -179,7 +180,7 @@ def test_undoing_an_undone_undo_again_marks_the_run_as_undone(parts: HomeParts, 
     assert parts.runs.load(run_id).reverted_by == undone.run_id
 
 
-def test_a_part_of_an_undone_run_or_of_an_undo_is_refused(parts: HomeParts, run_id: str) -> None:
+def test_a_part_of_an_undone_run_or_of_an_undo_is_refused(parts: HomeContainer, run_id: str) -> None:
     taken = parts.reverter.revert(run_id, {PATH: frozenset({1})})
     whole = parts.reverter.revert(run_id)
     before = contents(parts.home.root)
@@ -193,7 +194,7 @@ def test_a_part_of_an_undone_run_or_of_an_undo_is_refused(parts: HomeParts, run_
 
 
 def test_a_part_whose_record_could_not_be_written_is_marked_by_recovery(
-    parts: HomeParts, run_id: str, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_args: object, **_named: object) -> None:
         raise Unavailable("record.json was not written.", cause="The disk is full.")

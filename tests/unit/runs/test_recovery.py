@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from helpers.benches import again, contents, sample_parts, workspace
-from reverie.dream.rules_engine import RulesEngine
-from reverie.dream.service import DreamRequest, RunResult
 from reverie.errors import Unavailable
-from reverie.files.checkpoint import set_observer
+from reverie.files.atomic import set_observer
+from reverie.jobs.consolidate.engine import RulesEngine
+from reverie.jobs.consolidate.run import DreamRequest
 from reverie.runs.record import RunRecord
+from reverie.runs.run import RunResult
 from reverie.runs.transaction import Recovered, Transaction
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
 
 ACME = "a1f3c9e2b7"
 
@@ -23,15 +24,17 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     return sample_parts("mux-home", tmp_path, whole=False)
 
 
-def dream(parts: HomeParts) -> RunResult:
+def dream(parts: HomeContainer) -> RunResult:
     return parts.dreams.run(DreamRequest(workspace(parts, ACME)), RulesEngine())
 
 
-def kill_at(step: str, parts: HomeParts, monkeypatch: pytest.MonkeyPatch, *, revert: str = "") -> RunRecord:
+def kill_at(
+    step: str, parts: HomeContainer, monkeypatch: pytest.MonkeyPatch, *, revert: str = ""
+) -> RunRecord:
     """Dream (or revert a run) until `step` after the journal, and leave everything as a kill would: nothing
     put back or finished."""
     passed: list[str] = []
@@ -42,8 +45,7 @@ def kill_at(step: str, parts: HomeParts, monkeypatch: pytest.MonkeyPatch, *, rev
             raise Killed
 
     monkeypatch.setattr(Transaction, "roll_back", lambda *_: Recovered(False))
-    monkeypatch.setattr("reverie.dream.run.DreamRun._finish", lambda *_: None)
-    monkeypatch.setattr("reverie.runs.revert.finish_failed", lambda *_, **__: None)
+    monkeypatch.setattr("reverie.runs.run.Run._finish", lambda *_: None)
     set_observer(die)
     try:
         with pytest.raises(Killed):
@@ -55,12 +57,12 @@ def kill_at(step: str, parts: HomeParts, monkeypatch: pytest.MonkeyPatch, *, rev
     return record
 
 
-def memories(parts: HomeParts) -> dict[str, bytes]:
+def memories(parts: HomeContainer) -> dict[str, bytes]:
     return {name: data for name, data in contents(parts.home.root).items() if not name.startswith("memory-")}
 
 
 def test_a_run_killed_half_way_is_put_back_and_says_so(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, usage = memories(parts), parts.usage.load()
     record = kill_at("usage", parts, monkeypatch)
@@ -75,7 +77,7 @@ def test_a_run_killed_half_way_is_put_back_and_says_so(
 
 
 def test_a_run_killed_after_its_commit_point_is_completed_with_its_ops(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kill_at("coverage", parts, monkeypatch)
     after = memories(parts)
@@ -88,7 +90,7 @@ def test_a_run_killed_after_its_commit_point_is_completed_with_its_ops(
 
 
 def test_the_next_dream_recovers_first_and_then_runs(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = kill_at("replace", parts, monkeypatch)
     assert dream(again(parts)).outcome == "completed"
@@ -96,7 +98,7 @@ def test_the_next_dream_recovers_first_and_then_runs(
 
 
 def test_a_run_whose_process_lives_on_without_its_lease_is_recovered_too(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """This very process made it, as one that was suspended and taken over would have."""
     before = memories(parts)
@@ -106,7 +108,7 @@ def test_a_run_whose_process_lives_on_without_its_lease_is_recovered_too(
 
 
 def test_a_recovery_that_was_suspended_undoes_nothing_that_came_after_another_one(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = kill_at("usage", parts, monkeypatch)
     seen = parts.runs.unsettled()
@@ -124,7 +126,7 @@ def test_a_recovery_that_was_suspended_undoes_nothing_that_came_after_another_on
 
 
 def test_while_a_memory_cannot_be_put_back_no_dream_builds_on_the_mix(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = kill_at("usage", parts, monkeypatch)
     mixed = memories(parts)
@@ -144,7 +146,7 @@ def test_while_a_memory_cannot_be_put_back_no_dream_builds_on_the_mix(
 
 
 def test_a_recovery_killed_in_the_middle_is_repeated(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = memories(parts)
     kill_at("usage", parts, monkeypatch)
@@ -169,7 +171,7 @@ def test_a_recovery_killed_in_the_middle_is_repeated(
 
 
 def test_what_somebody_wrote_meanwhile_is_left_and_named(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = memories(parts)
     record = kill_at("usage", parts, monkeypatch)
@@ -187,7 +189,7 @@ def test_what_somebody_wrote_meanwhile_is_left_and_named(
 
 
 def test_a_damaged_journal_is_told_once_and_stops_nobody(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = kill_at("journal", parts, monkeypatch)
     (parts.runs.directory_of(record.id) / "journal.json").write_bytes(b"{")
@@ -198,7 +200,7 @@ def test_a_damaged_journal_is_told_once_and_stops_nobody(
 
 
 def test_a_killed_revert_of_a_revert_is_finished_with_both_notes(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = dream(parts)
     dreamt = memories(parts)
@@ -213,7 +215,7 @@ def test_a_killed_revert_of_a_revert_is_finished_with_both_notes(
     assert not parts.runs.load(run.run_id).reverted
 
 
-def test_recovery_is_told_in_activity(parts: HomeParts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recovery_is_told_in_activity(parts: HomeContainer, monkeypatch: pytest.MonkeyPatch) -> None:
     record = kill_at("usage", parts, monkeypatch)
     parts.recovery.run()
     newest = parts.activity.read()[0]

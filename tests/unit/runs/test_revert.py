@@ -9,13 +9,15 @@ import pytest
 
 from helpers.benches import NOW, contents, sample_parts, workspace
 from helpers.engines import ScriptedEngine
-from reverie.dream.rules_engine import RulesEngine
-from reverie.dream.service import DreamRequest, RunResult, dream_lease_name
 from reverie.errors import StoreError, Unavailable
 from reverie.files.lease import LeaseHeld
+from reverie.jobs.consolidate.engine import RulesEngine
+from reverie.jobs.consolidate.run import DreamRequest
+from reverie.jobs.consolidate.service import dream_lease_name
 from reverie.runs.journal import Journal
-from reverie.runs.revert_plan import RevertPlan, summary_of
-from reverie.services.parts import HomeParts
+from reverie.runs.revert import RevertPlan, summary_of
+from reverie.runs.run import RunResult
+from reverie.services.container import HomeContainer
 
 ACME = "a1f3c9e2b7"
 STYLE = "memory/global/commit-style.md"
@@ -23,11 +25,11 @@ MESSAGES = "memory/global/commit-messages.md"
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     return sample_parts("mux-home", tmp_path, whole=False)
 
 
-def dream(parts: HomeParts) -> RunResult:
+def dream(parts: HomeContainer) -> RunResult:
     result = parts.dreams.run(DreamRequest(workspace(parts, ACME)), RulesEngine())
     assert result.outcome == "completed", result
     return result
@@ -37,7 +39,7 @@ def memories(root: Path) -> dict[str, bytes]:
     return {name: data for name, data in contents(root).items() if name != "memory-consolidation.json"}
 
 
-def test_a_revert_gives_back_every_byte_pin_and_use_and_keeps_coverage(parts: HomeParts) -> None:
+def test_a_revert_gives_back_every_byte_pin_and_use_and_keeps_coverage(parts: HomeContainer) -> None:
     before = memories(parts.home.root)
     modes = {path: path.stat().st_mode for path in parts.home.root.rglob("*.md")}
     run = dream(parts)
@@ -56,7 +58,7 @@ def test_a_revert_gives_back_every_byte_pin_and_use_and_keeps_coverage(parts: Ho
     assert (newest.actor, newest.run_id) == ("revert", result.run_id)
 
 
-def test_a_revert_leaves_no_folder_that_the_run_made(parts: HomeParts) -> None:
+def test_a_revert_leaves_no_folder_that_the_run_made(parts: HomeContainer) -> None:
     folders = {path for path in parts.home.root.rglob("*") if path.is_dir()}
     deep = "/memories/global/" + "/".join(["deep"] * 40) + "/x.md"
     engine = ScriptedEngine({"command": "create", "path": deep, "file_text": "x"})
@@ -69,7 +71,7 @@ def test_a_revert_leaves_no_folder_that_the_run_made(parts: HomeParts) -> None:
 
 @pytest.mark.parametrize("method", ["change", "finish"])
 def test_a_revert_whose_record_cannot_be_written_is_done_and_recovery_finishes_its_record(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch, method: str
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     before = memories(parts.home.root)
     run = dream(parts)
@@ -90,7 +92,7 @@ def test_a_revert_whose_record_cannot_be_written_is_done_and_recovery_finishes_i
     assert parts.runs.load(run.run_id).reverted_by == result.run_id
 
 
-def test_a_later_edit_elsewhere_in_the_file_survives(parts: HomeParts) -> None:
+def test_a_later_edit_elsewhere_in_the_file_survives(parts: HomeContainer) -> None:
     before = (parts.home.root / STYLE).read_text()
     run = dream(parts)
     merged = (parts.home.root / STYLE).read_text()
@@ -104,7 +106,7 @@ def test_a_later_edit_elsewhere_in_the_file_survives(parts: HomeParts) -> None:
     assert (parts.home.root / MESSAGES).exists()
 
 
-def test_an_overlapping_edit_is_a_conflict_that_keeps_both_versions(parts: HomeParts) -> None:
+def test_an_overlapping_edit_is_a_conflict_that_keeps_both_versions(parts: HomeContainer) -> None:
     before = (parts.home.root / STYLE).read_bytes()
     run = dream(parts)
     (parts.home.root / STYLE).write_text("rewritten from scratch\n")
@@ -119,7 +121,7 @@ def test_an_overlapping_edit_is_a_conflict_that_keeps_both_versions(parts: HomeP
     assert parts.transaction_for(run.run_id, "test").images.get(kept) == before
 
 
-def test_a_file_written_anew_under_a_deleted_name_is_left_alone(parts: HomeParts) -> None:
+def test_a_file_written_anew_under_a_deleted_name_is_left_alone(parts: HomeContainer) -> None:
     run = dream(parts)
     (parts.home.root / MESSAGES).write_text("new words\n")
     result = parts.reverter.revert(run.run_id)
@@ -127,20 +129,20 @@ def test_a_file_written_anew_under_a_deleted_name_is_left_alone(parts: HomeParts
     assert (parts.home.root / MESSAGES).read_text() == "new words\n"
 
 
-def test_a_revert_never_makes_a_memory_look_freshly_written(parts: HomeParts) -> None:
+def test_a_revert_never_makes_a_memory_look_freshly_written(parts: HomeContainer) -> None:
     run = dream(parts)
     parts.reverter.revert(run.run_id)
     assert all((usage.last_write_at or 0) < NOW for usage in parts.usage.load().values())
 
 
-def test_a_pin_set_after_the_run_survives_the_revert(parts: HomeParts) -> None:
+def test_a_pin_set_after_the_run_survives_the_revert(parts: HomeContainer) -> None:
     run = dream(parts)
     parts.usage.set_pinned("global:commit-style.md", True)
     parts.reverter.revert(run.run_id)
     assert parts.usage.load()["global:commit-style.md"].pinned
 
 
-def test_a_reverted_run_is_not_reverted_twice_but_its_revert_can_be(parts: HomeParts) -> None:
+def test_a_reverted_run_is_not_reverted_twice_but_its_revert_can_be(parts: HomeContainer) -> None:
     run = dream(parts)
     dreamt = memories(parts.home.root)
     revert = parts.reverter.revert(run.run_id)
@@ -154,14 +156,14 @@ def test_a_reverted_run_is_not_reverted_twice_but_its_revert_can_be(parts: HomeP
     assert not parts.runs.load(run.run_id).reverted
 
 
-def test_runs_that_changed_nothing_and_runs_that_are_not_there_are_refused(parts: HomeParts) -> None:
+def test_runs_that_changed_nothing_and_runs_that_are_not_there_are_refused(parts: HomeContainer) -> None:
     dry = parts.dreams.run(DreamRequest(workspace(parts, ACME), dry_run=True), RulesEngine())
     for run_id in (dry.run_id, f"{NOW}-00000000", "../x", ""):
         with pytest.raises(StoreError):
             parts.reverter.revert(run_id)
 
 
-def test_files_since_renamed_are_conflicts_and_keep_their_new_names(parts: HomeParts) -> None:
+def test_files_since_renamed_are_conflicts_and_keep_their_new_names(parts: HomeContainer) -> None:
     run = dream(parts)
     merged = (parts.home.root / STYLE).read_bytes()
     (parts.home.root / STYLE).rename(parts.home.root / "memory/global/renamed.md")
@@ -171,7 +173,7 @@ def test_files_since_renamed_are_conflicts_and_keep_their_new_names(parts: HomeP
     assert (parts.home.root / "memory/global/renamed.md").read_bytes() == merged
 
 
-def test_what_may_not_be_written_is_not_said_to_have_changed_since(parts: HomeParts) -> None:
+def test_what_may_not_be_written_is_not_said_to_have_changed_since(parts: HomeContainer) -> None:
     run = parts.runs.load(dream(parts).run_id)
     plan = RevertPlan(Journal(()), None, {}, {}, refused={"/memories/global/b.md": "b.md is read-only."})
     summary = summary_of(run, (), ("/memories/global/a.md", "/memories/global/b.md"), plan)
@@ -179,7 +181,9 @@ def test_what_may_not_be_written_is_not_said_to_have_changed_since(parts: HomePa
     assert "1 file changed since on the same lines and was left as it is: /memories/global/a.md." in summary
 
 
-def test_a_revert_that_could_put_nothing_back_is_no_revert_and_may_be_tried_again(parts: HomeParts) -> None:
+def test_a_revert_that_could_put_nothing_back_is_no_revert_and_may_be_tried_again(
+    parts: HomeContainer,
+) -> None:
     run = dream(parts)
     journal = parts.transaction_for(run.run_id, "test").load()
     assert journal is not None
@@ -204,7 +208,7 @@ def test_a_revert_that_could_put_nothing_back_is_no_revert_and_may_be_tried_agai
     assert not parts.reverter.revert(run.run_id).conflicts
 
 
-def test_use_of_a_file_in_conflict_stays_as_it_is(parts: HomeParts) -> None:
+def test_use_of_a_file_in_conflict_stays_as_it_is(parts: HomeContainer) -> None:
     run = dream(parts)
     (parts.home.root / STYLE).write_text("rewritten from scratch\n")
     usage = parts.usage.load()["global:commit-style.md"]
@@ -213,7 +217,7 @@ def test_use_of_a_file_in_conflict_stays_as_it_is(parts: HomeParts) -> None:
 
 
 def test_a_history_that_fails_afterwards_does_not_make_a_done_revert_a_failed_one(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = (parts.home.root / STYLE).read_bytes()
     run = dream(parts)
@@ -230,7 +234,7 @@ def test_a_history_that_fails_afterwards_does_not_make_a_done_revert_a_failed_on
     assert parts.runs.load(run.run_id).reverted
 
 
-def test_the_ops_of_a_revert_say_what_became_of_each_file(parts: HomeParts) -> None:
+def test_the_ops_of_a_revert_say_what_became_of_each_file(parts: HomeContainer) -> None:
     run = dream(parts)
     journal = parts.transaction_for(run.run_id, "test").load()
     assert journal is not None
@@ -241,7 +245,7 @@ def test_the_ops_of_a_revert_say_what_became_of_each_file(parts: HomeParts) -> N
     assert {op["command"] for op in record.ops if op["path"] not in deleted} == {"str_replace"}
 
 
-def test_a_revert_waits_for_nobody(parts: HomeParts) -> None:
+def test_a_revert_waits_for_nobody(parts: HomeContainer) -> None:
     run = dream(parts)
     with parts.leases.acquire(dream_lease_name(parts.home_id), purpose="dream"), pytest.raises(LeaseHeld):
         parts.reverter.revert(run.run_id)

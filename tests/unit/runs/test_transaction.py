@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from helpers.benches import contents, sample_parts
+from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import Busy, Conflict, StoreError, Unavailable
-from reverie.files.checkpoint import set_observer
-from reverie.homes.scopes import Scope, ScopeRoot
-from reverie.memory.usage import Usage
-from reverie.runs import fence
+from reverie.files.atomic import set_observer
+from reverie.memory.usage_rules import MemoryUsage
+from reverie.runs import record as fence
 from reverie.runs.journal import FileIntent, Images, Journal, PlannedChange, ops_of
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
 
 RUN = "1787300000000-0000abcd"
 STYLE, TESTING, NEW = "commit-style.md", "testing.md", "fresh/new.md"
@@ -27,7 +27,7 @@ STYLE, TESTING, NEW = "commit-style.md", "testing.md", "fresh/new.md"
 class Bench:
     """Three changes planned on the global memory of the sample: an edit, a new file, a delete."""
 
-    def __init__(self, parts: HomeParts) -> None:
+    def __init__(self, parts: HomeContainer) -> None:
         self.parts = parts
         self.directory = parts.home.root / "memory/global"
         self.root = ScopeRoot(Scope.GLOBAL, "global", self.directory, "global:")
@@ -399,7 +399,7 @@ def test_a_damaged_journal_is_said_to_be_damaged(bench: Bench, data: bytes) -> N
 def test_a_journal_says_the_same_when_read_again(bench: Bench) -> None:
     journal = bench.plan(coverage={"ops": [{"command": "delete", "path": "x", "applied": True}]})
     assert bench.again().load() == journal
-    assert isinstance(journal.usage_before["global:testing.md"], Usage)
+    assert isinstance(journal.usage_before["global:testing.md"], MemoryUsage)
 
 
 @pytest.mark.parametrize("damage", [b"other", None])

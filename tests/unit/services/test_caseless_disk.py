@@ -13,12 +13,12 @@ from helpers.benches import Time
 from helpers.slow_disk import CannotMountError, SlowDisk, own_mounts
 from reverie.compose import open_parts
 from reverie.errors import Conflict, StoreError
+from reverie.files.directory import differ_in_case_only
 from reverie.files.rooted import RootedDirectory
-from reverie.files.spelling import differ_in_case_only
 from reverie.memory.commands import MemoryCommands
 from reverie.profile import Profile
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
+from reverie.services.edits import UserEdits
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def on_caseless_disk(tmp_path: Path, act: Callable[[Path, Path], None]) -> None:
         raise problems[0]
 
 
-def on_home(tmp_path: Path, act: Callable[[HomeParts, Path], None]) -> None:
+def on_home(tmp_path: Path, act: Callable[[HomeContainer, Path], None]) -> None:
     def opened(near: Path, far: Path) -> None:
         disk = near / "memory/global"
         (disk / "machines").mkdir(parents=True)
@@ -89,8 +89,8 @@ def names(directory: Path) -> set[str]:
 
 
 def test_a_folder_and_a_file_are_renamed_in_case_only_and_back(tmp_path: Path) -> None:
-    def act(parts: HomeParts, disk: Path) -> None:
-        edits, context = HandEdits(parts), parts.home.context()
+    def act(parts: HomeContainer, disk: Path) -> None:
+        edits, context = UserEdits(parts), parts.home.context()
         undo = edits.rename(context, "/memories/global/machines", "/memories/global/Machines")
         assert "Machines" in names(disk)
         assert "machines" not in names(disk)
@@ -107,8 +107,8 @@ def test_a_folder_and_a_file_are_renamed_in_case_only_and_back(tmp_path: Path) -
 
 
 def test_a_path_in_another_case_is_the_file_that_is_listed(tmp_path: Path) -> None:
-    def act(parts: HomeParts, disk: Path) -> None:
-        edits, context = HandEdits(parts), parts.home.context()
+    def act(parts: HomeContainer, disk: Path) -> None:
+        edits, context = UserEdits(parts), parts.home.context()
         before = (disk / "testing.md").read_bytes()
         undo = edits.delete(context, "/memories/global/TESTING.MD")
         assert undo.path == "/memories/global/testing.md"
@@ -130,7 +130,7 @@ def test_a_path_in_another_case_is_the_file_that_is_listed(tmp_path: Path) -> No
 
 
 def test_a_view_in_another_case_is_a_use_of_the_file_that_is_listed(tmp_path: Path) -> None:
-    def act(parts: HomeParts, _disk: Path) -> None:
+    def act(parts: HomeContainer, _disk: Path) -> None:
         commands = MemoryCommands(parts.store(parts.home.context(), actor="agent"), count_reads=True)
         commands.execute({"command": "view", "path": "/memories/global/TESTING.md"})
         assert set(parts.usage.load()) == {"global:testing.md"}

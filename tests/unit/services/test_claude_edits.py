@@ -9,15 +9,15 @@ import pytest
 
 from helpers.benches import Time, contents
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
+from reverie.agents.claude.index import renamed
 from reverie.compose import open_parts
-from reverie.errors import Conflict, MendableError
-from reverie.homes.claude_mends import renamed
-from reverie.memory.front_edit import set_value
+from reverie.errors import Conflict, UserError
+from reverie.memory.front_matter import set_value
 from reverie.memory.store import sha256_of_text
 from reverie.profile import Profile
-from reverie.services.hand_changes import HandChanges
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
+from reverie.services.changes import ChangeSet
+from reverie.services.container import HomeContainer
+from reverie.services.edits import UserEdits
 from reverie.services.views import HandChange
 
 CWD = "/projects/demo"
@@ -47,15 +47,15 @@ def maker(tmp_path: Path) -> ClaudeHomeMaker:
 
 
 @pytest.fixture
-def parts(maker: ClaudeHomeMaker, tmp_path: Path) -> HomeParts:
+def parts(maker: ClaudeHomeMaker, tmp_path: Path) -> HomeContainer:
     return open_parts(maker.root, Profile.under(tmp_path / "profile"), Time())
 
 
 def test_notes_keep_their_mode_and_are_not_saved_over_what_the_agent_wrote(
-    maker: ClaudeHomeMaker, parts: HomeParts
+    maker: ClaudeHomeMaker, parts: HomeContainer
 ) -> None:
     context = parts.home.context(workspace_id=session_id(1))
-    edits, path = HandEdits(parts), "/memories/workspace/summary.md"
+    edits, path = UserEdits(parts), "/memories/workspace/summary.md"
     file = maker.directory(CWD) / session_id(1) / "session-memory" / "summary.md"
     text = edits.read(context, path)
     edits.save(context, path, text.content + "New\n", text.sha256)
@@ -67,23 +67,23 @@ def test_notes_keep_their_mode_and_are_not_saved_over_what_the_agent_wrote(
     assert file.read_text() == "the agent's\n"
 
 
-def test_memories_of_the_team_are_not_written(maker: ClaudeHomeMaker, parts: HomeParts) -> None:
+def test_memories_of_the_team_are_not_written(maker: ClaudeHomeMaker, parts: HomeContainer) -> None:
     context = parts.home.context(project_path=CWD)
-    edits = HandEdits(parts)
+    edits = UserEdits(parts)
     text = edits.read(context, PROJECT + "team/t.md")
     assert "server" in text.read_only
     before = contents(maker.root)
-    with pytest.raises(MendableError):
+    with pytest.raises(UserError):
         edits.save(context, PROJECT + "team/t.md", "mine", text.sha256)
-    with pytest.raises(MendableError):
+    with pytest.raises(UserError):
         edits.delete(context, PROJECT + "team/t.md")
     assert contents(maker.root) == before
 
 
 @pytest.mark.parametrize("rel", ["odd.md", "b.md"])
-def test_a_value_of_either_front_matter_changes_and_nothing_around_it(parts: HomeParts, rel: str) -> None:
+def test_a_value_of_either_front_matter_changes_and_nothing_around_it(parts: HomeContainer, rel: str) -> None:
     context = parts.home.context(project_path=CWD)
-    edits = HandEdits(parts)
+    edits = UserEdits(parts)
     text = edits.read(context, PROJECT + rel)
     # The mark before it hides the block from the agent, and from the form; the text below it is edited.
     content = text.content.removeprefix("\ufeff")
@@ -95,7 +95,7 @@ def test_a_value_of_either_front_matter_changes_and_nothing_around_it(parts: Hom
 
 
 def test_a_rename_with_its_index_line_and_links_is_one_change_and_taken_back_as_one(
-    maker: ClaudeHomeMaker, parts: HomeParts
+    maker: ClaudeHomeMaker, parts: HomeContainer
 ) -> None:
     context = parts.home.context(project_path=CWD)
     before = contents(maker.root)
@@ -110,7 +110,7 @@ def test_a_rename_with_its_index_line_and_links_is_one_change_and_taken_back_as_
         for edit in renamed(files, {"odd.md": "sub/even.md"}, names=["odd", "b"])
     ]
     moved = {PROJECT + "odd.md": PROJECT + "sub/even.md"}
-    undo = HandChanges(parts).apply(context, changes, kind="move", subject="Renamed", moved=moved)
+    undo = ChangeSet(parts).apply(context, changes, kind="move", subject="Renamed", moved=moved)
     assert (memory / "sub" / "even.md").read_bytes().decode() == ODD
     assert not (memory / "odd.md").exists()
     assert (
@@ -118,5 +118,5 @@ def test_a_rename_with_its_index_line_and_links_is_one_change_and_taken_back_as_
     ).read_bytes().decode() == "\ufeff- [Odd](sub/even.md) — hook\r\n- [B](b.md)\r\n"
     # `[[odd]]` is what the memory is still called in its front matter.
     assert (memory / "b.md").read_text().endswith("See [[odd]] and [it](sub/even.md).\n")
-    HandChanges(parts).undo(undo)
+    ChangeSet(parts).undo(undo)
     assert contents(maker.root) == before

@@ -15,15 +15,15 @@ from helpers.benches import Time
 from helpers.claude_home import ClaudeHomeMaker, write
 from helpers.opened_files import opened_files
 from helpers.ordinary_user import without_power
+from reverie.agents.base import Companion
+from reverie.agents.scopes import COMPANIONS
 from reverie.compose import open_parts
-from reverie.errors import Conflict, MendableError, StoreError, Unavailable
-from reverie.homes.listing import Companion
-from reverie.homes.scopes import COMPANIONS
-from reverie.memory.companion_places import companion_place, is_of_companions
+from reverie.errors import Conflict, StoreError, Unavailable, UserError
+from reverie.memory.paths import companion_place, is_of_companions
 from reverie.profile import Profile
-from reverie.services.companions import CompanionFiles, companion_targets
-from reverie.services.parts import HomeParts
-from reverie.services.search import SearchDesk
+from reverie.services.container import HomeContainer
+from reverie.services.edits import CompanionFiles, companion_targets
+from reverie.services.search import SearchService
 from reverie.services.workbench import Workbench
 
 
@@ -43,16 +43,16 @@ def project(maker: ClaudeHomeMaker) -> Path:
 
 
 @pytest.fixture
-def parts(maker: ClaudeHomeMaker, project: Path, tmp_path: Path) -> HomeParts:
+def parts(maker: ClaudeHomeMaker, project: Path, tmp_path: Path) -> HomeContainer:
     return open_parts(maker.root, Profile.under(tmp_path / "profile"), Time())
 
 
-def companion(parts: HomeParts, project: Path, path: Path) -> Companion:
+def companion(parts: HomeContainer, project: Path, path: Path) -> Companion:
     context = parts.home.context(project_path=str(project))
     return next(each for each in parts.home.companions(context) if each.path == path)
 
 
-def versions(parts: HomeParts, path: Path) -> list[bytes | None]:
+def versions(parts: HomeContainer, path: Path) -> list[bytes | None]:
     """What the history holds of a companion, oldest first."""
     place = companion_place(parts.home.root, path)
     history = parts.snapshots.history
@@ -60,7 +60,7 @@ def versions(parts: HomeParts, path: Path) -> list[bytes | None]:
 
 
 def test_a_file_of_a_project_is_saved_by_compare_and_swap_with_before_and_after_kept(
-    parts: HomeParts, project: Path
+    parts: HomeContainer, project: Path
 ) -> None:
     path = write(project / "CLAUDE.md", b"\xef\xbb\xbfOne\r\nTwo\r\n", mode=0o640)
     files, one = CompanionFiles(parts), companion(parts, project, path)
@@ -82,7 +82,7 @@ def test_a_file_of_a_project_is_saved_by_compare_and_swap_with_before_and_after_
     assert sorted(each.name for each in project.iterdir()) == [".git", "CLAUDE.md"], "nothing is left behind"
 
 
-def test_the_history_of_a_link_is_that_of_the_file_it_leads_to(parts: HomeParts, project: Path) -> None:
+def test_the_history_of_a_link_is_that_of_the_file_it_leads_to(parts: HomeContainer, project: Path) -> None:
     path = write(project / "AGENTS.md", "One\n")
     link = project / "CLAUDE.md"
     link.symlink_to(path.name)
@@ -97,7 +97,7 @@ def test_the_history_of_a_link_is_that_of_the_file_it_leads_to(parts: HomeParts,
     assert (link.is_symlink(), path.read_text()) == (True, "Two\n")
 
 
-def test_a_missing_one_is_made_and_its_directory_is_not(parts: HomeParts, project: Path) -> None:
+def test_a_missing_one_is_made_and_its_directory_is_not(parts: HomeContainer, project: Path) -> None:
     files = CompanionFiles(parts)
     one = companion(parts, project, project / "CLAUDE.local.md")
     assert files.read(one).content == ""
@@ -109,7 +109,7 @@ def test_a_missing_one_is_made_and_its_directory_is_not(parts: HomeParts, projec
     assert not (project / "gone").exists()
 
 
-def test_two_files_of_one_name_have_histories_of_their_own(parts: HomeParts, project: Path) -> None:
+def test_two_files_of_one_name_have_histories_of_their_own(parts: HomeContainer, project: Path) -> None:
     files = CompanionFiles(parts)
     paths = [write(project / "CLAUDE.md", "a"), write(project / ".claude" / "CLAUDE.md", "b")]
     paths.append(parts.home.root / "CLAUDE.md")
@@ -128,7 +128,7 @@ def test_two_files_of_one_name_have_histories_of_their_own(parts: HomeParts, pro
 
 
 def test_a_link_out_of_its_directory_is_not_followed_and_one_in_it_is(
-    parts: HomeParts, project: Path
+    parts: HomeContainer, project: Path
 ) -> None:
     files = CompanionFiles(parts)
     (project / "CLAUDE.md").symlink_to("AGENTS.md")
@@ -140,12 +140,12 @@ def test_a_link_out_of_its_directory_is_not_followed_and_one_in_it_is(
     assert versions(parts, project / "AGENTS.md") == [b"shared", b"changed"]
     secret = write(project.parent / "secret.md", "secret")
     (project / "CLAUDE.local.md").symlink_to(secret)
-    with pytest.raises(MendableError):
+    with pytest.raises(UserError):
         files.read(companion(parts, project, project / "CLAUDE.local.md"))
 
 
 def test_credentials_are_no_companions_whatever_imports_them(
-    maker: ClaudeHomeMaker, parts: HomeParts, project: Path
+    maker: ClaudeHomeMaker, parts: HomeContainer, project: Path
 ) -> None:
     maker.file(".credentials.json", "{}")
     write(maker.user / ".ssh" / "id.md", "key")
@@ -158,7 +158,7 @@ def test_credentials_are_no_companions_whatever_imports_them(
     assert not {".credentials.json", "id.md", "CLAUDE.local.md"} & set(names)
 
 
-def test_their_directories_are_watched_for_them_alone(parts: HomeParts, project: Path) -> None:
+def test_their_directories_are_watched_for_them_alone(parts: HomeContainer, project: Path) -> None:
     write(project / ".claude" / "rules" / "a.md", "")
     context = parts.home.context(project_path=str(project))
     targets = companion_targets(parts.home.companions(context), {parts.home.root})
@@ -191,12 +191,12 @@ def hostile(maker: ClaudeHomeMaker, project: Path) -> Path:
 
 
 def test_imports_of_credentials_of_the_system_and_from_outside_are_not_opened(
-    maker: ClaudeHomeMaker, hostile: Path, parts: HomeParts, project: Path
+    maker: ClaudeHomeMaker, hostile: Path, parts: HomeContainer, project: Path
 ) -> None:
     context = parts.home.context(project_path=str(project))
     with opened_files() as opened:
         found = {each.path: each for each in parts.home.companions(context)}
-        desk = SearchDesk()
+        desk = SearchService()
         desk.add(parts)
         desk.update()
         assert desk.search("starfish").hits
@@ -221,13 +221,13 @@ def test_imports_of_credentials_of_the_system_and_from_outside_are_not_opened(
 
 
 def test_what_is_imported_from_outside_is_named_and_says_why_it_is_not_opened(
-    maker: ClaudeHomeMaker, hostile: Path, parts: HomeParts, project: Path
+    maker: ClaudeHomeMaker, hostile: Path, parts: HomeContainer, project: Path
 ) -> None:
     one = companion(parts, project, maker.user / "notes" / "outside.md")
     text = CompanionFiles(parts).read(one)
     assert (text.content, text.read_only) == ("", one.unopened)
     assert one.unopened
-    with pytest.raises(MendableError):
+    with pytest.raises(UserError):
         CompanionFiles(parts).save(one, "mine", text.sha256)
     assert one.path.read_text() == "jellyfish @deeper.md\n"
     watched = companion_targets([one], set())
@@ -235,7 +235,7 @@ def test_what_is_imported_from_outside_is_named_and_says_why_it_is_not_opened(
 
 
 def test_an_index_of_an_earlier_version_that_holds_credentials_is_removed(
-    hostile: Path, parts: HomeParts, project: Path
+    hostile: Path, parts: HomeContainer, project: Path
 ) -> None:
     index = parts.profile.search_index
     index.parent.mkdir(parents=True, exist_ok=True)
@@ -244,7 +244,7 @@ def test_an_index_of_an_earlier_version_that_holds_credentials_is_removed(
             "CREATE TABLE docs (text); INSERT INTO docs VALUES ('jellyfish'); PRAGMA user_version = 3;"
         )
     assert b"jellyfish" in index.read_bytes()
-    desk = SearchDesk()
+    desk = SearchService()
     desk.add(parts)
     desk.update()
     assert desk.search("starfish").hits
@@ -253,7 +253,7 @@ def test_an_index_of_an_earlier_version_that_holds_credentials_is_removed(
 
 
 def test_a_very_large_file_is_shown_from_its_beginning_and_never_written(
-    parts: HomeParts, project: Path
+    parts: HomeContainer, project: Path
 ) -> None:
     path = write(project / "CLAUDE.md", "Beginning.\n")
     os.truncate(path, 5 << 30)
@@ -268,14 +268,16 @@ def test_a_very_large_file_is_shown_from_its_beginning_and_never_written(
 
 
 def test_the_beginning_of_a_very_large_file_ends_with_a_whole_character(
-    parts: HomeParts, project: Path
+    parts: HomeContainer, project: Path
 ) -> None:
     path = write(project / "CLAUDE.md", "記" * (3 << 20))
     text = CompanionFiles(parts).read(companion(parts, project, path))
     assert set(text.content) == {"記"}
 
 
-def test_a_project_that_may_not_be_entered_is_not_said_to_be_gone(parts: HomeParts, project: Path) -> None:
+def test_a_project_that_may_not_be_entered_is_not_said_to_be_gone(
+    parts: HomeContainer, project: Path
+) -> None:
     one = companion(parts, project, write(project / "CLAUDE.md", "Ours.\n"))
     project.parent.chmod(0)
     try:
@@ -286,7 +288,7 @@ def test_a_project_that_may_not_be_entered_is_not_said_to_be_gone(parts: HomePar
 
 
 def test_one_that_is_saved_is_no_failure_where_the_history_cannot_note_it(
-    parts: HomeParts, project: Path
+    parts: HomeContainer, project: Path
 ) -> None:
     path = write(project / "CLAUDE.md", "One\n")
     files, one = CompanionFiles(parts), companion(parts, project, path)

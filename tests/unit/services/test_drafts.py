@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 
 from helpers.benches import NOW, contents, sample_parts, workspace
 from helpers.profiles import examples
-from reverie.files.process import ProcessId, this_process
-from reverie.homes.scopes import Scope
+from reverie.agents.scopes import Scope
+from reverie.files.locks import ProcessId, this_process
 from reverie.services import drafts
-from reverie.services.companions import CompanionFiles
-from reverie.services.drafts import COMPANION_STORE, Draft, DraftDesk, draft_name, drafts_directory
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
+from reverie.services.drafts import COMPANION_STORE, Draft, DraftService, draft_name, drafts_directory
+from reverie.services.edits import CompanionFiles, UserEdits
 
 ACME = "a1f3c9e2b7"
 DEPLOY = "/memories/project/deploy.md"
@@ -29,31 +28,31 @@ TYPED = "\ufeffone\r\ntwo\u2028three\rfour \U0001f600 \ud800 caf\u00e9\n"
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     return sample_parts("mux-home", tmp_path, whole=False)
 
 
-def a_draft(parts: HomeParts, content: str = TYPED, path: str = DEPLOY) -> Draft:
+def a_draft(parts: HomeContainer, content: str = TYPED, path: str = DEPLOY) -> Draft:
     context = workspace(parts, ACME)
     scope, _slash, rel = path.removeprefix("/memories/").partition("/")
     store = parts.home.scope_root(context, Scope(scope)).key
-    now = HandEdits(parts).read(context, path)
+    now = UserEdits(parts).read(context, path)
     return Draft(store, rel, path, context, content, now.content, now.sha256, 3, NOW)
 
 
-def a_desk(parts: HomeParts, instance: str) -> DraftDesk:
-    return DraftDesk(parts, instance)
+def a_desk(parts: HomeContainer, instance: str) -> DraftService:
+    return DraftService(parts, instance)
 
 
-def directory(parts: HomeParts) -> Path:
+def directory(parts: HomeContainer) -> Path:
     return drafts_directory(parts.profile, parts.home_id)
 
 
-def file_of(parts: HomeParts) -> Path:
+def file_of(parts: HomeContainer) -> Path:
     return parts.home.root / "memory/project/acme-api-db553efff149/deploy.md"
 
 
-def test_a_draft_comes_back_as_it_was_typed_to_the_next_window(parts: HomeParts) -> None:
+def test_a_draft_comes_back_as_it_was_typed_to_the_next_window(parts: HomeContainer) -> None:
     draft = a_draft(parts)
     a_desk(parts, "00000001").keep(draft)
     found = a_desk(parts, "00000002").offered()
@@ -65,14 +64,14 @@ def test_a_draft_comes_back_as_it_was_typed_to_the_next_window(parts: HomeParts)
 
 @given(content=st.text(st.characters(codec=None)))
 @settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_text_comes_back_byte_for_byte(parts: HomeParts, content: str) -> None:
+def test_any_text_comes_back_byte_for_byte(parts: HomeContainer, content: str) -> None:
     name = a_desk(parts, "00000001").keep(a_draft(parts, content))
     offer = a_desk(parts, "00000002").offer(name)
     assert offer is not None
     assert offer.draft.content == content
 
 
-def test_drafts_are_private_and_nothing_is_written_in_the_home(parts: HomeParts) -> None:
+def test_drafts_are_private_and_nothing_is_written_in_the_home(parts: HomeContainer) -> None:
     before = contents(parts.home.root)
     name = a_desk(parts, "00000001").keep(a_draft(parts))
     a_desk(parts, "00000002").offered()
@@ -81,14 +80,14 @@ def test_drafts_are_private_and_nothing_is_written_in_the_home(parts: HomeParts)
     assert contents(parts.home.root) == before
 
 
-def test_a_window_is_not_offered_its_own_drafts(parts: HomeParts) -> None:
+def test_a_window_is_not_offered_its_own_drafts(parts: HomeContainer) -> None:
     desk = a_desk(parts, "00000001")
     desk.keep(a_draft(parts))
     assert desk.offered().offers == ()
 
 
 def test_drafts_of_a_living_process_are_not_offered_those_of_a_dead_one_are(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         owner = replace(this_process(), pid=other.pid, started=_started(other.pid))
@@ -101,12 +100,12 @@ def test_drafts_of_a_living_process_are_not_offered_those_of_a_dead_one_are(
 
 
 def _started(pid: int) -> int:
-    from reverie.files import process
+    from reverie.files import locks as process
 
     return process._started(pid) or 0
 
 
-def test_two_windows_and_two_files_never_share_a_draft(parts: HomeParts) -> None:
+def test_two_windows_and_two_files_never_share_a_draft(parts: HomeContainer) -> None:
     first = a_desk(parts, "00000001").keep(a_draft(parts, "first"))
     second = a_desk(parts, "00000002").keep(a_draft(parts, "second"))
     third = a_desk(parts, "00000002").keep(a_draft(parts, "third", "/memories/global/testing.md"))
@@ -115,7 +114,7 @@ def test_two_windows_and_two_files_never_share_a_draft(parts: HomeParts) -> None
     assert {offer.draft.content for offer in offers} == {"first", "second", "third"}
 
 
-def test_the_next_version_of_a_draft_replaces_it_and_those_it_grew_from(parts: HomeParts) -> None:
+def test_the_next_version_of_a_draft_replaces_it_and_those_it_grew_from(parts: HomeContainer) -> None:
     old = a_desk(parts, "00000001").keep(a_draft(parts, "old"))
     desk = a_desk(parts, "00000002")
     desk.keep(a_draft(parts, "new"), replaces=[old])
@@ -137,19 +136,19 @@ def test_an_instance_that_is_no_instance_is_refused(instance: str) -> None:
         draft_name("global", "a.md", instance)
 
 
-def test_only_drafts_can_be_dropped(parts: HomeParts) -> None:
+def test_only_drafts_can_be_dropped(parts: HomeContainer) -> None:
     with pytest.raises(ValueError, match="no name"):
         a_desk(parts, "00000001").drop(["../../../registry.json"])
 
 
-def test_a_draft_whose_text_was_saved_is_removed_and_not_offered(parts: HomeParts) -> None:
+def test_a_draft_whose_text_was_saved_is_removed_and_not_offered(parts: HomeContainer) -> None:
     name = a_desk(parts, "00000001").keep(a_draft(parts, "saved\n"))
     file_of(parts).write_text("saved\n")
     assert a_desk(parts, "00000002").offered().offers == ()
     assert not (directory(parts) / name).exists()
 
 
-def test_a_draft_of_a_changed_file_says_so(parts: HomeParts) -> None:
+def test_a_draft_of_a_changed_file_says_so(parts: HomeContainer) -> None:
     a_desk(parts, "00000001").keep(a_draft(parts))
     file_of(parts).write_text("theirs\n")
     (offer,) = a_desk(parts, "00000002").offered().offers
@@ -158,14 +157,16 @@ def test_a_draft_of_a_changed_file_says_so(parts: HomeParts) -> None:
     assert offer.disk.content == "theirs\n"
 
 
-def test_a_draft_of_a_deleted_file_is_offered(parts: HomeParts) -> None:
+def test_a_draft_of_a_deleted_file_is_offered(parts: HomeContainer) -> None:
     a_desk(parts, "00000001").keep(a_draft(parts))
     file_of(parts).unlink()
     (offer,) = a_desk(parts, "00000002").offered().offers
     assert (offer.disk, offer.gap, offer.changed) == (None, "", True)
 
 
-def test_a_draft_of_a_file_that_cannot_be_written_any_more_is_kept_with_the_reason(parts: HomeParts) -> None:
+def test_a_draft_of_a_file_that_cannot_be_written_any_more_is_kept_with_the_reason(
+    parts: HomeContainer,
+) -> None:
     name = a_desk(parts, "00000001").keep(a_draft(parts))
     file_of(parts).write_bytes(b"caf\xe9")
     (offer,) = a_desk(parts, "00000002").offered().offers
@@ -173,7 +174,7 @@ def test_a_draft_of_a_file_that_cannot_be_written_any_more_is_kept_with_the_reas
     assert (directory(parts) / name).exists()
 
 
-def test_a_draft_of_a_vanished_workspace_is_kept_and_offered(parts: HomeParts) -> None:
+def test_a_draft_of_a_vanished_workspace_is_kept_and_offered(parts: HomeContainer) -> None:
     context = workspace(parts, ACME)
     store = parts.home.scope_root(context, Scope.WORKSPACE).key
     gone = replace(context, workspace_id="ffffffffff")
@@ -184,7 +185,7 @@ def test_a_draft_of_a_vanished_workspace_is_kept_and_offered(parts: HomeParts) -
     assert offer.gap
 
 
-def test_a_companions_draft_finds_its_file_again(parts: HomeParts) -> None:
+def test_a_companions_draft_finds_its_file_again(parts: HomeContainer) -> None:
     context = workspace(parts, ACME)
     companion = next(each for each in parts.home.companions(context) if each.exists)
     now = CompanionFiles(parts).read(companion)
@@ -196,7 +197,7 @@ def test_a_companions_draft_finds_its_file_again(parts: HomeParts) -> None:
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "empty", "no json", "other json"])
-def test_a_damaged_draft_is_set_aside_told_once_and_never_lost(parts: HomeParts, damage: str) -> None:
+def test_a_damaged_draft_is_set_aside_told_once_and_never_lost(parts: HomeContainer, damage: str) -> None:
     file = directory(parts) / a_desk(parts, "00000001").keep(a_draft(parts))
     whole = file.read_bytes()
     file.write_bytes(
@@ -218,7 +219,7 @@ def test_a_damaged_draft_is_set_aside_told_once_and_never_lost(parts: HomeParts,
 
 
 def test_an_unknown_owner_of_another_machine_start_counts_as_gone(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drafts, "this_process", lambda: ProcessId(1, 1, "another boot"))
     a_desk(parts, "00000001").keep(a_draft(parts))

@@ -9,13 +9,13 @@ import pytest
 
 from helpers.benches import Time, contents, sample_parts, workspace
 from helpers.samples import snapshot
-from reverie.dream.similarity import same_body
+from reverie.agents.scopes import Scope
 from reverie.errors import Conflict, StoreError, Unavailable
-from reverie.homes.scopes import Scope
-from reverie.memory.line_union import lost_lines
-from reverie.services.duplicates import DuplicateDesk, DuplicateFile, DuplicateGroup, Progress
-from reverie.services.hand_changes import HandChanges
-from reverie.services.parts import HomeParts
+from reverie.jobs.consolidate.rules.similarity import same_body
+from reverie.memory.diff import lost_lines
+from reverie.services.changes import ChangeSet
+from reverie.services.container import HomeContainer
+from reverie.services.duplicates import DuplicateFile, DuplicateGroup, DuplicateService, Progress
 
 ACME = "a1f3c9e2b7"
 LABELLED = Path(__file__).parents[2] / "labelled/near_duplicates.jsonl"
@@ -23,7 +23,7 @@ BODY = "# Deploy\n\n- Run the smoke tests before the deploy\n- Tag the release a
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     parts = sample_parts("mux-home", tmp_path)
     root = parts.home.root / "memory/global/dups"
     root.mkdir()
@@ -43,20 +43,20 @@ def parts(tmp_path: Path) -> HomeParts:
 
 
 @pytest.fixture
-def desk(parts: HomeParts) -> DuplicateDesk:
-    return DuplicateDesk(parts)
+def desk(parts: HomeContainer) -> DuplicateService:
+    return DuplicateService(parts)
 
 
 def named(group: DuplicateGroup) -> set[str]:
     return {file.rel.removeprefix("dups/") for file in group.files}
 
 
-def of(desk: DuplicateDesk, name: str) -> DuplicateGroup:
+def of(desk: DuplicateService, name: str) -> DuplicateGroup:
     return next(group for group in desk.find(None).groups if f"dups/{name}" in {f.rel for f in group.files})
 
 
 def test_equal_near_and_alike_notes_are_told_apart_and_looking_writes_nothing(
-    parts: HomeParts, desk: DuplicateDesk
+    parts: HomeContainer, desk: DuplicateService
 ) -> None:
     before = snapshot(parts.home.root)
     steps: list[Progress] = []
@@ -77,19 +77,19 @@ def test_equal_near_and_alike_notes_are_told_apart_and_looking_writes_nothing(
     assert snapshot(parts.home.root) == before
 
 
-def test_only_the_scopes_that_are_shown_are_looked_at(parts: HomeParts, desk: DuplicateDesk) -> None:
+def test_only_the_scopes_that_are_shown_are_looked_at(parts: HomeContainer, desk: DuplicateService) -> None:
     shown = desk.find(workspace(parts, ACME))
     everything = desk.find(None)
     assert 0 < shown.looked_at < everything.looked_at
 
 
 def test_a_merge_is_one_change_that_keeps_a_pin_and_can_be_taken_back(
-    parts: HomeParts, desk: DuplicateDesk
+    parts: HomeContainer, desk: DuplicateService
 ) -> None:
-    from reverie.services.hand_edits import HandEdits
+    from reverie.services.edits import UserEdits
 
     context = workspace(parts, ACME)
-    HandEdits(parts).pin(context, ["/memories/global/dups/deploy-copy.md"], True)
+    UserEdits(parts).pin(context, ["/memories/global/dups/deploy-copy.md"], True)
     files = of(desk, "deploy.md").files
     target = next(file for file in files if file.rel == "dups/deploy-more.md")
     files = (target, *(file for file in files if file is not target))
@@ -101,12 +101,14 @@ def test_a_merge_is_one_change_that_keeps_a_pin_and_can_be_taken_back(
     assert after["global/dups/deploy-more.md"] == (seed.result + "- One more line\n").encode()
     assert set(before) - set(after) == {"global/dups/deploy.md", "global/dups/deploy-copy.md"}
     assert {key for key, use in parts.usage.load().items() if use.pinned and "deploy-more" in key}
-    HandChanges(parts).undo(undo)
+    ChangeSet(parts).undo(undo)
     assert contents(parts.home.root / "memory") == before
     assert parts.usage.load() == usage
 
 
-def test_what_changed_since_it_was_compared_is_not_merged(parts: HomeParts, desk: DuplicateDesk) -> None:
+def test_what_changed_since_it_was_compared_is_not_merged(
+    parts: HomeContainer, desk: DuplicateService
+) -> None:
     files = of(desk, "deploy.md").files
     (parts.home.root / "memory/global" / files[1].rel).write_text("something else\n")
     before = contents(parts.home.root / "memory")
@@ -118,7 +120,7 @@ def test_what_changed_since_it_was_compared_is_not_merged(parts: HomeParts, desk
     assert contents(parts.home.root / "memory") == before
 
 
-def test_memories_of_different_projects_are_never_mixed(parts: HomeParts, desk: DuplicateDesk) -> None:
+def test_memories_of_different_projects_are_never_mixed(parts: HomeContainer, desk: DuplicateService) -> None:
     roots = [root for root in parts.home.roots() if root.key.startswith("project/")][:2]
     for root in roots:
         (root.directory / "same.md").write_text(BODY)
@@ -132,7 +134,7 @@ def test_memories_of_different_projects_are_never_mixed(parts: HomeParts, desk: 
     assert all((root.directory / "same.md").exists() for root in roots)
 
 
-def test_a_memory_of_a_project_merges_with_a_global_one(parts: HomeParts, desk: DuplicateDesk) -> None:
+def test_a_memory_of_a_project_merges_with_a_global_one(parts: HomeContainer, desk: DuplicateService) -> None:
     root = parts.home.scope_root(workspace(parts, ACME), Scope.PROJECT)
     (root.directory / "same.md").write_text(BODY)
     files: list[DuplicateFile] = sorted(of(desk, "deploy.md").files, key=lambda file: file.root_key)
@@ -141,7 +143,7 @@ def test_a_memory_of_a_project_merges_with_a_global_one(parts: HomeParts, desk: 
     assert not (root.directory / "same.md").exists()
 
 
-def test_it_can_be_stopped(desk: DuplicateDesk) -> None:
+def test_it_can_be_stopped(desk: DuplicateService) -> None:
     class Stopped(Exception):
         pass
 
@@ -176,7 +178,7 @@ def test_the_judgement_is_that_of_a_dream_on_its_labelled_pairs(tmp_path: Path) 
         # That two texts are equal is a fact, whatever may follow from it.
         if not pair["duplicate"] and not same_body(pair["a"]["text"], pair["b"]["text"]):
             kept_apart.add((names[0], names[1]))
-    desk = DuplicateDesk(open_parts(root, Profile.under(tmp_path / "profile"), Time()))
+    desk = DuplicateService(open_parts(root, Profile.under(tmp_path / "profile"), Time()))
     groups = desk.find(None).groups
     same = [{file.rel for file in group.files} for group in groups if group.kind != "alike"]
     assert not [pair for pair in kept_apart if any(set(pair) <= group for group in same)]

@@ -15,7 +15,7 @@ from reverie.errors import Conflict, Unavailable
 from reverie.failures.lessons import retrieve
 from reverie.files.coalesce import Changes
 from reverie.profile import Profile
-from reverie.services.failures import FailureDesk
+from reverie.services.failures import FailureService
 from reverie.services.workbench import Workbench
 
 PATTERNS = "semantic/patterns.json"
@@ -69,7 +69,7 @@ def test_the_switch_and_the_settings_of_the_store_are_said(maker: LokiMaker, tmp
     maker.episode(1)
     maker.json("config.json", {"memory": {"disabled": True}})
     made = bench(maker, tmp_path)
-    view = FailureDesk(made.parts, made.records, {"LOKI_FAILURE_MEMORY": "0"}).look()
+    view = FailureService(made.parts, made.records, {"LOKI_FAILURE_MEMORY": "0"}).look()
     assert (view.on, view.recorded, view.block("iteration"), view.told) == (False, False, "", ())
     assert [each.standing for each in view.lessons] == ["window"]
 

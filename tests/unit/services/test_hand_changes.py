@@ -9,13 +9,13 @@ import pytest
 
 from helpers.at_steps import at_step, device_fails
 from helpers.benches import contents, sample_parts, workspace
+from reverie.agents.scopes import ScopeContext
 from reverie.errors import Conflict, PathRuleError, StoreError, Unavailable
-from reverie.homes.scopes import ScopeContext
 from reverie.memory.store import MemoryStore, sha256_of_bytes
 from reverie.memory.usage import UsageLog
-from reverie.services.hand_changes import HandChanges
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
+from reverie.services.changes import ChangeSet
+from reverie.services.container import HomeContainer
+from reverie.services.edits import UserEdits
 from reverie.services.views import HandChange, Undo
 
 ACME = "a1f3c9e2b7"
@@ -24,24 +24,24 @@ FRESH = "/memories/global/new/deep/fresh.md"
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     return sample_parts("mux-home", tmp_path)
 
 
 @pytest.fixture
-def context(parts: HomeParts) -> ScopeContext:
+def context(parts: HomeContainer) -> ScopeContext:
     return workspace(parts, ACME)
 
 
-def memories(parts: HomeParts) -> dict[str, bytes]:
+def memories(parts: HomeContainer) -> dict[str, bytes]:
     return contents(parts.home.root / "memory")
 
 
-def notes_file(parts: HomeParts) -> Path:
+def notes_file(parts: HomeContainer) -> Path:
     return parts.home.root / "memory/global/testing.md"
 
 
-def merge(parts: HomeParts, *, expected: str | None = "") -> list[HandChange]:
+def merge(parts: HomeContainer, *, expected: str | None = "") -> list[HandChange]:
     """`testing.md` goes, and a new file in new folders and one that exists take over."""
     store = parts.store(workspace(parts, ACME), actor="user")
     other = next(
@@ -59,10 +59,10 @@ def merge(parts: HomeParts, *, expected: str | None = "") -> list[HandChange]:
     ]
 
 
-def test_a_merge_is_done_whole_and_taken_back_whole(parts: HomeParts, context: ScopeContext) -> None:
+def test_a_merge_is_done_whole_and_taken_back_whole(parts: HomeContainer, context: ScopeContext) -> None:
     before, usage = memories(parts), parts.usage.load()
     changes = merge(parts)
-    undo = HandChanges(parts).apply(
+    undo = ChangeSet(parts).apply(
         context, changes, kind="merge", subject="Merged by hand", pins={FRESH: True}
     )
     after = memories(parts)
@@ -74,7 +74,7 @@ def test_a_merge_is_done_whole_and_taken_back_whole(parts: HomeParts, context: S
     used = parts.usage.load()
     assert used["global:new/deep/fresh.md"].pinned
     assert "global:testing.md" not in used
-    HandEdits(parts).undo(undo)
+    UserEdits(parts).undo(undo)
     assert memories(parts) == before
     assert parts.usage.load() == usage
     assert not (parts.home.root / "memory/global/new").exists()
@@ -92,12 +92,12 @@ def test_a_merge_is_done_whole_and_taken_back_whole(parts: HomeParts, context: S
     ],
 )
 def test_what_cannot_be_done_is_found_before_anything_changes(
-    parts: HomeParts, context: ScopeContext, change: HandChange, error: type[Exception]
+    parts: HomeContainer, context: ScopeContext, change: HandChange, error: type[Exception]
 ) -> None:
     (parts.home.root / "memory/global/.hidden.md").write_text("only copy\n")
     before, usage = memories(parts), parts.usage.load()
     with pytest.raises(error):
-        HandChanges(parts).apply(
+        ChangeSet(parts).apply(
             context, [merge(parts)[0], change, merge(parts)[2]], kind="merge", subject="Merged"
         )
     assert memories(parts) == before
@@ -123,18 +123,18 @@ def between(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], N
 
 
 def test_a_file_that_changes_in_between_puts_everything_else_back(
-    parts: HomeParts, context: ScopeContext, between: Callable[[Callable[[], None]], None]
+    parts: HomeContainer, context: ScopeContext, between: Callable[[Callable[[], None]], None]
 ) -> None:
     before, usage = memories(parts), parts.usage.load()
     between(lambda: notes_file(parts).write_bytes(b"the agent was here\n") and None)
     with pytest.raises(Conflict):
-        HandChanges(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+        ChangeSet(parts).apply(context, merge(parts), kind="merge", subject="Merged")
     assert memories(parts) == {**before, "global/testing.md": b"the agent was here\n"}
     assert parts.usage.load() == usage
 
 
 def test_what_was_written_and_then_changed_by_somebody_is_left_and_named(
-    parts: HomeParts, context: ScopeContext, between: Callable[[Callable[[], None]], None]
+    parts: HomeContainer, context: ScopeContext, between: Callable[[Callable[[], None]], None]
 ) -> None:
     fresh = parts.home.root / "memory/global/new/deep/fresh.md"
 
@@ -144,13 +144,13 @@ def test_what_was_written_and_then_changed_by_somebody_is_left_and_named(
 
     between(both)
     with pytest.raises(Conflict, match="new/deep/fresh"):
-        HandChanges(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+        ChangeSet(parts).apply(context, merge(parts), kind="merge", subject="Merged")
     assert fresh.read_bytes() == b"theirs\n"
     assert notes_file(parts).read_bytes() == b"the agent was here\n"
 
 
 def test_pins_that_cannot_follow_put_the_files_back(
-    parts: HomeParts, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = memories(parts)
 
@@ -159,42 +159,42 @@ def test_pins_that_cannot_follow_put_the_files_back(
 
     monkeypatch.setattr(UsageLog, "apply_delta", full)
     with pytest.raises(Unavailable):
-        HandChanges(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+        ChangeSet(parts).apply(context, merge(parts), kind="merge", subject="Merged")
     assert memories(parts) == before
 
 
 def test_undo_leaves_and_names_what_changed_since_and_can_be_repeated(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
     before = memories(parts)
-    undo = HandChanges(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+    undo = ChangeSet(parts).apply(context, merge(parts), kind="merge", subject="Merged")
     fresh = parts.home.root / "memory/global/new/deep/fresh.md"
     fresh.write_bytes(b"theirs\n")
     for _again in range(2):
         with pytest.raises(Conflict, match=r"fresh\.md changed since, and was left as it is\."):
-            HandEdits(parts).undo(undo)
+            UserEdits(parts).undo(undo)
         assert memories(parts) == {**before, "global/new/deep/fresh.md": b"theirs\n"}
     notes_file(parts).write_bytes(b"theirs\n")
     with pytest.raises(Conflict, match=r"\.md changed since, and were left as they are\."):
-        HandEdits(parts).undo(undo)
+        UserEdits(parts).undo(undo)
 
 
 def test_a_restore_counts_as_no_use_and_takes_names_that_an_agent_would_not(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
     usage = parts.usage.load()
     odd = HandChange("/memories/global/old~name.md", b"back\n", None)
-    undo = HandChanges(parts).apply(context, [odd], kind="restore", subject="Restored")
+    undo = ChangeSet(parts).apply(context, [odd], kind="restore", subject="Restored")
     assert memories(parts)["global/old~name.md"] == b"back\n"
     assert parts.usage.load() == usage
-    HandEdits(parts).undo(undo)
+    UserEdits(parts).undo(undo)
     assert "global/old~name.md" not in memories(parts)
 
 
 def test_several_deletes_are_one_undo_and_one_that_fails_brings_the_others_back(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
-    edits, before, usage = HandEdits(parts), memories(parts), parts.usage.load()
+    edits, before, usage = UserEdits(parts), memories(parts), parts.usage.load()
     undo = edits.delete_all(context, [TESTING, "/memories/project/api", "/memories/global/machines"])
     assert undo.count == 3
     assert len(memories(parts)) < len(before) - 2
@@ -207,9 +207,9 @@ def test_several_deletes_are_one_undo_and_one_that_fails_brings_the_others_back(
 
 
 def test_an_undo_of_several_goes_on_past_a_place_that_is_taken_and_finishes_later(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
-    edits, before = HandEdits(parts), memories(parts)
+    edits, before = UserEdits(parts), memories(parts)
     undo = edits.delete_all(context, [TESTING, "/memories/project/api"])
     notes_file(parts).write_bytes(b"new\n")
     with pytest.raises(Conflict):
@@ -220,8 +220,8 @@ def test_an_undo_of_several_goes_on_past_a_place_that_is_taken_and_finishes_late
     assert memories(parts) == before
 
 
-def test_pins_of_several_are_taken_back_with_their_use(parts: HomeParts, context: ScopeContext) -> None:
-    edits, usage = HandEdits(parts), parts.usage.load()
+def test_pins_of_several_are_taken_back_with_their_use(parts: HomeContainer, context: ScopeContext) -> None:
+    edits, usage = UserEdits(parts), parts.usage.load()
     undo: Undo = edits.pin(context, [TESTING, "/memories/global/machines/build.md"], True)
     assert parts.usage.load()["global:testing.md"].pinned
     edits.undo(undo)
@@ -229,26 +229,26 @@ def test_pins_of_several_are_taken_back_with_their_use(parts: HomeParts, context
 
 
 def test_an_undo_that_fails_half_way_leaves_everything_as_it_became_and_can_be_repeated(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
     before = memories(parts)
-    undo = HandChanges(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+    undo = ChangeSet(parts).apply(context, merge(parts), kind="merge", subject="Merged")
     became = memories(parts)
     with at_step("temp", device_fails, nth=2), pytest.raises(Unavailable):
-        HandEdits(parts).undo(undo)
+        UserEdits(parts).undo(undo)
     assert memories(parts) == became
-    HandEdits(parts).undo(undo)
+    UserEdits(parts).undo(undo)
     assert memories(parts) == before
 
 
 def test_an_undo_whose_pins_cannot_follow_is_done_with_a_warning(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
     before = memories(parts)
-    undo = HandChanges(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+    undo = ChangeSet(parts).apply(context, merge(parts), kind="merge", subject="Merged")
     (parts.home.root / "memory-meta.json").unlink()
     (parts.home.root / "memory-meta.json").mkdir()
-    told = HandEdits(parts).undo(undo)
+    told = UserEdits(parts).undo(undo)
     assert memories(parts) == before
     assert told.startswith("Took back 3 changed files.")
     assert "memory-meta.json" in told

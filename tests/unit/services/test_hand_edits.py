@@ -11,43 +11,42 @@ import pytest
 from helpers.at_steps import at_step, device_fails
 from helpers.benches import contents, sample_parts, workspace
 from helpers.ordinary_user import without_power
-from reverie.errors import Conflict, MendableError, StoreError, Unavailable
+from reverie.agents.scopes import ScopeContext, ScopeRoot
+from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.files.directory import Directory
-from reverie.homes.scopes import ScopeContext, ScopeRoot
-from reverie.memory import history_scan
 from reverie.memory.commands import MemoryCommands
-from reverie.memory.snapshots import Snapshots
+from reverie.memory.history import roots as history_scan
+from reverie.memory.recording import Snapshots
 from reverie.memory.usage import UsageLog
-from reverie.services.companions import CompanionFiles
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
+from reverie.services.container import HomeContainer
+from reverie.services.edits import CompanionFiles, UserEdits
 
 ACME = "a1f3c9e2b7"
 TESTING = "/memories/global/testing.md"
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     return sample_parts("mux-home", tmp_path)
 
 
 @pytest.fixture
-def edits(parts: HomeParts) -> HandEdits:
-    return HandEdits(parts)
+def edits(parts: HomeContainer) -> UserEdits:
+    return UserEdits(parts)
 
 
 @pytest.fixture
-def context(parts: HomeParts) -> ScopeContext:
+def context(parts: HomeContainer) -> ScopeContext:
     return workspace(parts, ACME)
 
 
-def memories(parts: HomeParts) -> dict[str, bytes]:
+def memories(parts: HomeContainer) -> dict[str, bytes]:
     return contents(parts.home.root / "memory")
 
 
 @pytest.mark.parametrize("path", [TESTING, "/memories/project/api", "/memories/global/machines"])
 def test_a_delete_taken_back_gives_back_bytes_modes_and_use(
-    parts: HomeParts, edits: HandEdits, context: ScopeContext, path: str
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext, path: str
 ) -> None:
     before, usage = memories(parts), parts.usage.load()
     undo = edits.delete(context, path)
@@ -59,7 +58,7 @@ def test_a_delete_taken_back_gives_back_bytes_modes_and_use(
 
 @pytest.mark.parametrize("path", [TESTING, "/memories/project/api"])
 def test_a_delete_taken_back_gives_back_what_the_agent_wrote_at_the_last_moment(
-    parts: HomeParts, edits: HandEdits, context: ScopeContext, path: str, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     preserve, written = parts.snapshots.preserve, []
 
@@ -79,7 +78,7 @@ def test_a_delete_taken_back_gives_back_what_the_agent_wrote_at_the_last_moment(
 
 
 def test_a_place_that_was_taken_meanwhile_keeps_what_stands_there(
-    parts: HomeParts, edits: HandEdits, context: ScopeContext
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext
 ) -> None:
     undo = edits.delete(context, TESTING)
     edits.save(context, TESTING, "new\n", None)
@@ -88,14 +87,14 @@ def test_a_place_that_was_taken_meanwhile_keeps_what_stands_there(
     assert edits.read(context, TESTING).content == "new\n"
 
 
-def test_a_rename_is_taken_back(parts: HomeParts, edits: HandEdits, context: ScopeContext) -> None:
+def test_a_rename_is_taken_back(parts: HomeContainer, edits: UserEdits, context: ScopeContext) -> None:
     before = memories(parts)
     edits.undo(edits.rename(context, TESTING, "/memories/global/elsewhere/tests.md"))
     assert memories(parts) == before
 
 
 def test_what_the_history_does_not_keep_is_not_deleted(
-    parts: HomeParts, edits: HandEdits, context: ScopeContext
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext
 ) -> None:
     hidden = parts.home.root / "memory/global/.hidden.md"
     hidden.write_text("only copy\n")
@@ -107,7 +106,7 @@ def test_what_the_history_does_not_keep_is_not_deleted(
 
 @pytest.mark.parametrize("name", [".notes.swp", "link.md"])
 def test_a_folder_is_not_deleted_with_something_in_it_that_the_history_does_not_keep(
-    parts: HomeParts, edits: HandEdits, context: ScopeContext, name: str
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext, name: str
 ) -> None:
     folder = parts.home.root / "memory/global/security"
     if name == "link.md":
@@ -126,7 +125,7 @@ def test_a_folder_is_not_deleted_with_something_in_it_that_the_history_does_not_
     ("name", "mode"), [("locked.md", 0o000), ("closed", 0o000), ("closed", 0o300), ("fixed", 0o555)]
 )
 def test_a_folder_is_not_deleted_where_part_of_it_cannot_be_read_or_deleted(
-    parts: HomeParts, edits: HandEdits, context: ScopeContext, name: str, mode: int
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext, name: str, mode: int
 ) -> None:
     folder = parts.home.root / "memory/global/security"
     if name != "locked.md":
@@ -137,7 +136,7 @@ def test_a_folder_is_not_deleted_where_part_of_it_cannot_be_read_or_deleted(
     before = memories(parts)
     (folder / name).chmod(mode)
     try:
-        with pytest.raises(MendableError):
+        with pytest.raises(UserError):
             without_power(lambda: edits.delete(context, "/memories/global/security"))
     finally:
         (folder / name).chmod(0o755)
@@ -149,7 +148,7 @@ def test_a_folder_is_not_deleted_where_part_of_it_cannot_be_read_or_deleted(
     "name", [".draft.md", ".obsidian/state.json", "link.md", "large.md", "locked.md", ""]
 )
 def test_the_commands_delete_no_folder_with_something_that_the_history_does_not_keep(
-    parts: HomeParts, context: ScopeContext, name: str, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, context: ScopeContext, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = parts.home.root / "memory/global/security"
     if name == "link.md":
@@ -172,7 +171,7 @@ def test_the_commands_delete_no_folder_with_something_that_the_history_does_not_
 
 
 def test_the_commands_delete_no_file_that_is_too_large_for_the_history(
-    parts: HomeParts, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(history_scan, "LARGEST_BYTES", 10)
     commands = MemoryCommands(parts.store(context, actor="agent"), count_reads=False)
@@ -181,19 +180,19 @@ def test_the_commands_delete_no_file_that_is_too_large_for_the_history(
 
 
 def test_a_file_that_cannot_be_read_is_not_deleted(
-    parts: HomeParts, edits: HandEdits, context: ScopeContext
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext
 ) -> None:
     file = parts.home.root / "memory/global/locked.md"
     file.write_text("only copy\n")
     file.chmod(0o000)
-    with pytest.raises(MendableError):
+    with pytest.raises(UserError):
         without_power(lambda: edits.delete(context, "/memories/global/locked.md"))
     file.chmod(0o600)  # an ordinary user reads it only then
     assert file.read_text() == "only copy\n"
 
 
 def test_what_a_killed_write_left_is_no_reason_to_keep_a_folder(
-    parts: HomeParts, edits: HandEdits, context: ScopeContext
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext
 ) -> None:
     folder = parts.home.root / "memory/global/security"
     (folder / ".0123456789ab.01234567.reverie-tmp").write_text("half\n")
@@ -202,7 +201,7 @@ def test_what_a_killed_write_left_is_no_reason_to_keep_a_folder(
 
 
 def test_bytes_that_are_no_text_are_never_rewritten(
-    parts: HomeParts, edits: HandEdits, context: ScopeContext
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext
 ) -> None:
     path = parts.home.root / "memory/global/latin.md"
     path.write_bytes(b"caf\xe9\n")
@@ -222,7 +221,7 @@ def full(*_args: object, **_named: object) -> None:
 
 
 def test_a_use_that_cannot_be_counted_is_a_warning_of_a_save_that_was_made(
-    parts: HomeParts, edits: HandEdits, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = edits.read(context, TESTING)
     monkeypatch.setattr(UsageLog, "record_write", full)
@@ -238,8 +237,8 @@ def test_a_use_that_cannot_be_counted_is_a_warning_of_a_save_that_was_made(
 @pytest.mark.parametrize("trouble", ["pins", "directory", "history"])
 @pytest.mark.parametrize("kind", ["delete", "delete folder", "rename", "delete all"])
 def test_what_was_done_is_never_told_as_failed(
-    parts: HomeParts,
-    edits: HandEdits,
+    parts: HomeContainer,
+    edits: UserEdits,
     context: ScopeContext,
     monkeypatch: pytest.MonkeyPatch,
     kind: str,
@@ -275,7 +274,7 @@ def test_what_was_done_is_never_told_as_failed(
 
 @pytest.mark.parametrize("kind", ["delete", "rename"])
 def test_an_undo_that_cannot_give_pins_back_is_done_all_the_same(
-    parts: HomeParts, edits: HandEdits, context: ScopeContext, monkeypatch: pytest.MonkeyPatch, kind: str
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     before = memories(parts)
     if kind == "delete":
@@ -289,7 +288,7 @@ def test_an_undo_that_cannot_give_pins_back_is_done_all_the_same(
 
 
 def test_the_commands_tell_a_change_that_was_made_as_made(
-    parts: HomeParts, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(UsageLog, "delete", full)
     warnings: list[str] = []
@@ -301,7 +300,7 @@ def test_the_commands_tell_a_change_that_was_made_as_made(
 
 
 def test_a_companion_is_saved_by_compare_and_swap_and_only_as_text(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
     files = CompanionFiles(parts)
     companion = next(found for found in parts.home.companions(context) if found.path.name == "AGENTS.md")
@@ -320,7 +319,7 @@ def test_a_companion_is_saved_by_compare_and_swap_and_only_as_text(
 
 
 def test_an_undo_of_a_folder_that_fails_half_way_brings_nothing_back_and_can_be_repeated(
-    parts: HomeParts, edits: HandEdits, context: ScopeContext
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext
 ) -> None:
     before = memories(parts)
     undo = edits.delete(context, "/memories/global/people")

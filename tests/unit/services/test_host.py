@@ -13,14 +13,13 @@ from helpers.benches import NOW, again, sample_parts
 from helpers.expect_log import ExpectLog
 from helpers.turns import append_rows, chat_row, say_turns
 from helpers.watching import wait_until
+from reverie.agents.mux.transcript import TailEvent, TailPosition, TranscriptTail
 from reverie.compose import copy_demo_home, open_parts
 from reverie.errors import StoreError
 from reverie.files.coalesce import Changes
 from reverie.profile import Profile
-from reverie.services.host import Host, HostStatus, host_lease_name
-from reverie.services.host_stint import HostServices
-from reverie.services.parts import HomeParts
-from reverie.transcripts.tail import TailEvent, TailPosition, TranscriptTail
+from reverie.services.container import HomeContainer
+from reverie.services.host import Host, HostServices, HostStatus, host_lease_name
 
 ACME, PIPELINE, GARDEN = "a1f3c9e2b7", "c04d8e91aa", "77b0d2c4e5"
 
@@ -35,7 +34,7 @@ class Recorder:
         self.act: Callable[[str], None] = lambda _message: None
         self.cancel = threading.Event()
 
-    def __call__(self, parts: HomeParts, cancel: threading.Event) -> HostServices:
+    def __call__(self, parts: HomeContainer, cancel: threading.Event) -> HostServices:
         self.cancel = cancel
 
         def open_tail(workspace_id: str) -> TranscriptTail | None:
@@ -57,7 +56,7 @@ class Recorder:
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     return sample_parts("mux-home", tmp_path, whole=False)
 
 
@@ -67,7 +66,7 @@ def recorder() -> Recorder:
 
 
 @pytest.fixture
-def host(parts: HomeParts, recorder: Recorder) -> Iterator[Host]:
+def host(parts: HomeContainer, recorder: Recorder) -> Iterator[Host]:
     host = Host(parts, services=recorder, retry_s=0.02)
     yield host
     host.stop()
@@ -79,16 +78,16 @@ def started(host: Host) -> Host:
     return host
 
 
-def session(parts: HomeParts, workspace_id: str) -> Path:
+def session(parts: HomeContainer, workspace_id: str) -> Path:
     return parts.home.root / "sessions" / workspace_id
 
 
-def events_of(parts: HomeParts) -> list[str]:
+def events_of(parts: HomeContainer) -> list[str]:
     return [entry.event for entry in parts.activity.read()]
 
 
 def test_each_turn_that_ends_reaches_the_writer_once_and_in_order(
-    host: Host, parts: HomeParts, recorder: Recorder
+    host: Host, parts: HomeContainer, recorder: Recorder
 ) -> None:
     started(host)
     said = say_turns(session(parts, ACME), 40, ["one", "two", "three"], at=NOW)
@@ -108,7 +107,7 @@ def test_what_was_said_before_the_first_start_is_not_announced(host: Host, recor
 
 
 def test_aborted_turns_are_told_and_a_compaction_goes_to_the_dreams(
-    host: Host, parts: HomeParts, recorder: Recorder
+    host: Host, parts: HomeContainer, recorder: Recorder
 ) -> None:
     started(host)
     aborted = chat_row(40, "assistant", "So", at=NOW, workspace_id=ACME, partial=True)
@@ -120,7 +119,7 @@ def test_aborted_turns_are_told_and_a_compaction_goes_to_the_dreams(
 
 
 def test_what_ended_while_nobody_hosted_counts_as_one_turn(
-    host: Host, parts: HomeParts, recorder: Recorder
+    host: Host, parts: HomeContainer, recorder: Recorder
 ) -> None:
     started(host)
     say_turns(session(parts, ACME), 40, ["one"], at=NOW)
@@ -132,7 +131,7 @@ def test_what_ended_while_nobody_hosted_counts_as_one_turn(
 
 
 def test_in_a_session_that_appears_everything_counts_that_is_said_from_then_on(
-    host: Host, parts: HomeParts, recorder: Recorder
+    host: Host, parts: HomeContainer, recorder: Recorder
 ) -> None:
     started(host)
     config = parts.home.root / "config.json"
@@ -150,7 +149,7 @@ def test_in_a_session_that_appears_everything_counts_that_is_said_from_then_on(
 
 
 def test_a_workspace_that_is_archived_gets_its_final_pass(
-    host: Host, parts: HomeParts, recorder: Recorder
+    host: Host, parts: HomeContainer, recorder: Recorder
 ) -> None:
     started(host)
     config = parts.home.root / "config.json"
@@ -162,7 +161,7 @@ def test_a_workspace_that_is_archived_gets_its_final_pass(
 
 
 def test_one_process_hosts_the_others_view_and_take_over_when_it_stops(
-    host: Host, parts: HomeParts, recorder: Recorder
+    host: Host, parts: HomeContainer, recorder: Recorder
 ) -> None:
     started(host)
     seen: list[HostStatus] = []
@@ -179,7 +178,7 @@ def test_one_process_hosts_the_others_view_and_take_over_when_it_stops(
         other.stop()
 
 
-def test_starting_and_stopping_twice_is_as_good_as_once(host: Host, parts: HomeParts) -> None:
+def test_starting_and_stopping_twice_is_as_good_as_once(host: Host, parts: HomeContainer) -> None:
     assert host.start() == host.start()
     host.stop()
     host.stop()
@@ -190,7 +189,7 @@ def test_starting_and_stopping_twice_is_as_good_as_once(host: Host, parts: HomeP
 
 
 def test_a_stop_cancels_what_is_under_way_and_gives_the_lease_back(
-    host: Host, parts: HomeParts, recorder: Recorder
+    host: Host, parts: HomeContainer, recorder: Recorder
 ) -> None:
     started(host)
     began = threading.Event()
@@ -208,7 +207,7 @@ def test_a_stop_cancels_what_is_under_way_and_gives_the_lease_back(
 
 
 def test_a_slow_run_in_one_workspace_does_not_hold_up_the_others(
-    host: Host, parts: HomeParts, recorder: Recorder
+    host: Host, parts: HomeContainer, recorder: Recorder
 ) -> None:
     started(host)
     go_on = threading.Event()
@@ -228,7 +227,7 @@ def test_a_slow_run_in_one_workspace_does_not_hold_up_the_others(
 
 @pytest.mark.parametrize("error", [StoreError("The disk is full."), ValueError("a bug")])
 def test_an_error_is_told_and_the_services_go_on(
-    host: Host, parts: HomeParts, recorder: Recorder, expect_log: ExpectLog, error: Exception
+    host: Host, parts: HomeContainer, recorder: Recorder, expect_log: ExpectLog, error: Exception
 ) -> None:
     if isinstance(error, ValueError):
         expect_log("a background service failed", logger="reverie.host")
@@ -248,7 +247,7 @@ def test_an_error_is_told_and_the_services_go_on(
     wait_until(lambda: recorder.turns, "the next turn")
 
 
-def test_a_lost_lease_ends_the_services_here(host: Host, parts: HomeParts, recorder: Recorder) -> None:
+def test_a_lost_lease_ends_the_services_here(host: Host, parts: HomeContainer, recorder: Recorder) -> None:
     started(host)
     ended = recorder.cancel
     stint = host._stint
@@ -258,10 +257,10 @@ def test_a_lost_lease_ends_the_services_here(host: Host, parts: HomeParts, recor
     wait_until(lambda: "host.lost" in events_of(parts), "the loss to be told")
 
 
-def test_what_keeps_it_from_hosting_is_told_and_tried_again(parts: HomeParts, recorder: Recorder) -> None:
+def test_what_keeps_it_from_hosting_is_told_and_tried_again(parts: HomeContainer, recorder: Recorder) -> None:
     mended = threading.Event()
 
-    def services(parts: HomeParts, cancel: threading.Event) -> HostServices:
+    def services(parts: HomeContainer, cancel: threading.Event) -> HostServices:
         if not mended.is_set():
             raise StoreError("The disk is full.")
         return recorder(parts, cancel)
@@ -277,7 +276,7 @@ def test_what_keeps_it_from_hosting_is_told_and_tried_again(parts: HomeParts, re
         host.stop()
 
 
-def test_settings_that_change_count_at_the_next_turn(host: Host, parts: HomeParts) -> None:
+def test_settings_that_change_count_at_the_next_turn(host: Host, parts: HomeContainer) -> None:
     started(host)
     assert parts.settings.system1.enabled is False
     parts.profile.config.mkdir(parents=True, exist_ok=True)

@@ -10,11 +10,11 @@ import pytest
 
 from helpers.benches import Time, contents
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, topic
+from reverie.agents.scopes import ScopeContext
 from reverie.errors import Conflict, StoreError
-from reverie.homes.scopes import ScopeContext
 from reverie.profile import Profile
-from reverie.services.index_care import IndexLook
-from reverie.services.parts import HomeKey, HomeParts
+from reverie.services.container import HomeContainer, HomeKey
+from reverie.services.memory_index import IndexCheck
 from reverie.services.workbench import Workbench
 from reverie.settings import Settings
 
@@ -44,11 +44,11 @@ class Desk:
         self.memory = maker.memory(cwd, FILES)
         (self.memory / "MEMORY.md").chmod(0o640)
         key = HomeKey(maker.home(), "home-1")
-        parts = HomeParts(key, Profile.under(tmp_path / "profile"), Time(), Settings)
+        parts = HomeContainer(key, Profile.under(tmp_path / "profile"), Time(), Settings)
         self.bench = Workbench(parts)
         self.context: ScopeContext = parts.home.context(project_path=str(cwd))
 
-    def look(self) -> IndexLook:
+    def look(self) -> IndexCheck:
         look = self.bench.index_care.look(self.context, f"{BASE}/MEMORY.md")
         assert look is not None
         return look

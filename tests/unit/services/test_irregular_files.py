@@ -10,19 +10,17 @@ import pytest
 
 from helpers.benches import sample_parts, workspace
 from helpers.expect_log import ExpectLog
-from reverie.agent.trace_store import TraceStore
-from reverie.dream.rules_engine import RulesEngine
-from reverie.dream.service import DreamRequest
 from reverie.errors import Unavailable
-from reverie.memory.history_objects import read_loose
-from reverie.memory.history_repository import DamagedError, Repository, create
-from reverie.memory.own_uses import OwnUses
-from reverie.memory.usage_deltas import Ledger
-from reverie.memory.usage_ledger import LedgerFile
+from reverie.jobs.consolidate.engine import RulesEngine
+from reverie.jobs.consolidate.run import DreamRequest
+from reverie.llm.trace import TraceStore
+from reverie.memory.history.repository import DamagedHistoryError, Repository, create
+from reverie.memory.usage import LedgerFile, OwnUses
+from reverie.memory.usage_rules import Ledger
 from reverie.profile import Profile
 from reverie.runs.journal import Images, load_journal
 from reverie.runs.record import RunStore
-from reverie.ui.remembered import Remembered, read_remembered, remembered_file
+from reverie.ui.saved_window import Remembered, read_remembered, remembered_file
 
 RUN, NAME = "1700000000000-abcdef", "a" * 64
 PIPELINE = "c04d8e91aa"
@@ -74,11 +72,14 @@ def test_the_tally_of_own_uses_is_none_where_it_is_no_regular_file(tmp_path: Pat
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
 def test_an_object_or_the_head_of_the_history_in_another_shape_is_an_error(tmp_path: Path, kind: str) -> None:
-    with pytest.raises(OSError):
-        read_loose(put(kind, tmp_path / "object"), b"")
     create(tmp_path / "h.git")
+    repository, raw = Repository(tmp_path / "h.git"), bytes(20)
+    repository.loose_path(raw).parent.mkdir()
+    put(kind, repository.loose_path(raw))
+    with pytest.raises(OSError):
+        repository.refuse_cut_short(raw)
     put(kind, tmp_path / "h.git" / "HEAD")
-    with pytest.raises((OSError, DamagedError)):
+    with pytest.raises((OSError, DamagedHistoryError)):
         Repository(tmp_path / "h.git")
 
 

@@ -10,7 +10,7 @@ import pytest
 from helpers.benches import sample_parts, workspace
 from helpers.samples import snapshot
 from reverie.memory.lint import lint
-from reverie.services.lint import LintLook
+from reverie.services.lint import LintResult
 from reverie.services.views import MemoryView
 from reverie.services.workbench import Workbench
 
@@ -28,7 +28,7 @@ def view_of(bench: Workbench, previous: MemoryView | None = None, *dirty: Path) 
     return bench.view(context, previous=previous, dirty=dirty or None)
 
 
-def looked(bench: Workbench, view: MemoryView, *dirty: Path) -> LintLook:
+def looked(bench: Workbench, view: MemoryView, *dirty: Path) -> LintResult:
     return bench.lint.look(view, dirty=dirty, slice_s=60)
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from helpers.claude_home import ClaudeHomeMaker, topic
-from reverie.errors import MendableError
-from reverie.homes.claude import ClaudeHome
-from reverie.homes.scopes import Scope, ScopeContext
+from reverie.agents.claude.home import ClaudeHome
+from reverie.agents.scopes import Scope, ScopeContext
+from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.runs.journal import PlannedChange
-from reverie.services.drafts import DraftDesk
+from reverie.services.container import HomeContainer, HomeKey
+from reverie.services.drafts import DraftService
 from reverie.services.lost_saves import WATCHED_S, LostSave, SaveWatch, contains_change
-from reverie.services.parts import HomeKey, HomeParts
 from reverie.settings import Settings
 
 PATH = "/memories/project/a.md"
@@ -32,7 +32,7 @@ class Bench:
         self.seconds = 100.0
         ticks = itertools.count(1_700_000_000_000)
         key = HomeKey(maker.home(), "home-1")
-        self.parts = HomeParts(key, Profile.under(tmp_path / "profile"), lambda: next(ticks), Settings)
+        self.parts = HomeContainer(key, Profile.under(tmp_path / "profile"), lambda: next(ticks), Settings)
         self.parts.saves = SaveWatch(self.parts, now=lambda: self.seconds)
         self.context: ScopeContext = self.parts.home.context(project_path=str(cwd))
 
@@ -47,7 +47,7 @@ class Bench:
         return self.parts.saves.check()
 
     def drafts(self) -> list[tuple[str, str | None, bool]]:
-        offers = DraftDesk(self.parts, "00000000").offered().offers
+        offers = DraftService(self.parts, "00000000").offered().offers
         return [(each.draft.content, each.draft.base, each.draft.overwritten) for each in offers]
 
 
@@ -142,7 +142,7 @@ def test_a_write_that_failed_is_no_loss(bench: Bench) -> None:
     """Its caller knows; the file is as it was, not written again by somebody."""
     (bench.memory / "sub").write_text("in the way")
     store = bench.parts.store(bench.context, actor="user")
-    with pytest.raises(MendableError):
+    with pytest.raises(UserError):
         store.rename(PATH, "/memories/project/sub/c.md")
     assert bench.check() == ()
     bench.seconds += WATCHED_S + 1

@@ -11,16 +11,16 @@ import pytest
 
 from helpers.benches import NOW, sample_parts, workspace
 from helpers.model_server import ModelServer, Reply
+from reverie.agents.codex.home import CodexHome
+from reverie.agents.scopes import Scope, ScopeContext
 from reverie.clock import HOUR_MS
 from reverie.compose import open_parts
 from reverie.errors import StoreError
-from reverie.homes.codex import CodexHome
-from reverie.homes.scopes import Scope, ScopeContext
 from reverie.profile import Profile
 from reverie.runs.record import RunRecord
+from reverie.services.container import HomeContainer
 from reverie.services.models import AUTO, Models
-from reverie.services.parts import HomeParts
-from reverie.services.spending import month_start, spent_by_scope
+from reverie.services.run_views import month_start, spent_by_scope
 from reverie.services.workbench import Workbench
 
 ACME = "a1f3c9e2b7"
@@ -40,39 +40,39 @@ class Keys(dict[str, str]):
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     return sample_parts("mux-home", tmp_path)
 
 
 @pytest.fixture
-def context(parts: HomeParts) -> ScopeContext:
+def context(parts: HomeContainer) -> ScopeContext:
     return workspace(parts, ACME)
 
 
-def models(parts: HomeParts, env: dict[str, str] | None = None, keys: Keys | None = None) -> Models:
+def models(parts: HomeContainer, env: dict[str, str] | None = None, keys: Keys | None = None) -> Models:
     return Models(parts, env=env or {}, keys=keys or Keys())
 
 
-def set_in_home(parts: HomeParts, **changes: Any) -> None:
+def set_in_home(parts: HomeContainer, **changes: Any) -> None:
     path = parts.home.root / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
-def set_settings(parts: HomeParts, text: str) -> None:
+def set_settings(parts: HomeContainer, text: str) -> None:
     path = parts.profile.settings_file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     parts.forget_settings()
 
 
-def test_without_any_model_it_is_the_rules(parts: HomeParts, context: ScopeContext) -> None:
+def test_without_any_model_it_is_the_rules(parts: HomeContainer, context: ScopeContext) -> None:
     choice = models(parts).choose(context, "auto")
     assert choice.engine == "rules"
     assert "No model" in choice.reason
 
 
 def test_what_was_asked_for_comes_before_the_settings_and_those_before_the_agents_own(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
     set_in_home(parts, defaultModel=REMOTE)
     set_settings(parts, '[dream]\nengine = "ollama:qwen3:8b"\n')
@@ -84,7 +84,7 @@ def test_what_was_asked_for_comes_before_the_settings_and_those_before_the_agent
 
 
 def test_the_agents_own_model_without_a_key_is_the_rules_and_says_why(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
     set_in_home(parts, defaultModel=REMOTE)
     choice = models(parts).choose(context, "auto", before_consent=True)
@@ -94,7 +94,7 @@ def test_the_agents_own_model_without_a_key_is_the_rules_and_says_why(
 
 
 def test_a_dream_that_the_home_switched_off_is_not_done_by_its_model(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
     set_in_home(parts, defaultModel=REMOTE, agentAiDefaults={"dream": {"enabled": False}})
     assert models(parts, {"ANTHROPIC_API_KEY": "k" * 20}).view(context).engine == "rules"
@@ -121,7 +121,7 @@ def test_an_extraction_uses_what_codex_would_and_nothing_where_it_names_none(
 
 
 def test_nothing_goes_away_before_a_person_agreed_and_then_it_may(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
     set_in_home(parts, defaultModel=REMOTE)
     desk = models(parts, {"ANTHROPIC_API_KEY": "k" * 20, "OPENAI_API_KEY": "k" * 20})
@@ -145,7 +145,7 @@ def test_nothing_goes_away_before_a_person_agreed_and_then_it_may(
     assert elsewhere.destination == "https://api.openai.com"
 
 
-def test_rules_and_local_models_need_no_consent(parts: HomeParts, context: ScopeContext) -> None:
+def test_rules_and_local_models_need_no_consent(parts: HomeContainer, context: ScopeContext) -> None:
     desk = models(parts)
     for engine in ("rules", "ollama:qwen3:8b"):
         assert desk.consent_needed(context, engine) is None
@@ -153,7 +153,7 @@ def test_rules_and_local_models_need_no_consent(parts: HomeParts, context: Scope
 
 
 def test_a_remote_dream_by_hand_is_refused_without_consent_and_sends_nothing(
-    parts: HomeParts, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k" * 20)
     with pytest.raises(StoreError) as refused:
@@ -169,7 +169,7 @@ def test_a_remote_dream_by_hand_is_refused_without_consent_and_sends_nothing(
 
 
 def test_the_homes_own_prompt_is_used_and_a_malformed_one_is_told(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
     with ModelServer([Reply(text="Done."), Reply(text="Done.")]) as server:
         set_settings(parts, f'[providers.vllm]\nbase_url = "{server.openai_url}"\n')
@@ -193,7 +193,7 @@ def test_the_homes_own_prompt_is_used_and_a_malformed_one_is_told(
     assert "built-in" in told[0]
 
 
-def test_a_key_is_kept_in_the_keyring_and_forgotten(parts: HomeParts, context: ScopeContext) -> None:
+def test_a_key_is_kept_in_the_keyring_and_forgotten(parts: HomeContainer, context: ScopeContext) -> None:
     keys = Keys()
     desk = models(parts, keys=keys)
     desk.set_key("openai", "k" * 20)
@@ -203,7 +203,7 @@ def test_a_key_is_kept_in_the_keyring_and_forgotten(parts: HomeParts, context: S
     assert keys == {}
 
 
-def test_a_test_of_a_model_says_each_step(parts: HomeParts) -> None:
+def test_a_test_of_a_model_says_each_step(parts: HomeContainer) -> None:
     with ModelServer() as server:
         server.answer = lambda _request: Reply(status=404, error="no such model")
         set_settings(parts, f'[providers.vllm]\nbase_url = "{server.openai_url}"\n')
@@ -296,7 +296,7 @@ extract_model = "small"
 """
 
 
-def codex_parts(tmp_path: Path, config: str) -> HomeParts:
+def codex_parts(tmp_path: Path, config: str) -> HomeContainer:
     root = tmp_path / "codex"
     (root / "sessions" / "2026").mkdir(parents=True)
     (root / "config.toml").write_text(config)

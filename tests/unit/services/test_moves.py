@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from helpers.benches import contents, sample_parts, workspace
-from reverie.errors import MendableError, StoreError
-from reverie.homes.scopes import Scope, ScopeContext
-from reverie.memory.moving import free_path, numbered, plan_moves
-from reverie.services.hand_edits import HandEdits
-from reverie.services.moves import Moves
-from reverie.services.parts import HomeParts
+from reverie.agents.scopes import Scope, ScopeContext
+from reverie.errors import StoreError, UserError
+from reverie.memory.paths import free_path, numbered, plan_moves
+from reverie.services.container import HomeContainer
+from reverie.services.edits import Moves, UserEdits
 
 ACME = "a1f3c9e2b7"
 OLD = "/memories/global/testing-old.md"
@@ -20,16 +19,16 @@ G, P = "/memories/global", "/memories/project"
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     return sample_parts("mux-home", tmp_path)
 
 
 @pytest.fixture
-def context(parts: HomeParts) -> ScopeContext:
+def context(parts: HomeContainer) -> ScopeContext:
     return workspace(parts, ACME)
 
 
-def everything(parts: HomeParts) -> dict[str, bytes]:
+def everything(parts: HomeContainer) -> dict[str, bytes]:
     found = contents(parts.home.root)
     return {path: data for path, data in found.items() if "memor" in path and not path.endswith(".json")}
 
@@ -67,12 +66,12 @@ def test_a_number_goes_before_the_ending(path: str, free: str) -> None:
 
 
 def test_a_move_to_another_scope_takes_bytes_mode_pin_and_use_along_and_goes_back(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
     source = parts.home.root / "memory/global/testing-old.md"
     source.chmod(0o600)
     source.write_bytes(b"\xff\r\nodd bytes")
-    HandEdits(parts).pin(context, [OLD], True)
+    UserEdits(parts).pin(context, [OLD], True)
     before, usage = everything(parts), parts.usage.load()
     undo = Moves(parts).move(context, {OLD: f"{P}/deep/er/old.md"})
     root = parts.home.scope_root(context, Scope.PROJECT)
@@ -84,7 +83,7 @@ def test_a_move_to_another_scope_takes_bytes_mode_pin_and_use_along_and_goes_bac
     assert key is not None
     assert parts.usage.load()[key] == usage["global:testing-old.md"]
     assert "global:testing-old.md" not in parts.usage.load()
-    assert HandEdits(parts).undo(undo) == f"Moved back to {OLD}."
+    assert UserEdits(parts).undo(undo) == f"Moved back to {OLD}."
     assert everything(parts) == before
     assert parts.usage.load() == usage
     assert source.stat().st_mode & 0o777 == 0o600
@@ -92,7 +91,7 @@ def test_a_move_to_another_scope_takes_bytes_mode_pin_and_use_along_and_goes_bac
 
 
 def test_files_and_folders_of_two_scopes_move_as_one_and_come_back_as_one(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
     before, usage = everything(parts), parts.usage.load()
     undo = Moves(parts).move(context, {OLD: f"{P}/in/old.md", f"{G}/machines": f"{P}/in/machines",
@@ -101,43 +100,45 @@ def test_files_and_folders_of_two_scopes_move_as_one_and_come_back_as_one(
     assert not (parts.home.root / "memory/global/machines").exists()
     assert sorted(after.values()) == sorted(before.values())
     assert undo.steps
-    HandEdits(parts).undo(undo)
+    UserEdits(parts).undo(undo)
     assert everything(parts) == before
     assert parts.usage.load() == usage
 
 
-def test_if_one_cannot_move_none_does(parts: HomeParts, context: ScopeContext) -> None:
+def test_if_one_cannot_move_none_does(parts: HomeContainer, context: ScopeContext) -> None:
     (parts.home.root / "memory/global/machines/.hidden").write_text("only copy\n")
     before = everything(parts)
     with pytest.raises(StoreError, match="hidden"):
         Moves(parts).move(context, {f"{P}/api": f"{P}/in/api", f"{G}/machines": f"{P}/in/machines"})
-    with pytest.raises(MendableError):
+    with pytest.raises(UserError):
         Moves(parts).move(context, {OLD: f"{P}/new.md", f"{G}/nothing.md": f"{P}/nothing.md"})
     assert everything(parts) == before
 
 
-def test_a_place_that_is_taken_is_never_overwritten(parts: HomeParts, context: ScopeContext) -> None:
-    HandEdits(parts).save(context, f"{P}/taken.md", "theirs\n", None)
+def test_a_place_that_is_taken_is_never_overwritten(parts: HomeContainer, context: ScopeContext) -> None:
+    UserEdits(parts).save(context, f"{P}/taken.md", "theirs\n", None)
     before = everything(parts)
     with pytest.raises(StoreError, match="exists"):
         Moves(parts).move(context, {OLD: f"{P}/taken.md"})
     assert everything(parts) == before
 
 
-def test_a_scope_that_is_not_there_refuses_with_a_sentence(parts: HomeParts) -> None:
+def test_a_scope_that_is_not_there_refuses_with_a_sentence(parts: HomeContainer) -> None:
     alone = parts.home.context(project_path=None, workspace_id=None, project_given=False)
     before = everything(parts)
-    with pytest.raises(MendableError) as told:
+    with pytest.raises(UserError) as told:
         Moves(parts).move(alone, {OLD: f"{P}/old.md"})
     assert str(told.value)
     assert everything(parts) == before
 
 
-def test_what_was_changed_after_the_move_stays_where_it_is(parts: HomeParts, context: ScopeContext) -> None:
+def test_what_was_changed_after_the_move_stays_where_it_is(
+    parts: HomeContainer, context: ScopeContext
+) -> None:
     undo = Moves(parts).move(context, {OLD: f"{P}/old.md"})
     place = parts.home.scope_root(context, Scope.PROJECT).directory / "old.md"
     place.write_bytes(b"the agent went on\n")
-    with pytest.raises(MendableError, match="changed since"):
-        HandEdits(parts).undo(undo)
+    with pytest.raises(UserError, match="changed since"):
+        UserEdits(parts).undo(undo)
     assert place.read_bytes() == b"the agent went on\n"
     assert (parts.home.root / "memory/global/testing-old.md").exists()

@@ -12,16 +12,24 @@ import pytest
 from helpers.benches import Time, again, contents, sample_parts
 from helpers.lost_homes import NOTE, LostHome
 from helpers.ordinary_user import without_power
+from reverie.agents.base import LostStore
+from reverie.agents.scopes import Scope
 from reverie.errors import Conflict, StoreError
-from reverie.homes.listing import LostStore
-from reverie.homes.scopes import Scope
-from reverie.memory.line_union import lost_lines
+from reverie.memory.diff import lost_lines
 from reverie.profile import Profile
-from reverie.services.orphan_matching import Evidence, LiveProject, best, matches
-from reverie.services.orphan_views import MergePreview, StoreView
-from reverie.services.orphans import OrphanDesk
-from reverie.services.parts import HomeParts
-from reverie.services.repository_identity import Identity, read_identity, remote_key
+from reverie.services.container import HomeContainer
+from reverie.services.orphans import (
+    Identity,
+    LiveProject,
+    MatchEvidence,
+    MergePreview,
+    OrphanService,
+    StoreView,
+    best,
+    matches,
+    read_identity,
+    remote_key,
+)
 
 
 @pytest.fixture
@@ -30,7 +38,7 @@ def lost(tmp_path: Path) -> LostHome:
 
 
 @pytest.fixture
-def parts(lost: LostHome, tmp_path: Path) -> HomeParts:
+def parts(lost: LostHome, tmp_path: Path) -> HomeContainer:
     from reverie.compose import open_parts
 
     (lost.root / "memory" / "global").mkdir(parents=True)
@@ -38,11 +46,11 @@ def parts(lost: LostHome, tmp_path: Path) -> HomeParts:
 
 
 @pytest.fixture
-def desk(parts: HomeParts) -> OrphanDesk:
-    return OrphanDesk(parts)
+def desk(parts: HomeContainer) -> OrphanService:
+    return OrphanService(parts)
 
 
-def only(desk: OrphanDesk) -> StoreView:
+def only(desk: OrphanService) -> StoreView:
     (view,) = desk.survey().stores
     return view
 
@@ -59,7 +67,7 @@ def states(preview: MergePreview) -> dict[str, str]:
 
 
 def test_a_moved_project_is_known_again_by_the_root_commit_seen_before(
-    lost: LostHome, desk: OrphanDesk, parts: HomeParts
+    lost: LostHome, desk: OrphanService, parts: HomeContainer
 ) -> None:
     old = lost.repository("app", remote="https://me:secret@Example.org/team/app.git")
     lost.list(old)
@@ -67,7 +75,7 @@ def test_a_moved_project_is_known_again_by_the_root_commit_seen_before(
     assert desk.survey().stores == ()
     new = old.rename(lost.work / "renamed")
     lost.list(new)
-    view = only(OrphanDesk(again(parts)))
+    view = only(OrphanService(again(parts)))
     assert view.store.kind == "project"
     assert kinds(view) == [("renamed", ["root", "remote"])]
     assert view.best is not None
@@ -77,7 +85,7 @@ def test_a_moved_project_is_known_again_by_the_root_commit_seen_before(
     assert "example.org/team/app" in remembered
 
 
-def test_a_checkout_that_still_stands_tells_the_root_commit(lost: LostHome, desk: OrphanDesk) -> None:
+def test_a_checkout_that_still_stands_tells_the_root_commit(lost: LostHome, desk: OrphanService) -> None:
     live = lost.repository("new", seed="same", commits=2)
     checkout = lost.repository("worktree", seed="same", commits=1)
     lost.list(live)
@@ -88,7 +96,7 @@ def test_a_checkout_that_still_stands_tells_the_root_commit(lost: LostHome, desk
 
 
 def test_two_clones_with_the_same_evidence_are_never_told_apart_by_guessing(
-    lost: LostHome, desk: OrphanDesk
+    lost: LostHome, desk: OrphanService
 ) -> None:
     old = lost.repository("app")
     lost.list(old)
@@ -118,7 +126,7 @@ def test_stronger_evidence_wins_whatever_there_is_of_the_weaker() -> None:
     found = matches(STORE, seen, (by_name_and_remote, by_root))
     assert [match.project_path for match in found] == ["/p/zzz", "/p/my-app"]
     assert best(found) == found[0]
-    assert found[1].evidence == (Evidence("remote", "host/x"), Evidence("name", "my-app"))
+    assert found[1].evidence == (MatchEvidence("remote", "host/x"), MatchEvidence("name", "my-app"))
 
 
 def test_weaker_evidence_breaks_a_tie() -> None:
@@ -166,7 +174,7 @@ def test_reading_a_repository_writes_nothing_and_searches_no_directory_above(los
 def test_looking_changes_nothing_in_the_home(tmp_path: Path) -> None:
     parts = sample_parts("mux-home", tmp_path)
     before = contents(parts.home.root)
-    view = OrphanDesk(parts).survey()
+    view = OrphanService(parts).survey()
     assert [(store.store.kind, len(store.files)) for store in view.stores] == [
         ("missing-project", 15),
         ("missing-project", 9),
@@ -176,12 +184,12 @@ def test_looking_changes_nothing_in_the_home(tmp_path: Path) -> None:
     assert contents(parts.home.root) == before
 
 
-def test_an_empty_store_needs_no_rescue(lost: LostHome, desk: OrphanDesk) -> None:
+def test_an_empty_store_needs_no_rescue(lost: LostHome, desk: OrphanService) -> None:
     (lost.root / "memory" / "project" / "old-0123456789ab" / "folder").mkdir(parents=True)
     assert desk.survey().stores == ()
 
 
-def test_a_file_is_read_for_showing_only(lost: LostHome, desk: OrphanDesk) -> None:
+def test_a_file_is_read_for_showing_only(lost: LostHome, desk: OrphanService) -> None:
     lost.store("/gone", a="text\n")
     text = desk.read(only(desk).store, "a.md")
     assert (text.content, bool(text.read_only)) == ("text\n", True)
@@ -216,7 +224,7 @@ def pair(lost: LostHome) -> tuple[Path, Path]:
 
 
 def test_the_preview_says_of_each_file_what_becomes_of_it(
-    desk: OrphanDesk, lost: LostHome, pair: tuple[Path, Path]
+    desk: OrphanService, lost: LostHome, pair: tuple[Path, Path]
 ) -> None:
     before = contents(lost.root)
     preview = desk.preview(only(desk).store, str(lost.work / "live"))
@@ -244,7 +252,7 @@ def test_the_preview_says_of_each_file_what_becomes_of_it(
 
 
 def test_a_merge_takes_every_line_over_and_leaves_the_lost_store(
-    desk: OrphanDesk, lost: LostHome, pair: tuple[Path, Path]
+    desk: OrphanService, lost: LostHome, pair: tuple[Path, Path]
 ) -> None:
     source, target = pair
     before, there = contents(source), contents(target)
@@ -259,15 +267,15 @@ def test_a_merge_takes_every_line_over_and_leaves_the_lost_store(
             assert lost_lines(after[row.rel], before[row.rel]) == ()
     again = desk.preview(only(desk).store, str(lost.work / "live"))
     assert not [row for row in again.rows if row.state in ("create", "differs")]
-    from reverie.services.hand_changes import HandChanges
+    from reverie.services.changes import ChangeSet
 
-    HandChanges(desk._parts).undo(undo)
+    ChangeSet(desk._parts).undo(undo)
     assert contents(target) == there
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_whatever_is_chosen_no_line_of_either_side_is_lost(
-    desk: OrphanDesk, lost: LostHome, seed: int
+    desk: OrphanService, lost: LostHome, seed: int
 ) -> None:
     chance = random.Random(seed)
     project = lost.repository("live")
@@ -299,7 +307,7 @@ def test_whatever_is_chosen_no_line_of_either_side_is_lost(
 
 
 def test_beside_and_leave_change_nothing_that_stands_there(
-    desk: OrphanDesk, lost: LostHome, pair: tuple[Path, Path]
+    desk: OrphanService, lost: LostHome, pair: tuple[Path, Path]
 ) -> None:
     source, target = pair
     deploy = (target / "deploy.md").read_bytes()
@@ -314,7 +322,7 @@ def test_beside_and_leave_change_nothing_that_stands_there(
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_side_that_changed_since_the_preview_stops_the_whole_merge(
-    desk: OrphanDesk, lost: LostHome, pair: tuple[Path, Path], side: int
+    desk: OrphanService, lost: LostHome, pair: tuple[Path, Path], side: int
 ) -> None:
     preview = desk.preview(only(desk).store, str(lost.work / "live"))
     (pair[side] / "deploy.md").write_text("other\n")
@@ -325,7 +333,7 @@ def test_a_side_that_changed_since_the_preview_stops_the_whole_merge(
 
 
 def test_pins_follow_by_the_records_of_the_former_project(
-    desk: OrphanDesk, lost: LostHome, parts: HomeParts
+    desk: OrphanService, lost: LostHome, parts: HomeContainer
 ) -> None:
     project = lost.repository("live")
     lost.list(project)
@@ -339,7 +347,7 @@ def test_pins_follow_by_the_records_of_the_former_project(
 
 
 def test_a_merge_is_prepared_without_pins_where_these_cannot_be_read_and_says_so(
-    desk: OrphanDesk, lost: LostHome
+    desk: OrphanService, lost: LostHome
 ) -> None:
     project = lost.repository("live")
     lost.list(project)
@@ -354,7 +362,7 @@ def test_a_merge_is_prepared_without_pins_where_these_cannot_be_read_and_says_so
     assert preview.problem.startswith("Pins and use are not known. ")
 
 
-def test_loose_notes_of_the_first_layout_go_to_global_memory(desk: OrphanDesk, lost: LostHome) -> None:
+def test_loose_notes_of_the_first_layout_go_to_global_memory(desk: OrphanService, lost: LostHome) -> None:
     lost.fill(lost.root / "memory", loose="l\n")
     lost.fill(lost.root / "memory" / "global", today="t\n")
     preview = desk.preview(only(desk).store)
@@ -365,7 +373,7 @@ def test_loose_notes_of_the_first_layout_go_to_global_memory(desk: OrphanDesk, l
         desk.remove(only(desk).store)
 
 
-def test_a_store_is_not_merged_into_itself(desk: OrphanDesk, lost: LostHome) -> None:
+def test_a_store_is_not_merged_into_itself(desk: OrphanService, lost: LostHome) -> None:
     lost.list("/gone/app")
     lost.store("/gone/app", a="a\n")
     with pytest.raises(StoreError, match="itself"):
@@ -374,9 +382,9 @@ def test_a_store_is_not_merged_into_itself(desk: OrphanDesk, lost: LostHome) -> 
 
 @pytest.mark.parametrize("kind", ["project", "missing-project", "workspace"])
 def test_a_removed_store_comes_back_byte_for_byte(
-    desk: OrphanDesk, lost: LostHome, parts: HomeParts, kind: str
+    desk: OrphanService, lost: LostHome, parts: HomeContainer, kind: str
 ) -> None:
-    from reverie.services.hand_changes import HandChanges
+    from reverie.services.changes import ChangeSet
 
     files: dict[str, str | bytes] = {"a": "a\r\n", "deep__b": b"\xff"}
     lost.list(*(["/gone/app"] if kind == "missing-project" else []))
@@ -392,5 +400,5 @@ def test_a_removed_store_comes_back_byte_for_byte(
     assert directory.exists() == (kind == "workspace")
     assert contents(directory) == {}
     assert desk.survey().stores == ()
-    HandChanges(parts).undo(undo)
+    ChangeSet(parts).undo(undo)
     assert contents(directory) == before

@@ -14,11 +14,12 @@ from helpers.pattern_writers import write_in_two_processes
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.compose import open_parts
-from reverie.errors import Conflict, MendableError, StoreError, Unavailable
+from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.failures.lessons import retrieve
-from reverie.files.beside_lock import lock_beside
-from reverie.memory.history_log import Place
+from reverie.files.locks import lock_beside
+from reverie.memory.history.reader import HistoryPlace
 from reverie.profile import Profile
+from reverie.services.failures import RecordEdits
 from reverie.services.record_changes import (
     ABSENT,
     FieldChange,
@@ -28,7 +29,6 @@ from reverie.services.record_changes import (
     resolution,
     spelled,
 )
-from reverie.services.records import RecordEdits
 from reverie.services.workbench import Workbench
 
 EPISODE = "episodic/2026-08-19/task-ep-2026-08-19-1.json"
@@ -163,8 +163,8 @@ def test_a_store_that_its_agent_holds_is_waited_for(
     def soon(target: Path) -> Any:
         return lock_beside(target, timeout_s=0.02)
 
-    monkeypatch.setattr("reverie.services.records.lock_beside", soon)
-    with lock_beside(path), pytest.raises(MendableError, match="locked by its agent"):
+    monkeypatch.setattr("reverie.services.failures.lock_beside", soon)
+    with lock_beside(path), pytest.raises(UserError, match="locked by its agent"):
         edits.change(PatternsChange(PATTERNS, ({"id": "a"},), ()))
     edits.change(PatternsChange(PATTERNS, ({"id": "a"},), ()))
     assert edits.patterns() == ()
@@ -223,7 +223,7 @@ def test_the_history_has_the_record_before_and_after(maker: LokiMaker, tmp_path:
     before = (maker.memory / EPISODE).read_bytes()
     RecordEdits(parts).change(resolution(EPISODE, 0, "", "mended"))
     history = parts.snapshots.history
-    place = Place("project/memory", EPISODE)
+    place = HistoryPlace("project/memory", EPISODE)
     entries = history.log(place).entries
     kept = [history.read(entry.commit.id, *place) for entry in entries]
     assert kept == [(maker.memory / EPISODE).read_bytes(), before]
@@ -292,8 +292,8 @@ def test_an_episode_is_only_deleted_and_only_while_its_agent_does_not_hold_it(
     def soon(target: Path) -> Any:
         return lock_beside(target, timeout_s=0.02)
 
-    monkeypatch.setattr("reverie.memory.disk_effects.lock_beside", soon)
-    with lock_beside(maker.memory / EPISODE), pytest.raises(MendableError, match="locked by its agent"):
+    monkeypatch.setattr("reverie.memory.recording.lock_beside", soon)
+    with lock_beside(maker.memory / EPISODE), pytest.raises(UserError, match="locked by its agent"):
         desk.delete(context, path)
     assert (maker.memory / EPISODE).exists()
 

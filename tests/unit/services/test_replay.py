@@ -14,10 +14,9 @@ from helpers.benches import sample_parts
 from helpers.model_runs import MODEL, settle_on
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import snapshot
-from reverie.agent.provider import ProviderError
 from reverie.errors import StoreError
-from reverie.services.replay import ReplayWish, why_no_replay
-from reverie.services.traces import TraceDetail
+from reverie.llm.provider import ProviderError
+from reverie.services.traces import ReplayRequest, TraceDetail, why_no_replay
 from reverie.services.workbench import Workbench
 
 FAILED = "1786527072345"
@@ -40,8 +39,8 @@ def bench(tmp_path: Path, server: ModelServer) -> Workbench:
     return made
 
 
-def wish_for(detail: TraceDetail, **more: object) -> ReplayWish:
-    wish = ReplayWish(MODEL, detail.facts.system_prompt, detail.facts.user_message)
+def wish_for(detail: TraceDetail, **more: object) -> ReplayRequest:
+    wish = ReplayRequest(MODEL, detail.facts.system_prompt, detail.facts.user_message)
     return replace(wish, **more)  # type: ignore[arg-type]
 
 
@@ -116,7 +115,7 @@ def test_what_a_service_says_is_in_the_verdict(bench: Workbench, server: ModelSe
 def test_nothing_is_sent_elsewhere_before_a_person_agreed(
     bench: Workbench, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reverie.agent.remote import RemoteProvider
+    from reverie.llm.transport import RemoteProvider
 
     detail = bench.traces.open(FAILED)
     monkeypatch.setattr(RemoteProvider, "destination", property(lambda _self: "https://models.example"))

@@ -10,13 +10,13 @@ import pytest
 
 from helpers.benches import sample_parts, workspace
 from helpers.samples import snapshot
-from reverie.dream.review import Selection, resolve
 from reverie.errors import StoreError
+from reverie.jobs.consolidate.review import ReviewSelection, resolve
 from reverie.services.views import ReviewFile, ReviewView
 from reverie.services.workbench import Workbench
 
 ACME = "a1f3c9e2b7"
-ALL = Selection()
+ALL = ReviewSelection()
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def dream(bench: Workbench, *, dry_run: bool = True) -> str:
     ).run_id
 
 
-def apply(bench: Workbench, run_id: str, selection: Selection = ALL) -> str:
+def apply(bench: Workbench, run_id: str, selection: ReviewSelection = ALL) -> str:
     view = bench.apply_review(run_id, selection, progress=lambda _progress: None, cancel=threading.Event())
     return view.outcome
 

@@ -14,24 +14,24 @@ import pytest
 
 from helpers.benches import Time, sample_parts, workspace
 from helpers.samples import copy_sample, snapshot
+from reverie.agents.scopes import Scope
 from reverie.files.coalesce import Changes
-from reverie.homes.scopes import Scope
-from reverie.memory.search_index import SearchIndex
-from reverie.services.parts import HomeParts
-from reverie.services.search import Answer, Hit, SearchDesk, SearchStopped
+from reverie.memory.search.index import SearchIndex
+from reverie.services.container import HomeContainer
+from reverie.services.search import SearchAnswer, SearchHit, SearchService, SearchStopped
 
 ACME = "a1f3c9e2b7"
 PROJECT = "memory/project/acme-api-db553efff149"
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     return sample_parts("mux-home", tmp_path)
 
 
 @pytest.fixture
-def desk(parts: HomeParts) -> SearchDesk:
-    made = SearchDesk()
+def desk(parts: HomeContainer) -> SearchService:
+    made = SearchService()
     made.add(parts)
     made.update()
     return made
@@ -41,21 +41,21 @@ def seen(*paths: Path, rescan: bool = False) -> Changes:
     return Changes(frozenset(paths), rescan, len(paths), ())
 
 
-def found(desk: SearchDesk, text: str) -> list[str]:
+def found(desk: SearchService, text: str) -> list[str]:
     return [hit.path for hit in desk.search(text).hits]
 
 
-def first(desk: SearchDesk, text: str) -> Hit:
+def first(desk: SearchService, text: str) -> SearchHit:
     return desk.search(text).hits[0]
 
 
-def every_path(desk: SearchDesk) -> set[tuple[str, str | None, str]]:
+def every_path(desk: SearchService) -> set[tuple[str, str | None, str]]:
     """Everything that can be found, whoever's it is."""
     everything = desk.search("changed:>0m", count=10_000)
     return {(hit.home, hit.workspace_id, hit.path) for hit in everything.hits}
 
 
-def test_a_hit_says_where_it_stands_and_why(desk: SearchDesk, parts: HomeParts) -> None:
+def test_a_hit_says_where_it_stands_and_why(desk: SearchService, parts: HomeContainer) -> None:
     hit = first(desk, "retry-loop")
     assert hit.path == "/memories/workspace/findings/retry-loop.md"
     assert (hit.home, hit.scope, hit.workspace_id) == (str(parts.home.root), Scope.WORKSPACE, ACME)
@@ -67,7 +67,7 @@ def test_a_hit_says_where_it_stands_and_why(desk: SearchDesk, parts: HomeParts) 
     assert shown[start:end].casefold() == "retry-after"
 
 
-def test_companions_are_found_too(desk: SearchDesk, parts: HomeParts) -> None:
+def test_companions_are_found_too(desk: SearchService, parts: HomeContainer) -> None:
     paths = {hit.path for hit in desk.search("changed:>0m", count=500).hits if hit.companion}
     assert str(parts.home.root / "AGENTS.md") in paths
     project = next(hit for hit in desk.search("envelope", count=500).hits if hit.companion)
@@ -75,8 +75,8 @@ def test_companions_are_found_too(desk: SearchDesk, parts: HomeParts) -> None:
     assert project.scope is Scope.PROJECT
 
 
-def test_planted_words_are_found_in_every_place(parts: HomeParts, tmp_path: Path) -> None:
-    desk, planted = SearchDesk(), []
+def test_planted_words_are_found_in_every_place(parts: HomeContainer, tmp_path: Path) -> None:
+    desk, planted = SearchService(), []
     for place in (parts.home.root / "memory/global", parts.home.root / PROJECT,
                   parts.home.root / f"sessions/{ACME}/memory"):  # fmt: skip
         (place / "planted.md").write_text("the zyzzyva_count of 設定値 is 3\n")
@@ -88,7 +88,7 @@ def test_planted_words_are_found_in_every_place(parts: HomeParts, tmp_path: Path
 
 
 def test_a_word_of_which_one_letter_is_typed_takes_no_hit_away_unless_it_is_a_word(
-    desk: SearchDesk, parts: HomeParts
+    desk: SearchService, parts: HomeContainer
 ) -> None:
     for name, word in (("plain", "plan"), ("lettered", "plan q")):
         (parts.home.root / f"memory/global/{name}.md").write_text(f"the xylograph-{word} stands\n")
@@ -102,7 +102,7 @@ def test_a_word_of_which_one_letter_is_typed_takes_no_hit_away_unless_it_is_a_wo
         assert found(desk, asked) == [], asked
 
 
-def test_filters_narrow_down(desk: SearchDesk, parts: HomeParts) -> None:
+def test_filters_narrow_down(desk: SearchService, parts: HomeContainer) -> None:
     scopes = {hit.scope for hit in desk.search("the scope:global", count=500).hits}
     assert scopes == {Scope.GLOBAL}
     assert found(desk, "retry home:nowhere") == []
@@ -123,7 +123,7 @@ def test_filters_narrow_down(desk: SearchDesk, parts: HomeParts) -> None:
     assert "/memories/global/testing.md" in found(desk, "changed:>7d scope:global")
 
 
-def test_by_tells_whose_words_stand_there(desk: SearchDesk, parts: HomeParts) -> None:
+def test_by_tells_whose_words_stand_there(desk: SearchService, parts: HomeContainer) -> None:
     context = workspace(parts, ACME)
     for actor in ("agent", "user"):
         parts.store(context, actor=actor).create(f"/memories/global/{actor}-wrote.md", f"xylograph {actor}\n")
@@ -140,7 +140,7 @@ def test_by_tells_whose_words_stand_there(desk: SearchDesk, parts: HomeParts) ->
 
 
 def test_what_another_process_writes_is_found_after_its_path_was_noted(
-    desk: SearchDesk, parts: HomeParts
+    desk: SearchService, parts: HomeContainer
 ) -> None:
     target = parts.home.root / "memory/global/deep/er/new.md"
     outside = (
@@ -166,7 +166,7 @@ def test_what_another_process_writes_is_found_after_its_path_was_noted(
 
 
 def test_random_changes_by_path_end_where_a_full_look_ends(
-    desk: SearchDesk, parts: HomeParts, tmp_path: Path
+    desk: SearchService, parts: HomeContainer, tmp_path: Path
 ) -> None:
     import random
 
@@ -194,7 +194,7 @@ def test_random_changes_by_path_end_where_a_full_look_ends(
         if dice.random() < 0.5:
             desk.update()
     desk.update()
-    fresh = SearchDesk()
+    fresh = SearchService()
     other = sample_like(parts, tmp_path / "other")
     fresh.add(other)
     fresh.update()
@@ -203,7 +203,7 @@ def test_random_changes_by_path_end_where_a_full_look_ends(
         assert sorted(found(desk, asked)) == sorted(found(fresh, asked)), asked
 
 
-def sample_like(parts: HomeParts, directory: Path) -> HomeParts:
+def sample_like(parts: HomeContainer, directory: Path) -> HomeContainer:
     """The same home seen by a profile that knows nothing."""
     from reverie.compose import open_parts
     from reverie.profile import Profile
@@ -251,7 +251,7 @@ def damage_pages(path: Path) -> None:
 )
 @pytest.mark.parametrize("noticed_by", ["a search", "an update"])
 def test_a_broken_index_is_built_anew_without_a_word_lost(
-    desk: SearchDesk, parts: HomeParts, damage: Callable[[Path], None], noticed_by: str
+    desk: SearchService, parts: HomeContainer, damage: Callable[[Path], None], noticed_by: str
 ) -> None:
     asked = ("retry", "deploy", "preferences", "scope:workspace")
     before = {each: found(desk, each) for each in asked}
@@ -270,9 +270,9 @@ def test_a_broken_index_is_built_anew_without_a_word_lost(
     assert every_path(desk) == paths
 
 
-def test_searching_writes_nothing_into_a_home_and_counts_as_no_use(parts: HomeParts) -> None:
+def test_searching_writes_nothing_into_a_home_and_counts_as_no_use(parts: HomeContainer) -> None:
     before = snapshot(parts.home.root)
-    desk = SearchDesk()
+    desk = SearchService()
     desk.add(parts)
     desk.update()
     for asked in ("retry", "pinned:yes", "by:agent retry", "/re.ry/"):
@@ -280,12 +280,14 @@ def test_searching_writes_nothing_into_a_home_and_counts_as_no_use(parts: HomePa
     assert snapshot(parts.home.root) == before
 
 
-def test_the_index_is_private(desk: SearchDesk, parts: HomeParts) -> None:
+def test_the_index_is_private(desk: SearchService, parts: HomeContainer) -> None:
     assert parts.profile.search_index.parent.stat().st_mode & 0o777 == 0o700
     assert parts.profile.search_index.stat().st_mode & 0o777 == 0o600
 
 
-def test_files_beyond_caps_and_without_valid_text_are_found(desk: SearchDesk, parts: HomeParts) -> None:
+def test_files_beyond_caps_and_without_valid_text_are_found(
+    desk: SearchService, parts: HomeContainer
+) -> None:
     root = parts.home.root / "memory/global"
     (root / "huge.md").write_text("filler " * 100_000 + "needle_at_the_end\n")
     (root / "bytes.md").write_bytes(b"ok \xff\xfe pangolin \x80\n")
@@ -304,7 +306,7 @@ def test_files_beyond_caps_and_without_valid_text_are_found(desk: SearchDesk, pa
 
 
 def test_two_homes_answer_together_and_a_vanished_one_keeps_its_rows(
-    desk: SearchDesk, parts: HomeParts, tmp_path: Path
+    desk: SearchService, parts: HomeContainer, tmp_path: Path
 ) -> None:
     from reverie.compose import open_parts
 
@@ -330,8 +332,8 @@ def test_two_homes_answer_together_and_a_vanished_one_keeps_its_rows(
     assert answer.problems == ()
 
 
-def test_an_update_that_is_stopped_goes_on_from_there(parts: HomeParts) -> None:
-    desk, count = SearchDesk(), iter(range(1000))
+def test_an_update_that_is_stopped_goes_on_from_there(parts: HomeContainer) -> None:
+    desk, count = SearchService(), iter(range(1000))
     desk.add(parts)
     with pytest.raises(SearchStopped):
         desk.update(stop=lambda: next(count) > 20)
@@ -342,12 +344,12 @@ def test_an_update_that_is_stopped_goes_on_from_there(parts: HomeParts) -> None:
 
 
 def test_a_pattern_tells_what_it_has_so_far_and_can_be_stopped(
-    desk: SearchDesk, monkeypatch: pytest.MonkeyPatch
+    desk: SearchService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from reverie.services import search
 
     monkeypatch.setattr(search, "_TELL_S", 0.0)
-    told: list[Answer] = []
+    told: list[SearchAnswer] = []
     last = desk.search("/re.ry/", told=told.append)
     assert told
     assert not told[0].complete
@@ -357,9 +359,9 @@ def test_a_pattern_tells_what_it_has_so_far_and_can_be_stopped(
 
 
 def test_where_only_common_words_are_asked_names_come_first(
-    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reverie.memory import search_index
+    from reverie.memory.search import index as search_index
 
     monkeypatch.setattr(search_index, "_COMMON", 3)
     monkeypatch.setattr(search_index, "_CANDIDATES", 5)
@@ -368,7 +370,7 @@ def test_where_only_common_words_are_asked_names_come_first(
         (root / f"n{number:02}.md").write_text("a gizmo and a widget\n")
     (root / "gizmo.md").write_text("nothing else\n")
     os.utime(root / "gizmo.md", ns=(1, 1))
-    desk = SearchDesk()
+    desk = SearchService()
     desk.add(parts)
     desk.update()
     assert found(desk, "gizmo ")[0] == "/memories/global/gizmo.md"
@@ -380,9 +382,9 @@ def test_where_only_common_words_are_asked_names_come_first(
 
 
 def test_an_index_that_is_mostly_past_is_begun_anew(
-    desk: SearchDesk, parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+    desk: SearchService, parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reverie.memory import search_index
+    from reverie.memory.search import index as search_index
 
     monkeypatch.setattr(search_index, "_DEAD_AT_LEAST", 10)
     target = parts.home.root / "memory/global/preferences.md"
@@ -398,11 +400,11 @@ def test_an_index_that_is_mostly_past_is_begun_anew(
     assert found(desk, "deploy")
 
 
-def test_an_orphan_is_found_but_no_context_shows_it(parts: HomeParts) -> None:
+def test_an_orphan_is_found_but_no_context_shows_it(parts: HomeContainer) -> None:
     lost = parts.home.root / "memory/project/lost-000000000000"
     lost.mkdir()
     (lost / "x.md").write_text("a thylacine\n")
-    desk = SearchDesk()
+    desk = SearchService()
     desk.add(parts)
     desk.update()
     hit = first(desk, "thylacine")
@@ -412,10 +414,10 @@ def test_an_orphan_is_found_but_no_context_shows_it(parts: HomeParts) -> None:
     assert all(hit.project_path for hit in known)
 
 
-def test_nothing_is_created_before_the_first_update(parts: HomeParts) -> None:
-    desk = SearchDesk()
+def test_nothing_is_created_before_the_first_update(parts: HomeContainer) -> None:
+    desk = SearchService()
     desk.add(parts)
-    assert desk.search("retry") == Answer("retry", (), (), complete=False)
+    assert desk.search("retry") == SearchAnswer("retry", (), (), complete=False)
     assert not parts.profile.search_index.exists()
     index = SearchIndex(parts.profile.search_index, lock_dir=parts.profile.locks)
     assert index.complete((parts.home_id,)) == set()

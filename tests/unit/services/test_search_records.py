@@ -7,21 +7,21 @@ from pathlib import Path
 from helpers.loki_home import NOON, LokiMaker, error
 from reverie.compose import open_parts
 from reverie.files.coalesce import Changes
-from reverie.memory.search_scan import SEARCHED_BYTES
+from reverie.memory.search.index import SEARCHED_BYTES
 from reverie.profile import Profile
-from reverie.services.search import SearchDesk
+from reverie.services.search import SearchService
 
 LONG = "harbour\n" * 12_000  # more than a glance at the file
 
 
-def made(maker: LokiMaker, tmp_path: Path) -> SearchDesk:
-    desk = SearchDesk()
+def made(maker: LokiMaker, tmp_path: Path) -> SearchService:
+    desk = SearchService()
     desk.add(open_parts(maker.project, Profile.under(tmp_path / "profile"), lambda: NOON))
     desk.update()
     return desk
 
 
-def names(desk: SearchDesk, query: str) -> list[str]:
+def names(desk: SearchService, query: str) -> list[str]:
     return sorted(hit.path.rpartition("/")[2] for hit in desk.search(query).hits)
 
 

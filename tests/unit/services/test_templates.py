@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from helpers.benches import NOW
-from reverie.homes.scopes import Scope
+from reverie.agents.scopes import Scope
 from reverie.services.templates import all_templates, filled, title_of
 
 

@@ -9,16 +9,14 @@ import pytest
 
 from helpers.benches import NOW, Time, sample_parts, workspace
 from helpers.samples import snapshot
+from reverie.agents.scopes import ScopeContext
 from reverie.errors import Conflict, StoreError
-from reverie.homes.scopes import ScopeContext
-from reverie.memory.history_log import COMMITS_A_PAGE, Place
+from reverie.memory.history.reader import COMMITS_A_PAGE, HistoryPlace
 from reverie.runs.record import RunKind, RunRecord
-from reverie.services.companions import CompanionFiles
-from reverie.services.hand_changes import HandChanges
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
-from reverie.services.timeline import TimelineDesk
-from reverie.services.timeline_views import RestorePlan, Target, TimelinePoint
+from reverie.services.changes import ChangeSet
+from reverie.services.container import HomeContainer
+from reverie.services.edits import CompanionFiles, UserEdits
+from reverie.services.timeline import RestorePlan, TimelinePoint, TimelineService, TimelineTarget
 from reverie.services.views import Undo
 from reverie.services.workbench import Workbench
 
@@ -32,59 +30,59 @@ def clock() -> Time:
 
 
 @pytest.fixture
-def parts(tmp_path: Path, clock: Time) -> HomeParts:
+def parts(tmp_path: Path, clock: Time) -> HomeContainer:
     parts = sample_parts("mux-home", tmp_path, clock)
     parts.snapshots.observe(source="test")
     return parts
 
 
 @pytest.fixture
-def desk(parts: HomeParts) -> TimelineDesk:
-    return TimelineDesk(parts)
+def desk(parts: HomeContainer) -> TimelineService:
+    return TimelineService(parts)
 
 
 @pytest.fixture
-def context(parts: HomeParts) -> ScopeContext:
+def context(parts: HomeContainer) -> ScopeContext:
     return workspace(parts, ACME)
 
 
 @pytest.fixture
-def edits(parts: HomeParts) -> HandEdits:
-    return HandEdits(parts)
+def edits(parts: HomeContainer) -> UserEdits:
+    return UserEdits(parts)
 
 
-def seen(parts: HomeParts, *rels: str) -> None:
+def seen(parts: HomeContainer, *rels: str) -> None:
     """Somebody outside changed these, and the watcher saw it."""
     paths = [parts.home.root / "memory" / rel for rel in rels]
     parts.snapshots.observe(source="test", dirty=paths)
 
 
-def write(parts: HomeParts, rel: str, text: str | bytes) -> Path:
+def write(parts: HomeContainer, rel: str, text: str | bytes) -> Path:
     path = parts.home.root / "memory" / rel
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
 
 
-def points(desk: TimelineDesk, target: Target) -> tuple[TimelinePoint, ...]:
+def points(desk: TimelineService, target: TimelineTarget) -> tuple[TimelinePoint, ...]:
     return desk.page(target).points
 
 
-def told(desk: TimelineDesk, target: Target) -> list[tuple[str, str]]:
+def told(desk: TimelineService, target: TimelineTarget) -> list[tuple[str, str]]:
     return [(point.who, point.what) for point in points(desk, target)]
 
 
 def bring_back(
-    parts: HomeParts, desk: TimelineDesk, plan: RestorePlan, *, remove_newer: bool = False
+    parts: HomeContainer, desk: TimelineService, plan: RestorePlan, *, remove_newer: bool = False
 ) -> Undo:
     changes, pins = desk.changes(plan, remove_newer=remove_newer)
-    return HandChanges(parts).apply(
+    return ChangeSet(parts).apply(
         plan.target.context, changes, kind="restore", subject="Brought back", pins=pins
     )
 
 
 def test_every_change_is_a_point_with_its_author_and_its_text(
-    parts: HomeParts, desk: TimelineDesk, edits: HandEdits, context: ScopeContext
+    parts: HomeContainer, desk: TimelineService, edits: UserEdits, context: ScopeContext
 ) -> None:
     first = edits.read(context, TESTING).content
     write(parts, "global/testing.md", "from outside\n")
@@ -107,7 +105,7 @@ def test_every_change_is_a_point_with_its_author_and_its_text(
 
 
 def test_a_file_is_followed_through_renames_and_moves_whoever_made_them(
-    parts: HomeParts, desk: TimelineDesk, edits: HandEdits, context: ScopeContext
+    parts: HomeContainer, desk: TimelineService, edits: UserEdits, context: ScopeContext
 ) -> None:
     edits.rename(context, TESTING, "/memories/global/deep/tests.md")
     moved = parts.home.root / "memory/global/deep/tests.md"
@@ -138,7 +136,7 @@ def test_a_file_is_followed_through_renames_and_moves_whoever_made_them(
 
 
 def test_what_was_made_anew_under_an_old_name_is_no_rename(
-    parts: HomeParts, desk: TimelineDesk, context: ScopeContext
+    parts: HomeContainer, desk: TimelineService, context: ScopeContext
 ) -> None:
     (parts.home.root / "memory/global/testing.md").unlink()
     write(parts, "global/other.md", "nothing in common\n")
@@ -148,7 +146,7 @@ def test_what_was_made_anew_under_an_old_name_is_no_rename(
 
 
 def test_a_folder_and_a_scope_tell_how_many_files_changed_and_what_differs(
-    parts: HomeParts, desk: TimelineDesk, edits: HandEdits, context: ScopeContext
+    parts: HomeContainer, desk: TimelineService, edits: UserEdits, context: ScopeContext
 ) -> None:
     write(parts, "global/new/a.md", "a\n")
     write(parts, "global/new/b.md", "b\n")
@@ -183,7 +181,7 @@ def test_a_folder_and_a_scope_tell_how_many_files_changed_and_what_differs(
 
 
 def test_a_long_timeline_comes_in_pages_that_leave_nothing_out(
-    parts: HomeParts, desk: TimelineDesk, edits: HandEdits, context: ScopeContext
+    parts: HomeContainer, desk: TimelineService, edits: UserEdits, context: ScopeContext
 ) -> None:
     for number in range(12):
         write(parts, "global/testing.md", f"{number}\n")
@@ -216,7 +214,7 @@ def test_a_long_timeline_comes_in_pages_that_leave_nothing_out(
 
 
 def test_each_line_is_told_to_its_point_and_what_is_not_kept_yet_to_none(
-    parts: HomeParts, desk: TimelineDesk, edits: HandEdits, context: ScopeContext
+    parts: HomeContainer, desk: TimelineService, edits: UserEdits, context: ScopeContext
 ) -> None:
     write(parts, "global/lines.md", "one\ntwo\nthree\n")
     seen(parts, "global/lines.md")
@@ -236,7 +234,9 @@ def test_each_line_is_told_to_its_point_and_what_is_not_kept_yet_to_none(
     assert desk.blame(target).rows == ()
 
 
-def test_a_run_is_told_by_its_number_and_leads_to_its_record(parts: HomeParts, context: ScopeContext) -> None:
+def test_a_run_is_told_by_its_number_and_leads_to_its_record(
+    parts: HomeContainer, context: ScopeContext
+) -> None:
     runs: list[str] = []
     kinds: tuple[RunKind, ...] = ("dream", "writer", "dream")
     for number, kind in enumerate(kinds):
@@ -255,17 +255,17 @@ def test_a_run_is_told_by_its_number_and_leads_to_its_record(parts: HomeParts, c
         path = write(parts, f"global/run{number}.md", "kept\n")
         parts.snapshots.record(actor=kind, source="test", subject="A run", run_id=record.id, dirty=[path])
         runs.append(record.id)
-    desk = TimelineDesk(parts)
+    desk = TimelineService(parts)
     target = desk.target(context, "/memories/global")
     told_runs = [(point.who, point.run_id, point.run_number) for point in points(desk, target)][:3]
     assert told_runs == [("dream", runs[2], 2), ("writer", runs[1], 1), ("dream", runs[0], 1)]
     shutil.rmtree(parts.profile.runs(parts.home_id))
-    gone = TimelineDesk(parts).page(target, who=("dream",)).points[0]
+    gone = TimelineService(parts).page(target, who=("dream",)).points[0]
     assert (gone.run_id, gone.run_number) == (runs[2], None)
 
 
 def test_a_deleted_file_and_a_vanished_scope_come_back_with_pins_and_the_undo_takes_them_back(
-    parts: HomeParts, desk: TimelineDesk, edits: HandEdits, context: ScopeContext
+    parts: HomeContainer, desk: TimelineService, edits: UserEdits, context: ScopeContext
 ) -> None:
     edits.pin(context, [TESTING], True)
     scope = parts.home.root / "memory/global"
@@ -283,12 +283,12 @@ def test_a_deleted_file_and_a_vanished_scope_come_back_with_pins_and_the_undo_ta
     restored = bring_back(parts, desk, desk.plan(file, points(desk, file)[0].before))
     assert (scope / "testing.md").read_bytes() == before["testing.md"]
     assert any(usage.pinned for key, usage in parts.usage.load().items() if key.endswith("testing.md"))
-    HandChanges(parts).undo(restored)
+    ChangeSet(parts).undo(restored)
     assert not (scope / "testing.md").exists()
 
 
 def test_a_folder_comes_back_as_it_was_and_what_came_since_goes_only_when_asked(
-    parts: HomeParts, desk: TimelineDesk, context: ScopeContext
+    parts: HomeContainer, desk: TimelineService, context: ScopeContext
 ) -> None:
     for name in "abc":
         write(parts, f"global/f/{name}.md", f"{name}\n")
@@ -306,7 +306,7 @@ def test_a_folder_comes_back_as_it_was_and_what_came_since_goes_only_when_asked(
     folder = parts.home.root / "memory/global/f"
     undo = bring_back(parts, desk, plan)
     assert sorted(path.name for path in folder.iterdir()) == ["a.md", "b.md", "c.md", "d.md"]
-    HandChanges(parts).undo(undo)
+    ChangeSet(parts).undo(undo)
     assert (folder / "a.md").read_text() == "changed\n"
     bring_back(parts, desk, desk.plan(target, then), remove_newer=True)
     assert sorted(path.name for path in folder.iterdir()) == ["a.md", "b.md", "c.md"]
@@ -314,7 +314,7 @@ def test_a_folder_comes_back_as_it_was_and_what_came_since_goes_only_when_asked(
 
 
 def test_what_changes_between_plan_and_restore_is_told_and_left(
-    parts: HomeParts, desk: TimelineDesk, context: ScopeContext
+    parts: HomeContainer, desk: TimelineService, context: ScopeContext
 ) -> None:
     write(parts, "global/testing.md", "second\n")
     seen(parts, "global/testing.md")
@@ -326,7 +326,7 @@ def test_what_changes_between_plan_and_restore_is_told_and_left(
     assert path.read_text() == "third\n"
 
 
-def test_nothing_to_bring_back_and_no_scope_are_said(desk: TimelineDesk, context: ScopeContext) -> None:
+def test_nothing_to_bring_back_and_no_scope_are_said(desk: TimelineService, context: ScopeContext) -> None:
     target = desk.target(context, TESTING)
     with pytest.raises(StoreError):
         desk.plan(target, desk.now(target))
@@ -337,7 +337,7 @@ def test_nothing_to_bring_back_and_no_scope_are_said(desk: TimelineDesk, context
 
 
 def test_looking_writes_nothing_in_the_home(
-    parts: HomeParts, desk: TimelineDesk, context: ScopeContext
+    parts: HomeContainer, desk: TimelineService, context: ScopeContext
 ) -> None:
     before = snapshot(parts.home.root)
     target = desk.target(context, "/memories/global")
@@ -346,11 +346,13 @@ def test_looking_writes_nothing_in_the_home(
     desk.plan(target, found[0].after)
     desk.blame(desk.target(context, TESTING))
     assert snapshot(parts.home.root) == before
-    assert desk.page(Target(context, target.scope, "", Place("workspace/none", ""))).points == ()
+    assert (
+        desk.page(TimelineTarget(context, target.scope, "", HistoryPlace("workspace/none", ""))).points == ()
+    )
 
 
 def test_a_companion_has_a_timeline_and_lines_and_comes_back_as_it_was(
-    parts: HomeParts, desk: TimelineDesk, context: ScopeContext, clock: Time
+    parts: HomeContainer, desk: TimelineService, context: ScopeContext, clock: Time
 ) -> None:
     companion = next(each for each in parts.home.companions(context) if each.path.name == "AGENTS.md")
     files = CompanionFiles(parts)

@@ -12,12 +12,11 @@ import pytest
 
 from helpers.benches import sample_parts
 from helpers.samples import SAMPLES, copy_sample, snapshot
+from reverie.agents.mux.stores import dump_places, watched_dumps
+from reverie.agents.transcripts import PagedTranscript
 from reverie.cli.main import main
 from reverie.errors import Ambiguous, StoreError
-from reverie.homes.mux_dumps import dump_places, watched_dumps
-from reverie.services.traces import TraceDesk
-from reverie.services.transcripts import TranscriptDesk
-from reverie.transcripts.paging import PagedTranscript
+from reverie.services.traces import TraceService, TranscriptService
 
 ACME = "a1f3c9e2b7"
 DUMPS = f"debug_obj/{ACME}/system1_memory_writer"
@@ -26,16 +25,16 @@ NEWEST = "1786637112345_user-1786526102055-k1k3dlg3y"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> TraceDesk:
-    return TraceDesk(sample_parts("mux-home", tmp_path))
+def desk(tmp_path: Path) -> TraceService:
+    return TraceService(sample_parts("mux-home", tmp_path))
 
 
-def parts_of(desk: TraceDesk) -> Any:
+def parts_of(desk: TraceService) -> Any:
     return desk._parts
 
 
-def transcript_of(desk: TraceDesk) -> PagedTranscript:
-    transcripts = TranscriptDesk(parts_of(desk))
+def transcript_of(desk: TraceService) -> PagedTranscript:
+    transcripts = TranscriptService(parts_of(desk))
     source = transcripts.of_workspace(ACME)
     assert source is not None
     return transcripts.open(source)
@@ -45,7 +44,7 @@ def nothing() -> None:
     """Nobody wants to stop."""
 
 
-def own_trace(desk: TraceDesk, name: str, started: int = 1786600000000) -> str:
+def own_trace(desk: TraceService, name: str, started: int = 1786600000000) -> str:
     """One of the labelled traces, as if a run of Reverie had left it."""
     run_id = f"{started}-0a1b2c3d"
     document = json.loads((LABELLED / name).read_text())
@@ -54,7 +53,7 @@ def own_trace(desk: TraceDesk, name: str, started: int = 1786600000000) -> str:
     return run_id
 
 
-def test_the_dumps_of_a_home_are_listed_newest_first_with_their_verdict(desk: TraceDesk) -> None:
+def test_the_dumps_of_a_home_are_listed_newest_first_with_their_verdict(desk: TraceService) -> None:
     rows = list(desk.rows())
     assert [(row.verdict, row.kind, row.workspace_id) for row in rows] == [
         ("provider-error", "writer", ACME),
@@ -67,7 +66,7 @@ def test_the_dumps_of_a_home_are_listed_newest_first_with_their_verdict(desk: Tr
     assert rows[2].as_json()["evidenceAt"] == {"attempt": 1, "step": 1, "toolCallId": "toolu_02writemem"}
 
 
-def test_traces_of_own_runs_are_in_the_same_list(desk: TraceDesk) -> None:
+def test_traces_of_own_runs_are_in_the_same_list(desk: TraceService) -> None:
     run_id = own_trace(desk, "25-own-dream-wrote.json")
     row = next(row for row in desk.rows() if row.own)
     assert (row.id, row.kind, row.verdict, row.duration_ms) == (run_id, "dream", "wrote", 4000)
@@ -76,7 +75,7 @@ def test_traces_of_own_runs_are_in_the_same_list(desk: TraceDesk) -> None:
     )
 
 
-def test_a_run_that_left_a_dump_as_well_is_one_line(desk: TraceDesk) -> None:
+def test_a_run_that_left_a_dump_as_well_is_one_line(desk: TraceService) -> None:
     run_id = own_trace(desk, "30-own-writer-timeout.json")
     own = parts_of(desk).traces.path_of(run_id)
     dump = parts_of(desk).home.root / DUMPS / "1786600000000_x.json"
@@ -88,7 +87,7 @@ def test_a_run_that_left_a_dump_as_well_is_one_line(desk: TraceDesk) -> None:
     assert [row.path for row in rows] == [dump]
 
 
-def test_what_was_read_is_read_again_only_when_the_file_changed(desk: TraceDesk) -> None:
+def test_what_was_read_is_read_again_only_when_the_file_changed(desk: TraceService) -> None:
     first = list(desk.rows())
     assert all(one is other for one, other in zip(first, desk.rows(), strict=True))
     path = parts_of(desk).home.root / DUMPS / f"{NEWEST}.json"
@@ -96,7 +95,7 @@ def test_what_was_read_is_read_again_only_when_the_file_changed(desk: TraceDesk)
     assert [row.verdict for row in desk.rows()] == ["no-tool-support", "timed-out", "tool-failed"]
 
 
-def test_a_dump_nobody_can_read_is_a_line_that_says_so(desk: TraceDesk) -> None:
+def test_a_dump_nobody_can_read_is_a_line_that_says_so(desk: TraceService) -> None:
     directory = parts_of(desk).home.root / DUMPS
     (directory / "1786700000000_x.json").write_bytes(b"\x00\x01")
     (directory / "1786700000001_link.json").symlink_to("/etc/passwd")
@@ -107,7 +106,7 @@ def test_a_dump_nobody_can_read_is_a_line_that_says_so(desk: TraceDesk) -> None:
     assert rows[0].workspace_id == ACME
 
 
-def test_a_trace_is_found_by_its_name_or_the_beginning_of_it(desk: TraceDesk) -> None:
+def test_a_trace_is_found_by_its_name_or_the_beginning_of_it(desk: TraceService) -> None:
     assert desk.open(NEWEST).row.verdict == "provider-error"
     detail = desk.open("1786528")
     assert detail.row.verdict == "timed-out"
@@ -119,7 +118,7 @@ def test_a_trace_is_found_by_its_name_or_the_beginning_of_it(desk: TraceDesk) ->
         desk.open("nothing")
 
 
-def test_looking_at_traces_changes_nothing(desk: TraceDesk) -> None:
+def test_looking_at_traces_changes_nothing(desk: TraceService) -> None:
     root = parts_of(desk).home.root
     before = snapshot(root)
     for row in desk.rows():
@@ -128,7 +127,7 @@ def test_looking_at_traces_changes_nothing(desk: TraceDesk) -> None:
     assert snapshot(root) == before
 
 
-def test_the_message_that_triggered_a_run_is_found_in_its_transcript(desk: TraceDesk) -> None:
+def test_the_message_that_triggered_a_run_is_found_in_its_transcript(desk: TraceService) -> None:
     trigger = desk.open("1786527").facts.trigger_message_id
     transcript = transcript_of(desk)
     place = transcript.find(lambda message: message.id == trigger, 0, nothing)

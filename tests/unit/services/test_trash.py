@@ -9,13 +9,13 @@ import pytest
 
 from helpers.benches import contents, sample_parts, workspace
 from helpers.samples import snapshot
+from reverie.agents.scopes import ScopeContext
 from reverie.errors import Conflict, StoreError, Unavailable
-from reverie.homes.scopes import ScopeContext
-from reverie.memory.snapshots import Snapshots
-from reverie.services.hand_changes import HandChanges
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
-from reverie.services.trash import TrashDesk, TrashEntry, numbered
+from reverie.memory.recording import Snapshots
+from reverie.services.changes import ChangeSet
+from reverie.services.container import HomeContainer
+from reverie.services.edits import UserEdits
+from reverie.services.trash import TrashEntry, TrashService, numbered
 from reverie.services.views import Undo
 
 ACME = "a1f3c9e2b7"
@@ -23,36 +23,36 @@ TESTING = "/memories/global/testing.md"
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     parts = sample_parts("mux-home", tmp_path)
     parts.snapshots.observe(source="a scan on opening")
     return parts
 
 
 @pytest.fixture
-def desk(parts: HomeParts) -> TrashDesk:
-    return TrashDesk(parts)
+def desk(parts: HomeContainer) -> TrashService:
+    return TrashService(parts)
 
 
 @pytest.fixture
-def context(parts: HomeParts) -> ScopeContext:
+def context(parts: HomeContainer) -> ScopeContext:
     return workspace(parts, ACME)
 
 
-def memories(parts: HomeParts) -> dict[str, bytes]:
+def memories(parts: HomeContainer) -> dict[str, bytes]:
     return contents(parts.home.root / "memory")
 
 
-def entries(desk: TrashDesk) -> dict[str, TrashEntry]:
+def entries(desk: TrashService) -> dict[str, TrashEntry]:
     return {entry.path: entry for entry in desk.page().entries}
 
 
 def test_what_anybody_deleted_is_listed_with_who_did_it_and_looking_writes_nothing(
-    parts: HomeParts, desk: TrashDesk, context: ScopeContext
+    parts: HomeContainer, desk: TrashService, context: ScopeContext
 ) -> None:
     assert desk.page().entries == ()
     before = memories(parts)
-    HandEdits(parts).delete(context, TESTING)
+    UserEdits(parts).delete(context, TESTING)
     (parts.home.root / "memory/global/machines/laptop.md").unlink()
     parts.snapshots.observe(source="a scan on opening")
     looked = snapshot(parts.home.root)
@@ -67,9 +67,9 @@ def test_what_anybody_deleted_is_listed_with_who_did_it_and_looking_writes_nothi
 
 
 def test_several_come_back_byte_for_byte_with_mode_and_pin_and_can_be_taken_back(
-    parts: HomeParts, desk: TrashDesk, context: ScopeContext
+    parts: HomeContainer, desk: TrashService, context: ScopeContext
 ) -> None:
-    edits = HandEdits(parts)
+    edits = UserEdits(parts)
     file = parts.home.root / "memory/global/testing.md"
     file.chmod(0o600)
     edits.pin(context, [TESTING], True)
@@ -84,16 +84,16 @@ def test_several_come_back_byte_for_byte_with_mode_and_pin_and_can_be_taken_back
     assert key is not None
     assert parts.usage.load()[key].pinned
     assert desk.page().entries == ()
-    HandChanges(parts).undo(undo)
+    ChangeSet(parts).undo(undo)
     assert memories(parts) == gone
     assert set(entries(desk)) == {TESTING, *(path for path in entries(desk) if "/project/api/" in path)}
 
 
 def test_a_taken_place_is_kept_and_the_file_comes_back_beside_it(
-    parts: HomeParts, desk: TrashDesk, context: ScopeContext
+    parts: HomeContainer, desk: TrashService, context: ScopeContext
 ) -> None:
     old = memories(parts)["global/testing.md"]
-    edits = HandEdits(parts)
+    edits = UserEdits(parts)
     edits.delete(context, TESTING)
     edits.save(context, TESTING, "new\n", None)
     edits.save(context, "/memories/global/testing-2.md", "also taken\n", None)
@@ -110,9 +110,9 @@ def test_a_taken_place_is_kept_and_the_file_comes_back_beside_it(
 
 
 def test_versions_deleted_twice_are_both_there_and_get_names_of_their_own(
-    parts: HomeParts, desk: TrashDesk, context: ScopeContext
+    parts: HomeContainer, desk: TrashService, context: ScopeContext
 ) -> None:
-    edits = HandEdits(parts)
+    edits = UserEdits(parts)
     for text in ("one\n", "two\n"):
         edits.save(context, "/memories/global/twice.md", text, None)
         edits.delete(context, "/memories/global/twice.md")
@@ -123,8 +123,10 @@ def test_versions_deleted_twice_are_both_there_and_get_names_of_their_own(
     assert (now["global/twice.md"], now["global/twice-2.md"]) == (b"two\n", b"one\n")
 
 
-def test_a_move_or_rename_is_no_deletion(parts: HomeParts, desk: TrashDesk, context: ScopeContext) -> None:
-    HandEdits(parts).rename(context, TESTING, "/memories/global/new/place.md")
+def test_a_move_or_rename_is_no_deletion(
+    parts: HomeContainer, desk: TrashService, context: ScopeContext
+) -> None:
+    UserEdits(parts).rename(context, TESTING, "/memories/global/new/place.md")
     root = parts.home.root / "memory/global"
     (root / "machines").rename(root / "boxes")
     parts.snapshots.observe(source="a scan on opening")
@@ -132,7 +134,7 @@ def test_a_move_or_rename_is_no_deletion(parts: HomeParts, desk: TrashDesk, cont
 
 
 def test_several_contexts_come_back_as_one_or_not_at_all(
-    parts: HomeParts, desk: TrashDesk, context: ScopeContext
+    parts: HomeContainer, desk: TrashService, context: ScopeContext
 ) -> None:
     projects = [root for root in parts.home.roots() if root.key.startswith("project/")]
     files = [next(path for path in sorted(root.directory.rglob("*.md"))) for root in projects]
@@ -162,7 +164,7 @@ def test_several_contexts_come_back_as_one_or_not_at_all(
 
 
 def test_a_restore_of_several_contexts_says_what_went_wrong_in_any_of_them(
-    parts: HomeParts, desk: TrashDesk, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, desk: TrashService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     projects = [root for root in parts.home.roots() if root.key.startswith("project/")]
     for root in projects:
@@ -185,7 +187,7 @@ def test_a_restore_of_several_contexts_says_what_went_wrong_in_any_of_them(
 
 
 def test_a_restore_that_fails_takes_everything_else_back_and_keeps_what_changed_since(
-    parts: HomeParts, desk: TrashDesk, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, desk: TrashService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     projects = [root for root in parts.home.roots() if root.key.startswith("project/")]
     for root in projects:
@@ -193,35 +195,35 @@ def test_a_restore_that_fails_takes_everything_else_back_and_keeps_what_changed_
     parts.snapshots.observe(source="a scan on opening")
     first, second, *_rest = [entry for entry in desk.page().entries if entry.reachable]
     gone = memories(parts)
-    apply, theirs = HandChanges.apply, b"theirs\n"
+    apply, theirs = ChangeSet.apply, b"theirs\n"
     paths: list[Path] = []
 
-    def failing(self: HandChanges, context: ScopeContext, changes: Any, **other: Any) -> Undo:
+    def failing(self: ChangeSet, context: ScopeContext, changes: Any, **other: Any) -> Undo:
         if paths:
             paths[0].write_bytes(theirs)
             raise Unavailable("The second project is not there.", cause="Its disk is gone.")
         paths.append(_place(parts, first if changes[0].path == first.path else second))
         return apply(self, context, changes, **other)
 
-    monkeypatch.setattr(HandChanges, "apply", failing)
+    monkeypatch.setattr(ChangeSet, "apply", failing)
     with pytest.raises(Conflict, match=r"The second project is not there.* changed since, and was left"):
         desk.restore([first, second])
     rel = paths[0].relative_to(parts.home.root / "memory").as_posix()
     assert memories(parts) == {**gone, rel: theirs}
 
 
-def _place(parts: HomeParts, entry: TrashEntry) -> Path:
+def _place(parts: HomeContainer, entry: TrashEntry) -> Path:
     root = next(root for root in parts.home.roots() if root.key == entry.deletion.place.key)
     return root.directory / entry.deletion.place.rel
 
 
-def _other_file(parts: HomeParts, entry: TrashEntry) -> str:
+def _other_file(parts: HomeContainer, entry: TrashEntry) -> str:
     root = next(root for root in parts.home.roots() if root.key == entry.deletion.place.key)
     other = next(path for path in sorted(root.directory.rglob("*.md")))
     return f"/memories/{entry.scope}/{other.relative_to(root.directory).as_posix()}"
 
 
-def test_nothing_selected_is_said(desk: TrashDesk) -> None:
+def test_nothing_selected_is_said(desk: TrashService) -> None:
     with pytest.raises(StoreError):
         desk.restore([])
 
@@ -235,12 +237,12 @@ def test_a_numbered_name_keeps_its_suffix(rel: str, expected: str) -> None:
 
 
 def test_a_long_history_is_read_page_by_page(
-    parts: HomeParts, desk: TrashDesk, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
+    parts: HomeContainer, desk: TrashService, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reverie.memory import history_deletions
+    from reverie.memory.history import reader as history_deletions
 
     monkeypatch.setattr(history_deletions.read_deletions, "__kwdefaults__", {"commits": 2})
-    edits = HandEdits(parts)
+    edits = UserEdits(parts)
     for number in range(3):
         edits.save(context, f"/memories/global/{number}.md", f"{number}\n", None)
         edits.delete(context, f"/memories/global/{number}.md")

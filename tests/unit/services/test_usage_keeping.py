@@ -13,9 +13,8 @@ from helpers.watching import wait_until
 from reverie.context.facts import gather
 from reverie.context.mux import assemble
 from reverie.files.coalesce import Changes
-from reverie.services.host import Host
-from reverie.services.parts import HomeParts
-from reverie.services.usage_keeping import EVENT, keep_usage
+from reverie.services.container import HomeContainer
+from reverie.services.host import EVENT, Host, keep_usage
 from reverie.services.workbench import Workbench
 
 ACME = "a1f3c9e2b7"
@@ -26,7 +25,7 @@ KEY = "global:commit-style.md"
 class Agent:
     """A running agent: it has read its sidecar, and writes all of it at each use."""
 
-    def __init__(self, parts: HomeParts) -> None:
+    def __init__(self, parts: HomeContainer) -> None:
         self._file = parts.home.root / "memory-meta.json"
         self._data = json.loads(self._file.read_text(encoding="utf-8"))
 
@@ -40,19 +39,19 @@ class Agent:
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     return sample_parts("mux-home", tmp_path)
 
 
-def is_pinned(parts: HomeParts) -> bool:
+def is_pinned(parts: HomeContainer) -> bool:
     return parts.usage.load()[KEY].pinned
 
 
-def entries(parts: HomeParts) -> list[str]:
+def entries(parts: HomeContainer) -> list[str]:
     return [entry.text for entry in parts.activity.read() if entry.event == EVENT]
 
 
-def test_a_person_reads_of_it_once_however_often_it_is_put_back(parts: HomeParts) -> None:
+def test_a_person_reads_of_it_once_however_often_it_is_put_back(parts: HomeContainer) -> None:
     agent = Agent(parts)
     Workbench(parts).pin(workspace(parts, ACME), STYLE, True)
     for _ in range(5):
@@ -71,7 +70,7 @@ def test_a_person_reads_of_it_once_however_often_it_is_put_back(parts: HomeParts
     assert len(entries(parts)) == 1
 
 
-def test_the_window_notes_it_at_once_and_puts_it_back_when_it_asks_again(parts: HomeParts) -> None:
+def test_the_window_notes_it_at_once_and_puts_it_back_when_it_asks_again(parts: HomeContainer) -> None:
     workbench, agent = Workbench(parts), Agent(parts)
     workbench.start_history()
     workbench.pin(workspace(parts, ACME), STYLE, True)
@@ -86,7 +85,7 @@ def test_the_window_notes_it_at_once_and_puts_it_back_when_it_asks_again(parts: 
     assert not workbench.observe(other).pending
 
 
-def test_the_background_services_put_it_back_while_they_run(parts: HomeParts) -> None:
+def test_the_background_services_put_it_back_while_they_run(parts: HomeContainer) -> None:
     agent = Agent(parts)
     Workbench(parts).pin(workspace(parts, ACME), STYLE, True)
     agent.use()
@@ -101,7 +100,7 @@ def test_the_background_services_put_it_back_while_they_run(parts: HomeParts) ->
     assert len(entries(parts)) == 1
 
 
-def test_a_pin_that_the_agent_does_not_know_is_marked_in_tree_and_context(parts: HomeParts) -> None:
+def test_a_pin_that_the_agent_does_not_know_is_marked_in_tree_and_context(parts: HomeContainer) -> None:
     def marks() -> tuple[set[str], set[str]]:
         context = workspace(parts, ACME)
         view = Workbench(parts).view(context)
@@ -124,7 +123,7 @@ def test_a_pin_that_the_agent_does_not_know_is_marked_in_tree_and_context(parts:
     assert marks() == (set(), set())
 
 
-def test_looking_puts_nothing_back(parts: HomeParts) -> None:
+def test_looking_puts_nothing_back(parts: HomeContainer) -> None:
     agent = Agent(parts)
     Workbench(parts).pin(workspace(parts, ACME), STYLE, True)
     agent.use()

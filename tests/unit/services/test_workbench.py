@@ -11,15 +11,15 @@ import pytest
 
 from helpers.benches import NOW, sample_parts, workspace
 from helpers.claude_home import NOW_S, ClaudeHomeMaker
-from reverie.agent.provider import ProviderError
-from reverie.dream.service import dream_lease_name
+from reverie.agents.scopes import Scope
 from reverie.errors import Unavailable
 from reverie.files.coalesce import Changes
-from reverie.homes.scopes import Scope
+from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.llm.provider import ProviderError
 from reverie.profile import Profile
 from reverie.runs.record import RunRecord
 from reverie.runs.recovery import Recovery
-from reverie.services.parts import HomeKey, HomeParts
+from reverie.services.container import HomeContainer, HomeKey
 from reverie.services.views import Relevance
 from reverie.services.workbench import Workbench
 from reverie.settings import Settings
@@ -193,7 +193,7 @@ def test_the_list_is_made_again_only_for_titles_that_are_new(tmp_path: Path) -> 
     maker.typed("/work/api")
     transcripts = [maker.session("/work/api", number, prompt=f"Prompt {number}") for number in range(3)]
     key = HomeKey(maker.home(), "home-1")
-    bench = Workbench(HomeParts(key, Profile.under(tmp_path / "profile"), lambda: NOW, Settings))
+    bench = Workbench(HomeContainer(key, Profile.under(tmp_path / "profile"), lambda: NOW, Settings))
     any_read, info = bench.learn_titles(2, "/work/api")
     assert any_read
     assert info is not None

@@ -1,4 +1,4 @@
-"""What nobody may write (mode 0444) is not changed behind a person's back: the rule of `files.protection`."""
+"""What nobody may write (mode 0444) is not changed behind a person's back: the rule of `files.atomic`."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ import pytest
 
 from helpers.benches import contents, sample_parts, workspace
 from helpers.engines import ScriptedEngine
-from reverie.cli.memory_lines import LineClock, MemoryLines
-from reverie.dream.rules_engine import RulesEngine
-from reverie.dream.service import DreamRequest
+from reverie.agents.scopes import ScopeContext
+from reverie.cli.memory import LineClock, MemoryLines
 from reverie.errors import StoreError
-from reverie.files.protection import is_write_protected
+from reverie.files.atomic import is_write_protected
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.scopes import ScopeContext
+from reverie.jobs.consolidate.engine import RulesEngine
+from reverie.jobs.consolidate.run import DreamRequest
 from reverie.memory.store import sha256_of_bytes
-from reverie.services.companions import CompanionFiles
-from reverie.services.hand_changes import HandChanges
-from reverie.services.hand_edits import HandEdits
-from reverie.services.parts import HomeParts
+from reverie.services.changes import ChangeSet
+from reverie.services.container import HomeContainer
+from reverie.services.edits import CompanionFiles, UserEdits
 from reverie.services.views import HandChange
 
 ACME = "a1f3c9e2b7"
@@ -28,22 +27,22 @@ STYLE = "/memories/global/commit-style.md"
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     return sample_parts("mux-home", tmp_path, whole=False)
 
 
 @pytest.fixture
-def context(parts: HomeParts) -> ScopeContext:
+def context(parts: HomeContainer) -> ScopeContext:
     return workspace(parts, ACME)
 
 
 @pytest.fixture(autouse=True)
-def _protected(parts: HomeParts) -> None:
+def _protected(parts: HomeContainer) -> None:
     (parts.home.root / "memory/global/commit-style.md").chmod(0o444)
 
 
 @pytest.fixture
-def style(parts: HomeParts) -> Path:
+def style(parts: HomeContainer) -> Path:
     return parts.home.root / "memory/global/commit-style.md"
 
 
@@ -55,9 +54,9 @@ def test_a_file_is_write_protected_when_no_bit_allows_writing(mode: int, protect
 
 
 def test_a_hand_edit_is_refused_with_the_next_step(
-    parts: HomeParts, context: ScopeContext, style: Path
+    parts: HomeContainer, context: ScopeContext, style: Path
 ) -> None:
-    edits, before = HandEdits(parts), style.read_bytes()
+    edits, before = UserEdits(parts), style.read_bytes()
     shown = edits.read(context, STYLE)
     assert "write-protected (mode 0444)" in shown.read_only
     with pytest.raises(StoreError) as caught:
@@ -72,9 +71,9 @@ def test_a_hand_edit_is_refused_with_the_next_step(
 
 
 def test_a_delete_by_hand_says_it_and_undo_brings_the_permissions_back(
-    parts: HomeParts, context: ScopeContext, style: Path
+    parts: HomeContainer, context: ScopeContext, style: Path
 ) -> None:
-    edits, before = HandEdits(parts), style.read_bytes()
+    edits, before = UserEdits(parts), style.read_bytes()
     undo = edits.delete(context, STYLE)
     assert not style.exists()
     assert undo.warning == f"{STYLE} was deleted although write-protected."
@@ -84,25 +83,27 @@ def test_a_delete_by_hand_says_it_and_undo_brings_the_permissions_back(
 
 
 def test_a_folder_with_such_files_is_deleted_and_says_how_many(
-    parts: HomeParts, context: ScopeContext
+    parts: HomeContainer, context: ScopeContext
 ) -> None:
     folder = parts.home.root / "memory/global/machines"
     (folder / "desktop.md").write_text("# Desktop\n")
     for file in folder.iterdir():
         file.chmod(0o444)
-    undo = HandEdits(parts).delete(context, "/memories/global/machines")
+    undo = UserEdits(parts).delete(context, "/memories/global/machines")
     assert "/desktop.md and 1 more file were deleted although write-protected" in undo.warning
 
 
 def test_a_rename_by_hand_keeps_the_permissions_and_says_it(
-    parts: HomeParts, context: ScopeContext, style: Path
+    parts: HomeContainer, context: ScopeContext, style: Path
 ) -> None:
-    undo = HandEdits(parts).rename(context, STYLE, "/memories/global/style.md")
+    undo = UserEdits(parts).rename(context, STYLE, "/memories/global/style.md")
     assert "renamed although write-protected" in undo.warning
     assert style.with_name("style.md").stat().st_mode & 0o777 == 0o444
 
 
-def test_a_dream_leaves_it_as_it_is_and_says_so(parts: HomeParts, context: ScopeContext, style: Path) -> None:
+def test_a_dream_leaves_it_as_it_is_and_says_so(
+    parts: HomeContainer, context: ScopeContext, style: Path
+) -> None:
     before = style.read_bytes()
     result = parts.dreams.run(DreamRequest(context), RulesEngine())
     assert result.outcome == "completed"
@@ -123,7 +124,7 @@ def test_a_dream_leaves_it_as_it_is_and_says_so(parts: HomeParts, context: Scope
     ids=lambda request: f"{request['command']} {request['path'].rpartition('/')[2]}",
 )
 def test_a_model_is_refused_in_words(
-    parts: HomeParts, context: ScopeContext, style: Path, request_: dict[str, object]
+    parts: HomeContainer, context: ScopeContext, style: Path, request_: dict[str, object]
 ) -> None:
     (parts.home.root / "memory/global/machines/laptop.md").chmod(0o444)
     before = contents(parts.home.root / "memory")
@@ -134,7 +135,7 @@ def test_a_model_is_refused_in_words(
     assert "write-protected (mode 0444)" in op["note"]
 
 
-def test_a_run_is_not_reverted_over_it(parts: HomeParts, context: ScopeContext, style: Path) -> None:
+def test_a_run_is_not_reverted_over_it(parts: HomeContainer, context: ScopeContext, style: Path) -> None:
     style.chmod(0o644)
     edit = {"command": "insert", "path": STYLE, "insert_line": 0, "insert_text": "x"}
     run = parts.dreams.run(DreamRequest(context), ScriptedEngine(edit))
@@ -148,14 +149,14 @@ def test_a_run_is_not_reverted_over_it(parts: HomeParts, context: ScopeContext, 
     assert style.read_bytes() != changed
 
 
-def lines(parts: HomeParts, **request: object) -> dict[str, object]:
+def lines(parts: HomeContainer, **request: object) -> dict[str, object]:
     clock = LineClock(parts.clock)
     answered = MemoryLines(parts, clock, workspace_id=ACME, project=None, warn=print)
     (answer,) = answered.answer_all([json.dumps(request)])
     return answer
 
 
-def test_reverie_memory_as_an_agent_does_as_the_agent_and_warns(parts: HomeParts, style: Path) -> None:
+def test_reverie_memory_as_an_agent_does_as_the_agent_and_warns(parts: HomeContainer, style: Path) -> None:
     answer = lines(parts, command="insert", path=STYLE, insert_line=0, insert_text="x")
     assert answer["success"]
     assert answer["warnings"] == [f"{STYLE} was changed although write-protected."]
@@ -163,7 +164,7 @@ def test_reverie_memory_as_an_agent_does_as_the_agent_and_warns(parts: HomeParts
     assert style.stat().st_mode & 0o777 == 0o444
 
 
-def test_reverie_memory_as_a_person_is_refused(parts: HomeParts, style: Path) -> None:
+def test_reverie_memory_as_a_person_is_refused(parts: HomeContainer, style: Path) -> None:
     before = style.read_bytes()
     request = {"command": "insert", "path": STYLE, "insert_line": 0, "insert_text": "x", "actor": "user"}
     answer = lines(parts, **request)
@@ -193,7 +194,7 @@ def test_whoever_may_write_it_all_the_same_says_so(tmp_path: Path) -> None:
 
 
 def test_a_merge_by_hand_that_deletes_it_says_it_and_so_does_taking_that_back(
-    parts: HomeParts, context: ScopeContext, style: Path
+    parts: HomeContainer, context: ScopeContext, style: Path
 ) -> None:
     before = style.read_bytes()
     other = style.with_name("commit-messages.md")
@@ -201,16 +202,16 @@ def test_a_merge_by_hand_that_deletes_it_says_it_and_so_does_taking_that_back(
         HandChange("/memories/global/commit-messages.md", b"both\n", sha256_of_bytes(other.read_bytes())),
         HandChange(STYLE, None, sha256_of_bytes(before)),
     ]
-    undo = HandChanges(parts).apply(context, changes, kind="merge", subject="Merged by hand")
+    undo = ChangeSet(parts).apply(context, changes, kind="merge", subject="Merged by hand")
     assert undo.warning == f"{STYLE} was deleted although write-protected."
-    assert HandEdits(parts).undo(undo) == "Took back 2 changed files."
+    assert UserEdits(parts).undo(undo) == "Took back 2 changed files."
     assert style.read_bytes() == before
 
 
 def test_taking_back_several_says_what_each_of_them_warns_of(
-    parts: HomeParts, context: ScopeContext, style: Path
+    parts: HomeContainer, context: ScopeContext, style: Path
 ) -> None:
-    edits = HandEdits(parts)
+    edits = UserEdits(parts)
     undo = edits.as_one(
         [
             lambda: edits.rename(context, STYLE, "/memories/global/style.md"),

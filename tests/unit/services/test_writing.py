@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from helpers.benches import sample_parts, workspace
-from reverie.errors import MendableError
-from reverie.homes.agents import WriterWishes
+from reverie.agents.capabilities import AgentWriterConfig
+from reverie.errors import UserError
+from reverie.jobs.writer.engine import system_prompt
 from reverie.log_level import wanted_level
-from reverie.services.instructions import own_instructions
-from reverie.services.models import Models
-from reverie.services.parts import HomeParts
-from reverie.services.writing import WriterEngines, debugging
+from reverie.services.background import WriterEngines, debugging
+from reverie.services.container import HomeContainer
+from reverie.services.models import Models, own_instructions
 from reverie.settings import System1Settings
-from reverie.writer.prompts import system_prompt
 
 PROVIDERS = """
 [providers.near]
@@ -24,7 +23,7 @@ base_url = "http://127.0.0.1:1/v1"
 base_url = "https://models.invalid/v1"
 key_env = "FAR_KEY"
 """
-EVERYTHING = WriterWishes(model="near:own", default_model="near:default")
+EVERYTHING = AgentWriterConfig(model="near:own", default_model="near:default")
 
 
 class NoKeys:
@@ -40,52 +39,56 @@ class NoKeys:
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> HomeParts:
+def parts(tmp_path: Path) -> HomeContainer:
     parts = sample_parts("mux-home", tmp_path)
     parts.profile.settings_file.parent.mkdir(parents=True)
     parts.profile.settings_file.write_text(PROVIDERS)
     return parts
 
 
-def chosen(parts: HomeParts, setting: str, wishes: WriterWishes, turn: str | None, **more: bool) -> str:
+def chosen(
+    parts: HomeContainer, setting: str, wishes: AgentWriterConfig, turn: str | None, **more: bool
+) -> str:
     engines = WriterEngines(parts, Models(parts, env={"FAR_KEY": "k" * 20}, keys=NoKeys()), **more)
     return engines.choose(System1Settings(model=setting), wishes, turn)[0]
 
 
-def test_the_order_of_models(parts: HomeParts) -> None:
+def test_the_order_of_models(parts: HomeContainer) -> None:
     assert chosen(parts, "near:set", EVERYTHING, "near:turn") == "near:set"
     assert chosen(parts, "rules", EVERYTHING, "near:turn") == "rules"
     assert chosen(parts, "", EVERYTHING, "near:turn") == "near:own"
-    assert chosen(parts, "", WriterWishes(default_model="near:default"), "near:turn") == "near:turn"
-    assert chosen(parts, "", WriterWishes(default_model="near:default"), None) == "near:default"
-    assert chosen(parts, "", WriterWishes(), None) == "rules"
+    assert chosen(parts, "", AgentWriterConfig(default_model="near:default"), "near:turn") == "near:turn"
+    assert chosen(parts, "", AgentWriterConfig(default_model="near:default"), None) == "near:default"
+    assert chosen(parts, "", AgentWriterConfig(), None) == "rules"
 
 
-def test_a_guessed_model_that_cannot_be_asked_is_passed_over(parts: HomeParts) -> None:
-    assert chosen(parts, "", WriterWishes(), "nobody:model") == "rules"
-    assert chosen(parts, "", WriterWishes(default_model="near:default"), "nobody:model") == "near:default"
+def test_a_guessed_model_that_cannot_be_asked_is_passed_over(parts: HomeContainer) -> None:
+    assert chosen(parts, "", AgentWriterConfig(), "nobody:model") == "rules"
+    assert (
+        chosen(parts, "", AgentWriterConfig(default_model="near:default"), "nobody:model") == "near:default"
+    )
 
 
-def test_nothing_goes_where_nobody_agreed_to(parts: HomeParts) -> None:
-    assert chosen(parts, "", WriterWishes(), "far:model") == "rules"
-    with pytest.raises(MendableError, match="Nothing was sent"):
-        chosen(parts, "far:model", WriterWishes(), None)
-    assert chosen(parts, "far:model", WriterWishes(), None, by_hand=True) == "far:model"
+def test_nothing_goes_where_nobody_agreed_to(parts: HomeContainer) -> None:
+    assert chosen(parts, "", AgentWriterConfig(), "far:model") == "rules"
+    with pytest.raises(UserError, match="Nothing was sent"):
+        chosen(parts, "far:model", AgentWriterConfig(), None)
+    assert chosen(parts, "far:model", AgentWriterConfig(), None, by_hand=True) == "far:model"
 
 
-def test_a_model_that_the_settings_name_must_be_there(parts: HomeParts) -> None:
-    with pytest.raises(MendableError):
+def test_a_model_that_the_settings_name_must_be_there(parts: HomeContainer) -> None:
+    with pytest.raises(UserError):
         chosen(parts, "nobody:model", EVERYTHING, "near:turn")
 
 
-def test_the_engine_is_the_one_chosen(parts: HomeParts) -> None:
+def test_the_engine_is_the_one_chosen(parts: HomeContainer) -> None:
     engines = WriterEngines(parts, Models(parts, env={}, keys=NoKeys()))
     context = workspace(parts, "a1f3c9e2b7")
-    assert engines.engine(context, WriterWishes(), None).name == "rules"
-    assert engines.engine(context, WriterWishes(), "near:turn").name == "near:turn"
+    assert engines.engine(context, AgentWriterConfig(), None).name == "rules"
+    assert engines.engine(context, AgentWriterConfig(), "near:turn").name == "near:turn"
 
 
-def test_the_homes_own_prompt_takes_the_place_of_the_built_in_one(parts: HomeParts) -> None:
+def test_the_homes_own_prompt_takes_the_place_of_the_built_in_one(parts: HomeContainer) -> None:
     own = parts.home.root / "agents" / "system1_memory_writer.md"
     own.parent.mkdir(exist_ok=True)
     own.write_text("---\nname: Keeper\n---\nKeep it in rhymes.\n")
@@ -98,9 +101,9 @@ def test_the_homes_own_prompt_takes_the_place_of_the_built_in_one(parts: HomePar
     assert parts.activity.read() == ()
 
 
-def test_a_malformed_prompt_is_told_and_the_built_in_one_used(parts: HomeParts) -> None:
+def test_a_malformed_prompt_is_told_and_the_built_in_one_used(parts: HomeContainer) -> None:
     context = workspace(parts, "a1f3c9e2b7")
-    wishes = WriterWishes(definition=b"no front matter")
+    wishes = AgentWriterConfig(definition=b"no front matter")
     assert own_instructions(parts, context, wishes, "writer") == ""
     assert [entry.event for entry in parts.activity.read()] == ["writer.prompt"]
     assert system_prompt("mark").startswith("You keep the memory")

@@ -1,4 +1,4 @@
-from reverie.text.counts import left_as_before, some, was_left
+from reverie.text.summaries import left_as_before, some, was_left
 
 
 def test_a_count_is_said_as_a_sentence_says_it() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reverie.text.headings import first_heading
+from reverie.text.summaries import first_heading
 
 
 @pytest.mark.parametrize(

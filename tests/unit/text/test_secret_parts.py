@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 import reverie
 from helpers.profiles import examples
-from reverie.text import redact, secret_names, secret_prose, secret_shapes
+from reverie.text import redact, secret_shapes
+from reverie.text import redact as secret_prose
+from reverie.text import secret_values as secret_names
 from reverie.text.redact import find_secrets
 from reverie.text.secret_table import LONG_WORD, NEARBY, PATTERNS, PREFIXED, Prefixed, Shaped
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.text.tokens import cut_utf16, estimate_tokens, utf16_length
+from reverie.text.summaries import cut_utf16, estimate_tokens, utf16_length
 
 
 @pytest.mark.parametrize(

@@ -17,20 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from reverie.context.desk import AGENTS, assemble, gather
-from reverie.context.facts import Facts
-from reverie.context.seen import Glances, Since, since
-from reverie.context.view import ContextView
+from reverie.context.assembly import AGENTS, assemble
+from reverie.context.facts import ContextFacts, gather
+from reverie.context.view import ContextView, Glances, Since, since
+from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.session import TreeUpdate
-from reverie.ui.shown import visible
 
 if TYPE_CHECKING:
     from reverie.clock import Clock
-    from reverie.errors import MendableError
+    from reverie.errors import UserError
     from reverie.ui.context.tab import ContextTab
-    from reverie.ui.memory.buffers import Buffers
-    from reverie.ui.memory.edits import Edits
+    from reverie.ui.editor.open_files import Buffers
+    from reverie.ui.memory.user_edits import Edits
     from reverie.ui.session import HomeSession
 
 _DAY_MS = 86_400_000
@@ -38,12 +37,12 @@ _DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class _Gathered:
-    facts: Facts
+    facts: ContextFacts
     now: int
 
 
 @dataclass(slots=True)
-class _Seen:
+class _ContextSeen:
     """What was seen before this visit: read by its first job, because each of them keeps what is seen now,
     and the next may have been asked for before the first is done."""
 
@@ -65,9 +64,9 @@ class ContextControl(QObject):
         self._lane: Lane | None = None
         self._session: HomeSession | None = None
         self._update: TreeUpdate | None = None
-        self._facts: Facts | None = None
+        self._facts: ContextFacts | None = None
         self._now = 0
-        self._seen = _Seen()
+        self._seen = _ContextSeen()
         self._stale = True
         tab.shown.connect(self._on_shown)
         tab.days_wanted.connect(self._on_days)
@@ -103,7 +102,7 @@ class ContextControl(QObject):
             self._lane.stop()
 
     def _forget(self) -> None:
-        self._update, self._facts, self._seen = None, None, _Seen()
+        self._update, self._facts, self._seen = None, None, _ContextSeen()
         self._stale = True
         if self._lane is not None:
             self._lane.abandon("gather")
@@ -176,7 +175,7 @@ class ContextControl(QObject):
         self.tab.message.clear()
         self._put_together()
 
-    def _on_failed(self, error: MendableError) -> None:
+    def _on_failed(self, error: UserError) -> None:
         self._stale = True
         self.tab.say_error(error)
 
@@ -201,7 +200,7 @@ class ContextControl(QObject):
     def _since(self, view: ContextView, *, shown_now: bool) -> Since | None:
         return since(self._seen.glance, view) if shown_now else None
 
-    def _drafts(self, facts: Facts) -> dict[str, str]:
+    def _drafts(self, facts: ContextFacts) -> dict[str, str]:
         """Unsaved texts of this home's memories, by memory path."""
         if self._session is None:
             return {}

@@ -5,30 +5,360 @@ Shows what it is given and asks by signal; `context.control` gathers and puts to
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QHBoxLayout,
-    QLabel,
-    QSlider,
-    QWidget,
-)
+from collections.abc import Iterator, Sequence
 
-from reverie.context.seen import Since
-from reverie.context.view import ContextView, Entry, Gauge, Part
-from reverie.errors import MendableError
-from reverie.ui.buttons import FitPushButton
-from reverie.ui.columns import pane
-from reverie.ui.context import words
-from reverie.ui.context.budget import BudgetGauge
-from reverie.ui.context.entry_list import EntryList
-from reverie.ui.context.loaded_text import LoadedText
-from reverie.ui.flow import FlowLayout
-from reverie.ui.icons import Icons
-from reverie.ui.labels import WrapLabel
-from reverie.ui.part_tab import PartTab
-from reverie.ui.theme import GAP, MARGIN, UNIT
+from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QSizePolicy, QSlider, QWidget
+
+from reverie.context.view import (
+    Change,
+    ChangeKind,
+    ContextEntry,
+    ContextPart,
+    ContextView,
+    Gauge,
+    Note,
+    PartKey,
+    Reason,
+    Since,
+)
+from reverie.errors import UserError
+from reverie.ui import display_text as words
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, tabular, theme_of
+from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.translation import counted, tr
+from reverie.ui.translation import translatable as _
+from reverie.ui.tree.model import headline
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
+from reverie.ui.widgets.frames import PartTab
+from reverie.ui.widgets.layouts import FlowLayout, pane
+from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
+from reverie.ui.widgets.text_views import LoadedText
+
+# What the Context tab says: parts, reasons, budgets, changes. Pure; texts from disk are made safe to draw
+# by whoever draws them.
+
+
+_PARTS: dict[PartKey, str] = {
+    "index": _("Index"),
+    "hot-set": _("Hot set"),
+    "summary": _("Memory summary"),
+    "index-file": "MEMORY.md",
+    "instructions": _("Instructions"),
+    "lessons": _("Lessons"),
+    "recorded": _("This session loaded"),
+}
+_REASONS: dict[Reason, str] = {
+    "listed": _("listed"),
+    "loaded": _("always loaded"),
+    "pinned": _("pinned"),
+    "used": _("used often"),
+    "cut": _("cut to what fits"),
+    "override": _("loaded instead of AGENTS.md"),
+    "falls-off": _("below the cut line"),
+    "unseen": _("the agent does not see it"),
+    "unused": _("neither pinned nor used"),
+    "unreadable": _("it cannot be read"),
+    "not-text": _("it is not text"),
+    "not-utf8": _("it is not valid UTF-8, so the agent loads nothing of it"),
+    "bytes": _("it does not fit the bytes that are left"),
+    "tokens": _("it does not fit the tokens that are left"),
+    "items": _("the set is full"),
+    "tries": _("too far down in the ranking"),
+    "empty": _("there is nothing in it"),
+    "missing": _("there is none"),
+    "overridden": _("AGENTS.override.md is loaded instead"),
+    "older": _("only older versions load it"),
+    "on-demand": _("loaded only when it is needed"),
+    "elsewhere": _("read by another part of the agent"),
+    "unlisted": _("no line of the index names it"),
+    "line": _("its line is loaded"),
+    "lesson": _("one of the newest lessons"),
+    "prior": _("an anti-pattern"),
+    "newest-only": _("only the newest lessons are told"),
+    "recorded-same": _("a new session would load the same"),
+    "recorded-changed": _("changed since; a new session would load what it is now"),
+    "recorded-gone": _("a new session would not load it: the file is not there"),
+    "recorded-new": _("new since; a new session would load it"),
+    "recorded-other": _("by Reverie's rules its text would be another, though it did not change"),
+    "recorded-only": _("by Reverie's rules a new session would not load it, though it did not change"),
+    "recorded-missed": _("Reverie's rules load it, this session did not"),
+    "recalled": _("recalled for some prompts"),
+    "recall-index": _("not loaded: the agent recalls single memories instead"),
+    "recall-long": _("recalled in part: only its first 4,096 bytes reach the model"),
+    "approval": _("loaded only if its import was approved"),
+    "replaced": _("a CLAUDE.md is loaded instead"),
+    "excluded": _("excluded in the settings"),
+    "too-large": _("larger than 4 MB"),
+    "credential": _("loaded, but it may hold credentials: Reverie never opens it"),
+    "made-new": _("Claude Code writes it when a session starts"),
+}
+_NOTES: dict[Note, str] = {
+    "hot-set-experiment": _("mux loads this only where its experiment “memory-hot-set” is switched on."),
+    "codex-off": _("Codex loads no memories here ({detail} is not on); this is what would be loaded."),
+    "own-words": _("The agent's fixed sentences around it are worded by Reverie."),
+    "one-after-another": _("The agent puts lines of its own around each file."),
+    "memory-off": _("Auto memory is off here ({detail}); this is what would be loaded."),
+    "cut-warning": _("The agent stops reading at line {line} and adds a warning, in its own words."),
+    "no-goal": _("Anti-patterns go by the goal of the next iteration, which nobody knows here."),
+    "codex-v1": _(
+        "Codex uses version 1 of its memory here and puts its own instructions around the summary."
+    ),
+    "codex-v2": _(
+        "Codex uses version 2 of its memory here and puts its own instructions around the summary."
+    ),
+    "codex-pieces": _("It is so long that Codex sends it in two pieces."),
+    "index-lines": _("The agent's own sentences around these lines are not shown."),
+    "agent-differs": _("The agent itself gets another text: {detail}"),
+    "lessons-off": _("LOKI_FAILURE_MEMORY switches the lessons off."),
+    "recorded": _(
+        "As the session's transcript records it. The other parts are what a new session would load."
+    ),
+    "session-runs": _("The session is running and keeps what it loaded. A change reaches the next session."),
+    "rules-agree": _("Reverie's rules explain all of it."),
+    "rules-differ": _(
+        "Reverie's rules do not explain {detail} of these: a setting changed, or they are wrong."
+    ),
+    "recall-mode": _(
+        "No index is loaded in the newest sessions; the agent chooses memories for each prompt."
+    ),
+    "recall-long": _("Some memories are longer than the 4,096 bytes of each that reach the model."),
+    "loads-nothing": _("{detail} is set: Claude Code loads nothing here; this is what it would load."),
+    "moved-by-project": _("The project's own settings put the memory here."),
+}
+_UNITS: dict[str, tuple[str, str]] = {
+    "bytes": (_("{used} of {cap} bytes"), _("{used} bytes")),
+    "tokens": (_("{used} of {cap} tokens"), _("{used} tokens")),
+    "items": (_("{used} of {cap} memories"), _("{used} memories")),
+    "lines": (_("{used} of {cap} lines"), _("{used} lines")),
+    "chars": (_("{used} of {cap} characters"), _("{used} characters")),
+    "lessons": (_("{used} of {cap} lessons"), _("{used} lessons")),
+    "files": (_("{used} of {cap} files"), _("{used} files")),
+}
+_CHANGES: dict[ChangeKind, str] = {
+    "came": _("{name} is new in it"),
+    "went": _("{name} is not in it any more"),
+    "cut": _("{name} is cut now"),
+    "whole": _("{name} is whole again"),
+    "resized": _("{name} has another size"),
+}
+_NAMED = 3
+_LEAST_SCORE = 0.001
+
+
+def part_title(part: ContextPart) -> str:
+    return tr(_PARTS[part.key])
+
+
+def reason(entry: ContextEntry) -> str:
+    """Why it is in or out; in the words of the listing where that has its own."""
+    if entry.reason == "unseen" and entry.detail:
+        return tr("the agent does not see it: {why}").format(why=visible(entry.detail))
+    if entry.reason == "cut" and entry.detail:
+        return tr("{tokens} tokens of its middle are left out").format(tokens=entry.detail)
+    said = tr(_REASONS[entry.reason])
+    if entry.pin_unknown:
+        return tr("{why} · not yet known to the running agent").format(why=said)
+    if entry.reason in ("lesson", "newest-only") and entry.detail:
+        return f"{said} · {counted('seen once', 'seen %n times', int(entry.detail))}"
+    if entry.reason in ("cut", "falls-off") and entry.line:
+        return tr("{why}: line {line}").format(why=said, line=entry.line)
+    return said
+
+
+def state(entry: ContextEntry) -> str:
+    return {"in": tr("loaded"), "cut": tr("loaded in part"), "out": tr("not loaded")}[entry.state]
+
+
+def note_lines(part: ContextPart) -> str:
+    return " ".join(
+        tr(_NOTES[note]).format(detail=visible(part.detail), line=part.cut_line) for note in part.notes
+    )
+
+
+def gauge_text(gauge: Gauge) -> str:
+    return tr(_UNITS[gauge.unit][0 if gauge.cap else 1]).format(used=f"{gauge.used:,}", cap=f"{gauge.cap:,}")
+
+
+def score(entry: ContextEntry) -> str:
+    if not entry.score:
+        return ""
+    return tr("score {score}").format(
+        score=f"{entry.score:.3g}" if entry.score >= _LEAST_SCORE else f"< {_LEAST_SCORE}"
+    )
+
+
+def amount(entry: ContextEntry) -> str:
+    """How much of it is loaded."""
+    if not entry.bytes:
+        return ""
+    return tr("{bytes} bytes · {tokens} tokens").format(bytes=f"{entry.bytes:,}", tokens=f"{entry.tokens:,}")
+
+
+def in_days(days: int) -> str:
+    return tr("now") if days == 0 else counted("in 1 day", "in %n days", days)
+
+
+def since_words(found: Since | None, now: int) -> str:
+    """What changed since last time, in one sentence or two; empty for a first look."""
+    if found is None:
+        return ""
+    when = words.age(now, found.at)
+    if not found.changes:
+        return tr("Nothing changed since you looked ({when}).").format(when=when)
+    listed = [change for change in found.changes if change.part != "index"] or list(found.changes)
+    said = "; ".join(_change(change) for change in listed[:_NAMED])
+    more = len(listed) - _NAMED
+    if more > 0:
+        said += "; " + counted("1 more", "%n more", more)
+    sign = "+" if found.tokens > 0 else "-" if found.tokens < 0 else "±"
+    return tr("Since you looked ({when}): {changes}. {tokens} tokens.").format(
+        when=when, changes=said, tokens=f"{sign}{abs(found.tokens):,}"
+    )
+
+
+def _change(change: Change) -> str:
+    return tr(_CHANGES[change.kind]).format(name=visible(short(change.path)))
+
+
+def marks(entry: ContextEntry | None) -> str:
+    """What one may want to look at in it; empty for nothing."""
+    if entry is None or not entry.marks:
+        return ""
+    said = " ".join(headline(mark) for mark in entry.marks[:_NAMED])
+    return tr("{name}: {marks}").format(name=visible(short(entry.path)), marks=said)
+
+
+def short(path: str) -> str:
+    """A memory path without what all have in common."""
+    return path.removeprefix("/memories/")
+
+
+# The list of what is loaded and what is not: a sign for in or out, marks and figures at the right edge.
+
+
+_SIGNS = {"in": "check", "cut": "warning", "out": "close"}
+_WIDE = 420
+
+
+def spoken(entry: ContextEntry) -> str:
+    """A row as it is read aloud."""
+    return ", ".join(_words_of(entry))
+
+
+def _words_of(entry: ContextEntry) -> Iterator[str]:
+    yield visible(short(entry.path))
+    yield state(entry)
+    yield reason(entry)
+    yield from (said for said in (score(entry), amount(entry)) if said)
+    if entry.marks:
+        yield tr("needs a look")
+
+
+class EntryModel(LineModel):
+    """The entries of one part."""
+
+    def look(self, value: ContextEntry) -> TwoLines:
+        below = reason(value)
+        if value.description:
+            below += f" · {visible(value.description)}"
+        return TwoLines(
+            visible(short(value.path)),
+            below,
+            score(value),
+            quiet=value.state == "out",
+            sign=_SIGNS[value.state],
+            right_below=amount(value),
+            marks=("pin",) * value.pinned + ("flag",) * bool(value.marks),
+            cut_below="end",
+        )
+
+    def spoken(self, value: ContextEntry) -> str:
+        return spoken(value)
+
+    def tooltip(self, value: ContextEntry) -> str:
+        said = [value.description] if value.description else []
+        return as_tooltip(value.path, *said, *map(headline, value.marks))
+
+
+class EntryList(LineList):
+    """`picked(Entry | None)`; `opened(Entry)`."""
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(EntryModel(), icons, parent, right_from=_WIDE)
+        self.setAccessibleName(self.tr("What is loaded and what is not"))
+
+    @property
+    def current(self) -> ContextEntry | None:
+        found: ContextEntry | None = self.current_value
+        return found
+
+    def show_entries(self, found: Sequence[ContextEntry]) -> None:
+        """Show them; the selection stays on its file while that is among them."""
+        before = self.current
+        # One file may be told of twice.
+        self.set_values((entry.path, entry) for entry in found)
+        if self.current != before:
+            self.picked.emit(self.current)
+
+
+# A gauge of one budget: a short bar and how much of it is used. Without a cap no bar.
+
+
+_BAR = 64
+_AMBER_SHARE = 0.9
+
+
+class BudgetGauge(QWidget):
+    """Shows a `Gauge`."""
+
+    def __init__(self, gauge: Gauge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.gauge = gauge
+        self.setFont(tabular(self.font()))
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(self.text)
+
+    @property
+    def text(self) -> str:
+        return gauge_text(self.gauge)
+
+    def show_gauge(self, gauge: Gauge) -> None:
+        """The same figures again draw nothing."""
+        if gauge != self.gauge:
+            self.gauge = gauge
+            self.setAccessibleName(self.text)
+            self.updateGeometry()
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        metrics = QFontMetrics(self.font())
+        bar = _BAR + GAP if self.gauge.cap else 0
+        return QSize(metrics.horizontalAdvance(self.text) + bar + 2, metrics.height() + UNIT)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = theme_of(self.palette())
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        left = 0
+        if self.gauge.cap:
+            share = min(1.0, self.gauge.used / self.gauge.cap)
+            groove = QRectF(0.5, self.height() / 2 - 3, _BAR, 6)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.line)
+            painter.drawRoundedRect(groove, 3, 3)
+            if share:
+                painter.setBrush(theme.warn if share > _AMBER_SHARE else theme.accent)
+                filled = QRectF(groove.left(), groove.top(), max(6.0, _BAR * share), 6)
+                painter.drawRoundedRect(filled, 3, 3)
+            left = _BAR + GAP
+        painter.setPen(theme.dim_window)
+        painter.drawText(self.rect().adjusted(left, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self.text)
+
 
 MOST_DAYS = 28
 
@@ -126,21 +456,21 @@ class ContextTab(PartTab):
         self.title.say(said)
         self._show_bar(view)
         self._time.setVisible(view.part("hot-set") is not None or view.part("lessons") is not None)
-        self.clock_says.setText(words.in_days(self.clock.value()))
+        self.clock_says.setText(in_days(self.clock.value()))
         self.turn_to(self.page)
         self._show_part()
 
     def show_since(self, since: Since | None, now: int) -> None:
         """What changed since somebody looked."""
-        said = words.since_words(since, now)
+        said = since_words(since, now)
         self.since.say(said)
         self.since.setVisible(bool(said))
 
-    def say_error(self, error: MendableError) -> None:
+    def say_error(self, error: UserError) -> None:
         self.message.say_error(error)
 
     @property
-    def part(self) -> Part | None:
+    def part(self) -> ContextPart | None:
         """The part that is shown."""
         index = self.bar.currentIndex()
         parts = self.view.parts if self.view is not None else ()
@@ -157,7 +487,7 @@ class ContextTab(PartTab):
                 self.bar.setCurrentIndex(index)
 
     def _show_bar(self, view: ContextView) -> None:
-        titles = [f"{words.part_title(part)} · {len(part.loaded):,}" for part in view.parts]
+        titles = [f"{part_title(part)} · {len(part.loaded):,}" for part in view.parts]
         self.bar.blockSignals(True)
         while self.bar.count() > len(titles):
             self.bar.removeTab(self.bar.count() - 1)
@@ -173,7 +503,7 @@ class ContextTab(PartTab):
         if part is None:
             return
         self._show_gauges(part.gauges)
-        self.note.say(words.note_lines(part))
+        self.note.say(note_lines(part))
         self.note.setVisible(bool(part.notes))
         shown = part.loaded if self.only.isChecked() else part.entries
         self.list.show_entries(shown)
@@ -200,7 +530,7 @@ class ContextTab(PartTab):
     # What is wanted
 
     @Slot(object)
-    def _on_picked(self, entry: Entry | None) -> None:
+    def _on_picked(self, entry: ContextEntry | None) -> None:
         is_memory = entry is not None and entry.is_memory
         pinned = entry is not None and entry.pinned
         can_pin = is_memory and self.part is not None and self.part.key in ("hot-set", "index")
@@ -210,19 +540,19 @@ class ContextTab(PartTab):
         )
         self.pin.setEnabled(can_pin)
         self.pin.setVisible(self.view is not None and self.view.part("hot-set") is not None)
-        said = words.marks(entry)
+        said = marks(entry)
         self.marks.say(said)
         self.marks.setVisible(bool(said))
         self.open.setEnabled(is_memory)
 
     @Slot(object)
-    def _on_opened(self, entry: Entry) -> None:
+    def _on_opened(self, entry: ContextEntry) -> None:
         if entry.is_memory:
             self.open_wanted.emit(entry.path)
 
     @Slot(int)
     def _on_clock(self, days: int) -> None:
-        self.clock_says.setText(words.in_days(days))
+        self.clock_says.setText(in_days(days))
         self.days_wanted.emit(days)
 
     @Slot()

@@ -6,30 +6,336 @@ Shows what it is given and asks by signal; `failures.control` looks and changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from PySide6.QtCore import QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QPlainTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QWidget
 
-from reverie.failures.crash import CrashGroup
-from reverie.homes.loki_records import AntiPattern
-from reverie.services.failures import FailuresView, LessonView, Repeated
-from reverie.ui.buttons import FitPushButton
-from reverie.ui.failures import words
-from reverie.ui.failures.row_list import RowList
-from reverie.ui.failures.words import PartKey, Row
-from reverie.ui.icons import Icons
-from reverie.ui.labels import WrapLabel
-from reverie.ui.part_tab import PartTab
-from reverie.ui.shown import as_tooltip, visible
-from reverie.ui.theme import GAP
+from reverie.agents.loki.records import AntiPattern, text_of
+from reverie.agents.loki.rendering import rendered
+from reverie.failures.crash import Crash, CrashGroup
+from reverie.services.failures import FailuresView, LessonView, Repeated, Standing
+from reverie.ui import display_text as words
+from reverie.ui.appearance import GAP, Icons
+from reverie.ui.display_text import as_tooltip, visible, visible_lines
+from reverie.ui.translation import counted, tr
+from reverie.ui.translation import translatable as _
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
+from reverie.ui.widgets.frames import PartTab
+from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
+
+# What the Failures tab says: rows and details of lessons, anti-patterns and crashes. Pure; texts from disk
+# are made safe to draw here.
+
+
+PartKey = Literal["lessons", "avoid", "crashes"]
+_SHOWN_CRASHES = 50
+_SHOWN_FINGERPRINT = 12
+
+
+_STANDINGS: dict[Standing, str] = {
+    "told": _("told now"),
+    "window": _("not told: only the newest are"),
+    "older": _("not told any more: older than a day"),
+    "elsewhere": _("not told: in a namespace"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRow:
+    """One row of a part. `what`: what it is about; None is the block."""
+
+    key: str
+    look: TwoLines
+    what: LessonView | Repeated | AntiPattern | CrashGroup | None
+
+    @property
+    def spoken(self) -> str:
+        """As it is read aloud."""
+        return ", ".join(text for text in (self.look.title, self.look.right, self.look.below) if text)
+
+
+def headline(view: FailuresView) -> str:
+    """What the agent is told, in a few words."""
+    if not view.lessons:
+        return tr("Nothing has failed here")
+    if not view.told:
+        return tr("No lesson is told now")
+    return counted("1 lesson is told now", "%n lessons are told now", len(view.told))
+
+
+def state(view: FailuresView) -> str:
+    """The switch, the store's own settings, and what could not be read."""
+    said = [
+        tr("LOKI_FAILURE_MEMORY is on in this environment: failed iterations are told to the next one.")
+        if view.on
+        else tr("LOKI_FAILURE_MEMORY is 0 in this environment: nothing is told, nothing is recorded.")
+    ]
+    if not view.recorded:
+        said.append(tr("The settings of the store stop the recording of episodes."))
+    if view.difference:
+        said.append(visible(view.difference))
+    if view.problems:
+        said.append(counted("1 record cannot be read.", "%n records cannot be read.", len(view.problems)))
+    return " ".join(said)
+
+
+def part_title(key: PartKey, view: FailuresView) -> str:
+    """With how many there are."""
+    titles: dict[PartKey, tuple[str, int]] = {
+        "lessons": (tr("Lessons"), len(view.lessons)),
+        "avoid": (tr("Anti-patterns"), len(view.anti_patterns)),
+        "crashes": (tr("Crashes"), sum(len(group.crashes) for group in view.crashes)),
+    }
+    title, count = titles[key]
+    return f"{title} · {count:,}"
+
+
+def rows(key: PartKey, view: FailuresView, goal: str, now: int) -> tuple[FailureRow, ...]:
+    """The rows of one part. `now` in ms."""
+    if key == "lessons":
+        return tuple(_lesson_rows(view, goal, now))
+    if key == "avoid":
+        return tuple(_pattern_rows(view, goal))
+    return tuple(_crash_row(group, view, now) for group in view.crashes)
+
+
+def _lesson_rows(view: FailuresView, goal: str, now: int) -> Iterator[FailureRow]:
+    if view.lessons:
+        priors = view.priors(goal)
+        below = counted("1 lesson", "%n lessons", len(view.told))
+        if priors:
+            below += " · " + counted("1 anti-pattern", "%n anti-patterns", len(priors))
+        empty = not view.told and not priors
+        look = TwoLines(
+            tr("What the next iteration is told"),
+            tr("nothing") if empty else below,
+            quiet=empty,
+            sign="preview",
+        )
+        yield FailureRow("block", look, None)
+    for each in view.lessons:
+        lesson = each.lesson
+        told = each.standing == "told"
+        facts = [tr(_STANDINGS[each.standing])]
+        if lesson.seen > 1:
+            facts.append(seen(lesson.seen))
+        if lesson.resolution:
+            facts.append(tr("resolved: {text}").format(text=_short(lesson.resolution)))
+        title = _short(lesson.line.removeprefix("- "))
+        when = tr("unknown time") if lesson.at is None else words.age(now, lesson.at // 1000)
+        look = TwoLines(
+            title or tr("an error without words"),
+            " · ".join(facts),
+            when,
+            quiet=not told,
+            sign="check" if told else "",
+        )
+        yield FailureRow(lesson_key(each), look, each)
+
+
+def _pattern_rows(view: FailuresView, goal: str) -> Iterator[FailureRow]:
+    for group in view.repeated:
+        first = group.records[0]
+        count = counted("1 record says the same", "%n records say the same", len(group.records))
+        look = TwoLines(_short(text_of(first.get("pattern"))), count, tr("to merge"), sign="flag")
+        yield FailureRow(f"same {group.rel} {first.get('id')} {first.get('pattern')}", look, group)
+    told = {id(each) for each in view.told_for(goal)}
+    seen_ids: dict[str, int] = {}
+    for each in view.anti_patterns:
+        is_told = id(each) in told
+        said = [tr("told for this goal")] if is_told else []
+        said.append(_short(each.prevention or each.why) or tr("nothing is known that helps"))
+        store = tr("older store") if each.legacy else ""
+        look = TwoLines(
+            _short(each.what_fails) or tr("an anti-pattern without words"),
+            " · ".join(said),
+            store,
+            quiet=bool(goal.strip()) and not is_told,
+            sign="check" if is_told else "",
+        )
+        turn = seen_ids[each.id] = seen_ids.get(each.id, 0) + 1  # an id may be there twice
+        yield FailureRow(f"avoid {each.id} {turn}", look, each)
+
+
+def _crash_row(group: CrashGroup, view: FailuresView, now: int) -> FailureRow:
+    newest = group.newest
+    facts = [seen(len(group.crashes))]
+    lessons = len(view.lessons_of(group))
+    if lessons:
+        facts.append(counted("in 1 lesson", "in %n lessons", lessons))
+    if newest.signature:
+        facts.append(_short(" > ".join(newest.signature)))
+    if group.fingerprint:
+        facts.append(visible(group.fingerprint[:_SHOWN_FINGERPRINT]))
+    at = newest.mtime_ns // 1_000_000 if newest.at is None else newest.at // 1000
+    look = TwoLines(crash_name(newest), " · ".join(facts), words.age(now, at), sign="error")
+    return FailureRow(crash_key(group), look, group)
+
+
+def lesson_key(view: LessonView) -> str:
+    """The key of a lesson's row."""
+    return f"{view.rel}:{view.lesson.index}"
+
+
+def crash_key(group: CrashGroup) -> str:
+    """The key of the row of a kind of crashes."""
+    return f"crash {group.fingerprint or group.newest.path.name}"
+
+
+def crash_name(crash: Crash) -> str:
+    """What a crash is called."""
+    return _short(crash.error_class) or _short(crash.friction) or tr("a crash without a class")
+
+
+def seen(count: int) -> str:
+    return counted("seen once", "seen %n times", count)
+
+
+def detail(row: FailureRow, view: FailuresView, goal: str) -> str:
+    """Everything about what a row stands for, as text."""
+    what = row.what
+    if what is None:
+        return visible_lines(view.block(goal)).strip("\n") or tr("Nothing is told.")
+    if isinstance(what, LessonView):
+        return _text(_lesson_lines(what, view))
+    if isinstance(what, Repeated):
+        head = counted("1 record says the same:", "%n records say the same:", len(what.records))
+        return _text((head, "", *(records(what.records).splitlines())))
+    if isinstance(what, CrashGroup):
+        return _text(_crash_lines(what))
+    return records((what.record,)) if not what.legacy else _text(_legacy_lines(what))
+
+
+def records(found: Iterable[dict[str, Any]]) -> str:
+    """Patterns in words, one below the other."""
+    told = (
+        rendered("semantic/patterns.json", json.dumps({"patterns": [record]}).encode()) for record in found
+    )
+    # Without the headings of the store.
+    return visible_lines("\n\n".join((text or "").partition("## ")[2].strip() for text in told))
+
+
+def _lesson_lines(view: LessonView, all_: FailuresView) -> Iterator[str]:
+    lesson = view.lesson
+    yield lesson.type or tr("an error without a type")
+    yield from lesson.message.splitlines()
+    yield ""
+    resolution = lesson.resolution or tr("none yet; the agent never fills it")
+    yield tr("Resolution: {text}").format(text=resolution)
+    yield tr("In the block: {standing}").format(standing=tr(_STANDINGS[view.standing]))
+    yield tr("Its line: {line}").format(line=lesson.line)
+    when = tr("unknown time") if lesson.at is None else words.when(lesson.at // 1000)
+    yield tr("When: {when}").format(when=when)
+    for name, value in (
+        (tr("Task"), lesson.task_id),
+        (tr("Phase"), lesson.phase),
+        (tr("Episode"), lesson.episode_id),
+    ):
+        if value:
+            yield f"{name}: {value}"
+    if lesson.fingerprint:
+        yield tr("Fingerprint: {fingerprint}, {seen}").format(
+            fingerprint=lesson.fingerprint, seen=seen(lesson.seen)
+        )
+    crash = all_.crash_of(lesson)
+    if crash is not None:
+        yield counted("1 crash record of this kind", "%n crash records of this kind", len(crash.crashes))
+    yield tr("File: {path}").format(path=lesson.path)
+
+
+def _crash_lines(group: CrashGroup) -> Iterator[str]:
+    newest = group.newest
+    yield crash_name(newest)
+    yield seen(len(group.crashes))
+    if newest.signature:
+        yield ""
+        yield tr("Stack:")
+        yield from (f"  {frame}" for frame in newest.signature)
+    yield ""
+    told = {"stack_signature", "error_class"}
+    for key, value in newest.record.items():
+        if key not in told and value not in (None, "", [], {}):
+            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            yield f"{key.replace('_', ' ').capitalize()}: {shown}"
+    yield ""
+    yield tr("Records, newest first:")
+    for crash in group.crashes[:_SHOWN_CRASHES]:
+        at = crash.mtime_ns // 1_000_000 if crash.at is None else crash.at // 1000
+        yield f"  {words.when(at)}  {crash.path.name}"
+    more = len(group.crashes) - _SHOWN_CRASHES
+    if more > 0:
+        yield "  " + counted("1 more", "%n more", more)
+
+
+def _legacy_lines(each: AntiPattern) -> Iterator[str]:
+    yield each.what_fails or tr("an anti-pattern without words")
+    yield ""
+    for name, value in ((tr("Why"), each.why), (tr("Do"), each.prevention), (tr("Record"), each.id)):
+        if value:
+            yield f"{name}: {value}"
+    yield tr("It stands in the older store, which nothing writes any more.")
+
+
+def _text(lines: Iterable[str]) -> str:
+    return visible_lines("\n".join(lines))
+
+
+def _short(text: str) -> str:
+    return visible(" ".join(text.split())[:400])
+
+
+# The list of one part of the Failures tab.
+
+
+class RowModel(LineModel):
+    """The rows of one part."""
+
+    def look(self, value: FailureRow) -> TwoLines:
+        return value.look
+
+    def spoken(self, value: FailureRow) -> str:
+        return value.spoken
+
+    def tooltip(self, value: FailureRow) -> str:
+        return as_tooltip(value.look.title, value.look.below)
+
+
+class RowList(LineList):
+    """`picked(Row | None)`; `opened(Row)`."""
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(RowModel(), icons, parent)
+        self.setAccessibleName(self.tr("Failures"))
+
+    @property
+    def current(self) -> FailureRow | None:
+        found: FailureRow | None = self.current_value
+        return found
+
+    @property
+    def shown(self) -> tuple[FailureRow, ...]:
+        return self.values
+
+    def show_rows(self, found: Sequence[FailureRow]) -> None:
+        """Show them; the selection stays on its row while that is among them, else it is the first."""
+        self.set_values((row.key, row) for row in found)
+        if not self.currentIndex().isValid() and found:
+            self.setCurrentIndex(self.rows.index(0, 0))
+        else:
+            self.picked.emit(self.current)
+
+    def pick(self, key: str) -> None:
+        """Select the row with this key, if it is there."""
+        for number, row in enumerate(self.shown):
+            if row.key == key:
+                self.setCurrentIndex(self.rows.index(number, 0))
+                self.scrollTo(self.currentIndex())
+
 
 PARTS: tuple[PartKey, ...] = ("lessons", "avoid", "crashes")
 _SHOWN_PROBLEMS = 20
@@ -132,16 +438,16 @@ class FailuresTab(PartTab):
     def show_view(self, view: FailuresView, now: int) -> None:
         """Show what there is; what is selected stays so. `now` in ms."""
         self.view, self._now = view, now
-        self.title.say(words.headline(view))
-        self.state.say(words.state(view))
+        self.title.say(headline(view))
+        self.state.say(state(view))
         problems = [visible(problem) for problem in view.problems[:_SHOWN_PROBLEMS]]
         self.state.setToolTip(as_tooltip(*problems) if problems else "")
         for index, key in enumerate(PARTS):
-            self.bar.setTabText(index, words.part_title(key, view))
+            self.bar.setTabText(index, part_title(key, view))
         self.transcript.setVisible(view.source is not None)
         if not (view.lessons or view.anti_patterns or view.repeated or view.crashes):
             sentence = self.tr("What a failed iteration leaves for the next one shows here.")
-            self.nothing.say(self.tr("Nothing has failed here yet"), f"{sentence} {words.state(view)}")
+            self.nothing.say(self.tr("Nothing has failed here yet"), f"{sentence} {state(view)}")
             self.turn_to(self.nothing)
             return
         self.turn_to(self.page)
@@ -162,23 +468,23 @@ class FailuresTab(PartTab):
         view, part = self.view, self.part
         if view is None:
             return
-        rows = words.rows(part, view, self.goal.text(), self._now)
+        listed = rows(part, view, self.goal.text(), self._now)
         self._goal_row.setVisible(part != "crashes" and bool(view.anti_patterns))
         empty = {
             "lessons": self.tr("No episode has failed."),
             "avoid": self.tr("There are no anti-patterns: the agent makes them of failures that repeat."),
             "crashes": self.tr("No crash was recorded."),
         }
-        self.none.say(empty[part] if not rows else "")
-        self.none.setVisible(not rows)
-        self.list.setVisible(bool(rows))
-        self.text.setVisible(bool(rows))
-        self.list.show_rows(rows)
+        self.none.say(empty[part] if not listed else "")
+        self.none.setVisible(not listed)
+        self.list.setVisible(bool(listed))
+        self.text.setVisible(bool(listed))
+        self.list.show_rows(listed)
 
     @Slot(object)
-    def _on_picked(self, row: Row | None) -> None:
+    def _on_picked(self, row: FailureRow | None) -> None:
         view = self.view
-        text = words.detail(row, view, self.goal.text()) if row is not None and view is not None else ""
+        text = detail(row, view, self.goal.text()) if row is not None and view is not None else ""
         if text != self.text.toPlainText():
             self.text.setPlainText(text)
         self.copy.setVisible(bool(text))
@@ -199,21 +505,21 @@ class FailuresTab(PartTab):
             )
         self.open.setVisible(what is not None)
 
-    def _other_row(self, row: Row | None) -> tuple[PartKey, str] | None:
+    def _other_row(self, row: FailureRow | None) -> tuple[PartKey, str] | None:
         """The crash of a lesson, or the newest lesson of a crash."""
         view, what = self.view, row.what if row is not None else None
         if view is not None and isinstance(what, LessonView):
             crash = view.crash_of(what.lesson)
-            return None if crash is None else ("crashes", words.crash_key(crash))
+            return None if crash is None else ("crashes", crash_key(crash))
         if view is not None and isinstance(what, CrashGroup):
             lesson = next(iter(view.lessons_of(what)), None)
-            return None if lesson is None else ("lessons", words.lesson_key(lesson))
+            return None if lesson is None else ("lessons", lesson_key(lesson))
         return None
 
     # What is wanted
 
     @Slot(object)
-    def _on_opened(self, row: Row) -> None:
+    def _on_opened(self, row: FailureRow) -> None:
         """Enter or a double click: what one most likely wants."""
         if isinstance(row.what, LessonView):
             self.resolve_wanted.emit(row.what)

@@ -9,27 +9,307 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QAction, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QFontMetrics,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QTextCharFormat,
+    QTextLayout,
+)
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
-from reverie.homes.scopes import Scope
-from reverie.ui import words
-from reverie.ui.buttons import FitToolButton
-from reverie.ui.icons import Icons
-from reverie.ui.memory.agent_rows import AgentRows
-from reverie.ui.memory.bars import MessageBar
-from reverie.ui.memory.footer_rows import FooterRow, RowWords, TwoToneLabel, harvest_words, row_words
+from reverie.agents.scopes import Scope
+from reverie.ui import display_text as words
+from reverie.ui.appearance import GAP, MARGIN, SIGN_CONTRAST, SIZE, UNIT, Icons, readable, tabular, theme_of
+from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.memory.run_panel import RunPanel
-from reverie.ui.shown import as_tooltip, visible
-from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
+from reverie.ui.translation import tr
+from reverie.ui.widgets.controls import FitToolButton, WrapLabel
+from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
-    from reverie.homes.agents import StatusLine
-    from reverie.services.models import Choice
-    from reverie.services.views import StatusView
+    from reverie.agents.capabilities import StatusLine
+    from reverie.services.models import ModelChoice
+    from reverie.services.views import CoverageRow, HarvestRow, Spent, StatusView
+
+
+# The rows of the footer: when each scope was consolidated last, by whom, and for whom that counts.
+#
+# `row_words` turns a `CoverageRow` into sentences; the widgets only show them. A row that is not known, one
+# that was never consolidated and one that does not exist here are three different states and never look
+# alike.
+
+
+RowState = Literal["loading", "record", "never", "unavailable", "failed"]
+Tone = Literal["plain", "quiet", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowWords:
+    """What a row says. `note` is the dim half."""
+
+    state: RowState
+    text: str
+    note: str = ""
+    tooltip: str = ""
+
+
+def row_words(
+    row: CoverageRow,
+    now_ms: int,
+    spent: Spent | None = None,
+    *,
+    workspaces: bool = True,
+    alone: bool = False,
+    agent_too: bool = False,
+) -> RowWords:
+    """`3 h ago, manual, 4 changes`, for whom that counts, and what models used for it. `workspaces`: the
+    agent has some. `alone`: no other row is shown. `agent_too`: the agent consolidates, too, so the row names
+    Reverie."""
+    whose = {
+        Scope.WORKSPACE: "",
+        Scope.PROJECT: tr("shared by the project's workspaces") if workspaces else "",
+        Scope.GLOBAL: "" if alone else tr("shared by all"),
+    }[row.scope]
+    if not row.available:
+        return RowWords("unavailable", tr("unavailable"), row.reason, as_tooltip(row.reason))
+    if row.last_run_at is None:
+        return RowWords("never", tr("never by Reverie") if agent_too else tr("never"), whose)
+    used = spent_words(spent)
+    note = _SEPARATOR.join(part for part in (whose, used) if part)
+    result = tr("undone") if row.undone else words.changes(row.changes)
+    in_part = [tr("undone in part")] if row.partly_undone and not row.undone else []
+    parts = (words.age(now_ms, row.last_run_at), words.trigger(row.trigger), result, *in_part)
+    meaning = tr("Tokens and cost of the last run of a model, and of all of this month's.") if used else ""
+    tooltip = as_tooltip(words.when(row.last_run_at), row.summary, meaning)
+    return RowWords("record", ", ".join(map(_unbroken, parts)), note, tooltip)
+
+
+def spent_words(spent: Spent | None) -> str:
+    """Tokens and cost of the last run of a model, and of this month's; empty where none ran. A sum with an
+    unknown part says so."""
+    if spent is None or not (spent.last_tokens or spent.month_tokens):
+        return ""
+    last = f"{words.tokens(spent.last_tokens)}, {words.money(spent.last_cost)}"
+    cost = words.money(spent.month_cost if spent.month_tokens else 0)
+    if spent.month_unknown and spent.month_cost is not None:
+        cost = tr("at least {cost}").format(cost=cost)
+    month = f"{words.amount(spent.month_tokens)}, {cost}"
+    return _SEPARATOR.join(
+        (
+            tr("model: {used}").format(used=last),
+            _unbroken(tr("month: {used}").format(used=month)),
+        )
+    )
+
+
+def harvest_words(row: HarvestRow, now_ms: int) -> RowWords:
+    """The newest harvest of the workspace."""
+    age, exact = words.age(now_ms, row.at), words.when(row.at)
+    if row.status == "failed":
+        text = tr("{age}, failed").format(age=age)
+        return RowWords("failed", text, visible(row.error), as_tooltip(exact, row.error))
+    if row.status == "pending":
+        return RowWords("record", tr("{age}, not finished").format(age=age), "", as_tooltip(exact))
+    kept = tr("{age}, {kept} kept, {skipped} skipped").format(age=age, kept=row.accepted, skipped=row.skipped)
+    return RowWords("record", kept, "", as_tooltip(exact))
+
+
+_SEPARATOR = "; "
+"""Stands well at the end of a line, too."""
+
+
+def _unbroken(part: str) -> str:
+    """Lines break between the facts of a row, not inside one."""
+    return part.replace(" ", "\u00a0")
+
+
+class TwoToneLabel(WrapLabel):
+    """A wrapping sentence whose second half is dim."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self._main = 0
+        self._note = ""
+        self._tone: Tone = "plain"
+        self._said: tuple[str, str, str, Tone] | None = None
+        self.setFont(tabular(self.font()))
+
+    def say_parts(self, lead: str, main: str, note: str, tone: Tone = "plain") -> None:
+        """`lead` and `main` in the text colour (or the tone's), `note` dim; empty parts take no room."""
+        if (lead, main, note, tone) == self._said:
+            return
+        self._said = (lead, main, note, tone)
+        head = f"{visible(lead)}: " if lead else ""
+        self._main = len(head) + len(visible(main))
+        self._heights.clear()  # the same text may be parted elsewhere
+        self._tone = tone
+        self._note = visible(note)
+        self.say(_SEPARATOR.join(part for part in (head + visible(main), self._note) if part))
+        self.updateGeometry()
+        self.update()
+
+    def _layout(self, width: int) -> QTextLayout:
+        """On one line if it fits; else the dim half begins a line of its own."""
+        if self._note and self._main and QFontMetrics(self.font()).horizontalAdvance(self.text()) > width:
+            return self._laid_out(self.text()[: self._main] + "\u2028" + self._note, width)
+        return super()._layout(width)
+
+    def _formats(self) -> list[QTextLayout.FormatRange]:
+        theme = theme_of(self.palette())
+        colour = {"plain": None, "quiet": theme.dim_window, "bad": theme.bad_text}[self._tone]
+        dim, main = QTextCharFormat(), QTextCharFormat()
+        dim.setForeground(theme.dim_window)
+        main.setForeground(colour or self.palette().color(self.foregroundRole()))
+        return [_range(0, self._main, main), _range(self._main, len(self.text()) - self._main, dim)]
+
+
+def _range(start: int, length: int, format_: QTextCharFormat) -> QTextLayout.FormatRange:
+    found = QTextLayout.FormatRange()
+    found.start, found.length, found.format = start, length, format_
+    return found
+
+
+class FooterRow:
+    """One row: a name and a sentence. In a narrow footer the name stands in the sentence."""
+
+    def __init__(self, name: str, grid: QGridLayout, line: int) -> None:
+        self.name = name
+        self.words = RowWords("loading", "…")
+        self._narrow = False
+        self.label = QLabel(name)
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.value = TwoToneLabel()
+        grid.addWidget(self.label, line, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(self.value, line, 1)
+        self._show()
+
+    @property
+    def state(self) -> RowState:
+        return self.words.state
+
+    def say(self, found: RowWords) -> None:
+        self.words = found
+        self._show()
+
+    def set_narrow(self, narrow: bool) -> None:
+        if narrow != self._narrow:
+            self._narrow = narrow
+            self._show()
+
+    def set_visible(self, shown: bool) -> None:
+        self.value.setVisible(shown)
+        self.label.setVisible(shown and not self._narrow)
+
+    def _show(self) -> None:
+        tone: Tone = {"failed": "bad", "record": "plain"}.get(self.state, "quiet")  # type: ignore[assignment]
+        self.value.say_parts(self.name if self._narrow else "", self.words.text, self.words.note, tone)
+        self.value.setToolTip(self.words.tooltip)
+        self.value.setAccessibleName(f"{self.name}: {self.words.text} {self.words.note}".strip())
+        self.label.setVisible(not self._narrow and not self.value.isHidden())
+
+
+# What the agent says of its own jobs, as rows below the scopes: a sign, a sentence, how long ago.
+#
+# The state is told by the sign and its name, never by the colour alone. Rows come from a `StatusView` only.
+
+
+_SIGNS = {"ok": "check", "running": "refresh", "warn": "warning", "fail": "error"}
+
+
+def state_name(state: str) -> str:
+    """The state in a word, for who does not see the sign."""
+    return {"ok": tr("fine"), "running": tr("running"), "warn": tr("warning"), "fail": tr("failed")}[state]
+
+
+class AgentRow(QWidget):
+    """One line of status."""
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self.line: StatusLine | None = None
+        self.sign = QLabel()
+        self.value = TwoToneLabel()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GAP - 2)
+        row.addWidget(self.sign, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.value, 1)
+
+    def say(self, line: StatusLine, now_ms: int) -> None:
+        self.line = line
+        age = words.age(now_ms, line.at) if line.at is not None else ""
+        tone: Tone = "bad" if line.state == "fail" else "plain"
+        # One sentence, with its age after a semicolon.
+        self.value.say_parts(line.label, line.text.removesuffix(".") if age else line.text, age, tone)
+        exact = words.when(line.at) if line.at is not None else ""
+        name = state_name(line.state)
+        self.value.setToolTip(as_tooltip(name, exact))
+        self.value.setAccessibleName(f"{name}, {line.label}: {line.text} {age}".strip())
+        self._tint()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._tint()
+
+    def _tint(self) -> None:
+        if self.line is None:
+            return
+        theme = theme_of(self.palette())
+        color: QColor = {
+            "ok": theme.good, "running": theme.accent, "warn": theme.warn_text, "fail": theme.bad_text,
+        }[self.line.state]  # fmt: skip
+        sign = readable(color, theme.window, SIGN_CONTRAST)
+        self.sign.setPixmap(self._icons.pixmap(_SIGNS[self.line.state], SIZE, sign, self.devicePixelRatioF()))
+        self.sign.setAccessibleName(state_name(self.line.state))
+
+
+class AgentRows(QWidget):
+    """All of them; takes no room while there are none."""
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self.rows: list[AgentRow] = []
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(UNIT)
+        self.hide()
+
+    def say(self, lines: tuple[StatusLine, ...], now_ms: int) -> None:
+        """These lines and no others."""
+        while len(self.rows) > len(lines):
+            row = self.rows.pop()
+            row.hide()  # it is deleted only when the event loop comes round
+            self._column.removeWidget(row)
+            row.deleteLater()
+        while len(self.rows) < len(lines):
+            row = AgentRow(self._icons, self)
+            self._column.addWidget(row)
+            self.rows.append(row)
+        for row, line in zip(self.rows, lines, strict=True):
+            row.say(line, now_ms)
+        self.setVisible(bool(lines))
+
 
 NARROW = 440
 SENTENCE = 220
@@ -147,7 +427,7 @@ class Footer(QWidget):
             self._other_engine = self.tr("as notes to Codex, {engine}").format(engine=self._other_engine)
         self.say_engine()
 
-    def say_engine(self, reason: str = "", choice: Choice | None = None) -> None:
+    def say_engine(self, reason: str = "", choice: ModelChoice | None = None) -> None:
         """Which engine the button uses, or why it cannot be pressed."""
         if self._other is not None:
             name = self._other_engine

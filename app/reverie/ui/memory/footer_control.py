@@ -2,29 +2,216 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from reverie.errors import MendableError
-from reverie.files.process import is_ours
-from reverie.homes.scopes import Scope
+from reverie.agents.scopes import Scope, ScopeContext
+from reverie.errors import UserError
+from reverie.files.locks import is_ours
 from reverie.memory.paths import ROOT
-from reverie.ui.icons import Icons
-from reverie.ui.jobs import JobControl, Lanes
-from reverie.ui.memory.consolidation import AUTO, RULES, Consolidation, DreamEnded, button_engine
+from reverie.ui.appearance import Icons
+from reverie.ui.jobs import JobControl, Lane, Lanes, Ticket
 from reverie.ui.memory.footer import Footer
 from reverie.ui.session import HomeSession
 
 if TYPE_CHECKING:
-    from reverie.dream.review import Selection
-    from reverie.homes.scopes import ScopeContext
-    from reverie.runs.parts import Parts
-    from reverie.services.models import Choice
-    from reverie.services.views import ConsentView, DreamProgress, RevertView, RunSummary, StatusView
+    from reverie.jobs.consolidate.review import ReviewSelection
+    from reverie.runs.changes import Progress
+    from reverie.runs.record import Parts
+    from reverie.services.models import ModelChoice
+    from reverie.services.views import ConsentView, RevertView, RunSummary, RunView, StatusView
     from reverie.services.workbench import Workbench
     from reverie.ui.memory.runs_dialog import RunsDialog
+
+
+# What a person asks of the consolidator: dreams, what is chosen of one, undos. One at a time, on its
+# thread.
+#
+# Before a dream by anything but the rules is begun it is asked which engine counts and whether memories may
+# go where that is; the answer of the person comes in between (`consent_wanted`, then `answer`). Emits
+# progress and outcomes only; no view is refreshed from here.
+
+
+RULES, AUTO = "rules", "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class DreamEnded:
+    """`kind`: `dream`, `preview` or `apply`."""
+
+    run: RunView
+    dry_run: bool
+    kind: str = "dream"
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    workbench: Workbench
+    context: ScopeContext
+    dry_run: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _PreparedRun:
+    """The engine that counts, and what is to be asked before it is used."""
+
+    engine: str
+    consent: ConsentView | None
+
+
+class Consolidation(QObject):
+    """`started(str)`: `dream`, `preview`, `apply` or `revert`; perhaps `consent_wanted(ConsentView, str
+    engine)`, which waits for `answer`; `progressed(DreamProgress)`; then exactly one of `ended(DreamEnded)`,
+    `reverted(RevertView)`, `failed(UserError)`, `cancelled()`."""
+
+    started = Signal(str)
+    consent_wanted = Signal(object, str)
+    progressed = Signal(object)
+    ended = Signal(object)
+    reverted = Signal(object)
+    failed = Signal(object)
+    cancelled = Signal()
+
+    def __init__(self, lane: Lane, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._lane = lane
+        self._ticket: Ticket | None = None
+        self._wish: _Wish | None = None
+        self._workbench: Workbench | None = None
+        self._asked: _PreparedRun | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._ticket is not None or self._asked is not None
+
+    def runs_in(self, workbench: Workbench) -> bool:
+        """Whether what runs, or waits for an answer, is of this home."""
+        return self.running and self._workbench is workbench
+
+    def dream(
+        self, workbench: Workbench, context: ScopeContext, *, dry_run: bool, engine: str = AUTO
+    ) -> None:
+        """Start one; ignored while another one of this window runs."""
+        if self.running:
+            return
+        self._workbench = workbench
+        self._wish = wish = _Wish(workbench, context, dry_run)
+        if engine == RULES:
+            self._dream(wish, engine, agreed=False)
+        else:
+            self._submit("prepare", _prepare(wish, engine))
+        self.started.emit("preview" if dry_run else "dream")
+
+    def apply(self, workbench: Workbench, run_id: str, selection: ReviewSelection) -> None:
+        """Carry out what was chosen of a run; ignored while another job of this window runs."""
+        if self.running:
+            return
+
+        def work(control: JobControl) -> DreamEnded:
+            run = workbench.apply_review(run_id, selection, progress=control.report, cancel=control.cancel)
+            return DreamEnded(run, dry_run=False, kind="apply")
+
+        self._workbench = workbench
+        self._submit("apply a review", work)
+        self.started.emit("apply")
+
+    def revert(self, workbench: Workbench, run_id: str, part: Parts | None = None) -> None:
+        """Undo a run, or a part of it; ignored while another job of this window runs."""
+        if self.running:
+            return
+
+        def work(_control: JobControl) -> RevertView:
+            return workbench.revert(run_id, part)
+
+        self._workbench = workbench
+        self._submit("undo a run", work)
+        self.started.emit("revert")
+
+    def answer(self, agreed: bool) -> None:
+        """Whether memories may be sent where `consent_wanted` said."""
+        prepared, wish, self._asked = self._asked, self._wish, None
+        if prepared is None or wish is None:
+            return
+        if agreed:
+            self._dream(wish, prepared.engine, agreed=True)
+        else:
+            self.cancelled.emit()
+
+    @Slot()
+    def cancel(self) -> None:
+        if self._ticket is not None:
+            self._ticket.cancel()
+
+    def _dream(self, wish: _Wish, engine: str, *, agreed: bool) -> None:
+        def work(control: JobControl) -> DreamEnded:
+            if agreed:
+                wish.workbench.models.give_consent(engine)
+            run = wish.workbench.start_dream(
+                wish.context,
+                dry_run=wish.dry_run,
+                engine=engine,
+                progress=control.report,
+                cancel=control.cancel,
+            )
+            return DreamEnded(run, wish.dry_run, "preview" if wish.dry_run else "dream")
+
+        self._submit("consolidate", work)
+
+    def _submit(self, name: str, work: Any) -> None:
+        self._ticket = self._lane.submit(
+            name,
+            work,
+            done=self._on_done,
+            failed=self._on_failed,
+            cancelled=self._on_cancelled,
+            progress=self.progressed.emit,
+        )
+
+    def _on_done(self, result: _PreparedRun | DreamEnded | RevertView) -> None:
+        ticket, self._ticket = self._ticket, None
+        if isinstance(result, _PreparedRun):
+            self._on_prepared(result, cancelled=ticket is not None and ticket.control.cancel.is_set())
+        elif isinstance(result, DreamEnded):
+            self.ended.emit(result)
+        else:
+            self.reverted.emit(result)
+
+    def _on_prepared(self, prepared: _PreparedRun, *, cancelled: bool) -> None:
+        wish = self._wish
+        if cancelled or wish is None:
+            self.cancelled.emit()
+        elif prepared.consent is None:
+            self._dream(wish, prepared.engine, agreed=False)
+        else:
+            self._asked = prepared
+            self.consent_wanted.emit(prepared.consent, prepared.engine)
+
+    def _on_failed(self, error: UserError) -> None:
+        self._ticket = None
+        self.failed.emit(error)
+
+    def _on_cancelled(self) -> None:
+        self._ticket = None
+        self.cancelled.emit()
+
+
+def button_engine(workbench: Workbench, context: ScopeContext) -> ModelChoice:
+    """The engine that the button means, also while a person has still to agree to it. For jobs."""
+    return workbench.models.choose(context, AUTO, before_consent=True)
+
+
+def _prepare(wish: _Wish, engine: str) -> Callable[[JobControl], _PreparedRun]:
+    def work(control: JobControl) -> _PreparedRun:
+        chosen = button_engine(wish.workbench, wish.context).engine if engine == AUTO else engine
+        control.check()
+        consent = wish.workbench.models.consent_needed(wish.context, chosen) if chosen != RULES else None
+        return _PreparedRun(chosen, consent)
+
+    return work
 
 
 class FooterControl(QObject):
@@ -46,7 +233,7 @@ class FooterControl(QObject):
         self._place = ""
         self._run_place = ""
         self._available = False
-        self._choice: Choice | None = None
+        self._choice: ModelChoice | None = None
         self._used: list[str] = []  # models named before, newest first
         self.last_outcome = ""
         self._runs: RunsDialog | None = None
@@ -126,7 +313,7 @@ class FooterControl(QObject):
             return
         workbench, context = session.workbench, session.context
 
-        def work(_control: JobControl) -> Choice:
+        def work(_control: JobControl) -> ModelChoice:
             return button_engine(workbench, context)
 
         # What is wrong is told by the run that needs it.
@@ -134,12 +321,12 @@ class FooterControl(QObject):
             "ask for the engine", work, done=self._on_engine, failed=self._on_no_engine, group="engine"
         )
 
-    def _on_engine(self, choice: Choice) -> None:
+    def _on_engine(self, choice: ModelChoice) -> None:
         if choice != self._choice:
             self._choice = choice
             self._follow()
 
-    def _on_no_engine(self, _error: MendableError) -> None:
+    def _on_no_engine(self, _error: UserError) -> None:
         self._choice = None
         self._follow()
 
@@ -168,7 +355,7 @@ class FooterControl(QObject):
     @Slot()
     def run_model(self) -> None:
         """With a model that is asked for by name."""
-        from reverie.ui.model_choice import ModelDialog
+        from reverie.ui.settings.fields import ModelDialog
 
         model = ModelDialog.ask(self._window, self._known_models())
         if model is not None:
@@ -181,7 +368,7 @@ class FooterControl(QObject):
 
     @Slot(object, str)
     def _on_consent_wanted(self, consent: ConsentView, engine: str) -> None:
-        from reverie.ui.consent import ConsentDialog
+        from reverie.ui.dialogs import ConsentDialog
 
         agreed = ConsentDialog.ask(self._window, consent, engine)
         self.jobs.answer(agreed)
@@ -191,12 +378,12 @@ class FooterControl(QObject):
     @Slot(str)
     def apply_all(self, run_id: str) -> None:
         """Carry out a plan as it is."""
-        from reverie.dream.review import Selection
+        from reverie.jobs.consolidate.review import ReviewSelection
 
-        self.apply(run_id, Selection())
+        self.apply(run_id, ReviewSelection())
 
     @Slot(str, object)
-    def apply(self, run_id: str, selection: Selection) -> None:
+    def apply(self, run_id: str, selection: ReviewSelection) -> None:
         """Carry out what was chosen of a run."""
         if self._session is not None and not self._refused():
             session = self._session_of(run_id)
@@ -216,7 +403,7 @@ class FooterControl(QObject):
         """Whether another run is going on; the reviews that asked are told."""
         if not self.jobs.running:
             return False
-        busy = MendableError(
+        busy = UserError(
             self.tr("Another run is going on."), next_step=self.tr("Try again when it has ended.")
         )
         for dialog in self._dialogs():
@@ -246,7 +433,7 @@ class FooterControl(QObject):
             self._follow()
 
     @Slot(object)
-    def _on_progress(self, progress: DreamProgress) -> None:
+    def _on_progress(self, progress: Progress) -> None:
         self.footer.panel.progress(progress)
 
     @Slot(object)
@@ -269,7 +456,7 @@ class FooterControl(QObject):
             dialog.show_reverted(result)
 
     @Slot(object)
-    def _on_failed(self, error: MendableError) -> None:
+    def _on_failed(self, error: UserError) -> None:
         with self.footer.keeping_focus():
             self.footer.panel.failed(error)
             self._follow()
@@ -322,7 +509,7 @@ class FooterControl(QObject):
         if context is not None and _is_of(run, path, context):
             self.open_wanted.emit(path)
             return
-        elsewhere = MendableError(
+        elsewhere = UserError(
             self.tr("This memory belongs to another project or workspace."),
             next_step=self.tr("Choose that one in the list of homes, then open it again."),
         )

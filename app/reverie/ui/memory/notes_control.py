@@ -9,33 +9,100 @@ Threading: GUI thread; the desk is touched inside jobs only. Failure: told in th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
-from reverie.errors import MendableError
-from reverie.ui import words
-from reverie.ui.buttons import FitPushButton
-from reverie.ui.icons import Icons
+from reverie.errors import UserError
+from reverie.ui import display_text as words
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
+from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl, Lanes, Ticket
-from reverie.ui.labels import WrapLabel
-from reverie.ui.memory.notes_mends import NotesMends
 from reverie.ui.session import HomeSession, TreeUpdate
-from reverie.ui.shown import visible
-from reverie.ui.theme import GAP, MARGIN, UNIT
+from reverie.ui.translation import counted
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 
 if TYPE_CHECKING:
-    from reverie.notes.outcome import NotesOutcome, NotesStanding
+    from reverie.jobs.notes.sections import NotesProblem
+    from reverie.jobs.notes.service import NotesOutcome, NotesStanding
     from reverie.ui.memory.tab import MemoryTab
+
+
+# What is to mend in the notes of a session: a button whose menu lists it, each entry a way to its line.
+#
+# The text is opened first where it is not shown. Threading: GUI thread. Failure: a line that is gone leads
+# to the nearest one.
+
+
+class NotesMends(QObject):
+    """`button` is hidden while there is nothing to mend."""
+
+    def __init__(self, tab: MemoryTab, button: FitPushButton) -> None:
+        super().__init__(tab)
+        self._tab = tab
+        self.button = button
+        self.menu = QMenu(button)
+        self.menu.setToolTipsVisible(True)
+        self._problems: tuple[NotesProblem, ...] = ()
+        self._wanted = ("", 0)
+        button.setMenu(self.menu)
+        tab.editor.state_changed.connect(self._follow)
+        tab.editor.was_read.connect(self._follow)
+
+    def show_problems(self, problems: Sequence[NotesProblem], path: str) -> None:
+        """Those of the notes at a memory path."""
+        self.button.setVisible(bool(problems) and self.button.parentWidget() is not None)
+        if tuple(problems) != self._problems:
+            self._problems = tuple(problems)
+            self.menu.clear()
+            for problem in problems:
+                go = self.menu.addAction(self._sentence(problem).replace("&", "&&"))
+                go.triggered.connect(partial(self._go, path, max(1, problem.line)))
+            text = counted(self.tr("1 to mend"), "%n to mend", len(problems))
+            self.button.say(text, self.tr("What is to mend in these notes; choose one to go to its line"))
+
+    def _go(self, path: str, line: int, _checked: bool = False) -> None:
+        self._wanted = (path, line)
+        if not self._follow_now() and self._tab.tree.select_path(path):
+            self._tab.editor.open(self._tab.tree.current_data(), focus=True)
+
+    @Slot()
+    def _follow(self) -> None:
+        if self._wanted[0]:
+            self._follow_now()
+
+    def _follow_now(self) -> bool:
+        file, (path, line) = self._tab.pane.file, self._wanted
+        if file is None or file.buffer.address.path != path:
+            return False
+        self._wanted = ("", 0)
+        self._tab.pane.view.set_mode("source")
+        self._tab.pane.text.go_to_line(line)
+        self._tab.pane.text.setFocus()
+        return True
+
+    def _sentence(self, problem: NotesProblem) -> str:
+        name, tokens = visible(problem.section.removeprefix("# ")), f"{problem.tokens:,}"
+        said = {
+            "empty": self.tr("The notes are empty"),
+            "missing": self.tr("The section “{name}” is missing"),
+            "order": self.tr("The sections stand in another order than in the template"),
+            "description": self.tr("The description under “{name}” was changed"),
+            "long-section": self.tr("“{name}” holds {tokens} tokens; the agent reads {most}"),
+            "long-file": self.tr("The notes hold {tokens} tokens; the agent reads {most}"),
+        }[problem.kind]
+        return said.format(name=name, tokens=tokens, most=f"{problem.most:,}")
+
 
 QUIET_MS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _NotesSeen:
     """Where the notes of a session stand, and which engine an update would use (empty: none can)."""
 
     standing: NotesStanding
@@ -79,7 +146,7 @@ class NotesControl(QObject):
         self._session: HomeSession | None = None
         self._runs_in: HomeSession | None = None
         self._session_id = ""
-        self._seen: _Seen | None = None
+        self._seen: _NotesSeen | None = None
         self._ticket: Ticket | None = None
         self._of = ""  # whose notes are being updated
         self._said = ""
@@ -139,7 +206,7 @@ class NotesControl(QObject):
         def done(outcome: NotesOutcome) -> None:
             ended(" ".join(part for part in (outcome.text, outcome.next_step) if part))
 
-        def failed(error: MendableError) -> None:
+        def failed(error: UserError) -> None:
             ended(str(error))
 
         def cancelled() -> None:
@@ -177,23 +244,23 @@ class NotesControl(QObject):
             return
         workbench = session.workbench
 
-        def work(_control: JobControl) -> _Seen | None:
+        def work(_control: JobControl) -> _NotesSeen | None:
             if not workbench.noting.keeps_notes(session_id):
                 return None
             standing = workbench.noting.standing(session_id)
             try:
                 engine, why = workbench.noting.engine(session_id)
-            except MendableError as error:
+            except UserError as error:
                 engine, why = "", str(error)
-            return _Seen(standing, engine, why)
+            return _NotesSeen(standing, engine, why)
 
-        def done(seen: _Seen | None) -> None:
+        def done(seen: _NotesSeen | None) -> None:
             if session_id == self._session_id:
                 self._seen, self._stale = seen, False
                 self._show()
                 self.state_changed.emit()
 
-        def failed(_error: MendableError) -> None:
+        def failed(_error: UserError) -> None:
             # A home that cannot be read now is told of by the trees.
             done(None)
 

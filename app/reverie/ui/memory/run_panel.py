@@ -9,23 +9,161 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
-from reverie.errors import MendableError
-from reverie.ui import words
-from reverie.ui.buttons import FitPushButton
-from reverie.ui.icons import Icons
-from reverie.ui.labels import ElidedLabel, WrapLabel
-from reverie.ui.memory.bars import MessageBar, Tone
-from reverie.ui.memory.run_words import conflict_words, used_tokens
-from reverie.ui.shown import visible
-from reverie.ui.theme import GAP, UNIT
+from reverie.errors import UserError
+from reverie.ui import display_text as words
+from reverie.ui.appearance import GAP, UNIT, Icons
+from reverie.ui.display_text import visible
+from reverie.ui.translation import counted, tr
+from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, WrapLabel
+from reverie.ui.widgets.message_bar import MessageBar, Tone
 
 if TYPE_CHECKING:
-    from reverie.services.views import DreamProgress, RevertView, RunSummary, RunView
+    from reverie.runs.changes import Progress
+    from reverie.services.views import RevertView, RunSummary, RunView
+
+
+# How a run is told in one line, and which runs a list shows: pure functions of a `RunSummary`.
+
+
+_ENDED_BADLY = ("failed", "interrupted", "cancelled", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs are wanted. `show` is a key of `filter_names`; `text` may stand anywhere in what is said of
+    a run."""
+
+    show: str = "all"
+    text: str = ""
+
+    def takes(self, run: RunSummary) -> bool:
+        """Whether the filter shows this run."""
+        return _is_shown(run, self.show) and self.text.casefold().strip() in _searched(run)
+
+
+def filter_names() -> tuple[tuple[str, str], ...]:
+    """(key, name) of each choice, in the order they are offered."""
+    return (
+        ("all", tr("All runs")),
+        ("review", tr("Waiting for review")),
+        ("dream", tr("Consolidations")),
+        ("preview", tr("Previews")),
+        ("harvest", tr("Harvests")),
+        ("writer", tr("Memory writer")),
+        ("extract", tr("Extractions")),
+        ("notes", tr("Session notes")),
+        ("failed", tr("Did not end well")),
+        ("undone", tr("Undone")),
+        ("revert", tr("Undos")),
+    )
+
+
+def _is_shown(run: RunSummary, show: str) -> bool:
+    if show == "all":
+        return True
+    if show == "review":
+        return run.outcome == "held"
+    if show == "failed":
+        return run.outcome in _ENDED_BADLY
+    if show == "undone":
+        return run.reverted or run.partly_undone
+    if show == "preview":
+        return run.dry_run
+    return run.kind == show and not run.dry_run
+
+
+def _searched(run: RunSummary) -> str:
+    paths = (str(op.get(key) or "") for op in run.ops for key in ("path", "newPath"))
+    said = (headline(run), run.workspace_id or "", words.trigger(run.trigger), run.summary, run.reason)
+    return "\n".join((*said, *paths)).casefold()
+
+
+def can_revert(run: RunSummary) -> bool:
+    """Whether an undo makes sense: something of it may stand on disk."""
+    return run.outcome in ("completed", "interrupted") and not run.reverted and not run.dry_run
+
+
+def conflict_words(result: RevertView) -> str:
+    """What came of taking a run back, with what was left as it is by name."""
+    paths = ", ".join(visible(path) for path in result.conflicts)
+    if len(result.conflicts) == 1:
+        text = tr("{summary} Left as it is, because it was edited since: {paths}")
+    else:
+        text = tr("{summary} Left as they are, because they were edited since: {paths}")
+    return text.format(summary=visible(result.summary), paths=paths)
+
+
+def kind_words(run: RunSummary) -> str:
+    if run.dry_run:
+        return tr("Preview")
+    return {
+        "dream": tr("Consolidation"),
+        "harvest": tr("Harvest"),
+        "writer": tr("Memory writer"),
+        "extract": tr("Extraction"),
+        "notes": tr("Session notes"),
+        "revert": tr("Undo"),
+    }.get(run.kind, visible(run.kind))
+
+
+def applied_words(run: RunView) -> str:
+    """What came of applying a choice, in words and counts."""
+    if run.outcome == "completed":
+        done = [op for op in run.ops if op.get("applied")]
+        files = {str(op.get("newPath") or op.get("path")) for op in done}
+        said = tr("Applied: {changes} in {files}.").format(
+            changes=words.changes(len(done)), files=counted(tr("1 file"), "%n files", len(files))
+        )
+        return " ".join(part for part in (said, visible(run.next_step)) if part)
+    outcome = words.outcome(run.outcome)
+    parts = (outcome[:1].upper() + outcome[1:], visible(run.summary), visible(run.next_step))
+    return ". ".join(part.rstrip(".") for part in parts if part) + "."
+
+
+def state_words(run: RunSummary) -> str:
+    if run.reverted:
+        return tr("undone")
+    return tr("undone in part") if run.partly_undone else words.outcome(run.outcome)
+
+
+def headline(run: RunSummary) -> str:
+    return f"{kind_words(run)}, {words.when(run.started_at)}, {words.engine(run.engine)}: {state_words(run)}"
+
+
+def run_line(run: RunSummary) -> str:
+    if run.dry_run:
+        count = counted(tr("1 change planned"), "%n changes planned", len(run.ops))
+    else:
+        count = words.changes(sum(1 for op in run.ops if op.get("applied")))
+    return ", ".join((kind_words(run), words.engine(run.engine), count))
+
+
+def cost_words(run: RunSummary) -> str:
+    """What a run's model used, as far as it is known; empty for a run without one."""
+    return usage_words(run.usage, run.cost_usd)
+
+
+def usage_words(usage: Mapping[str, Any] | None, cost_usd: float | None) -> str:
+    """`12.3k tokens, $0.04.`"""
+    count = used_tokens(usage)
+    if not count:
+        return ""
+    return tr("{tokens}, {cost}.").format(tokens=words.tokens(count), cost=words.money(cost_usd))
+
+
+def used_tokens(usage: Mapping[str, Any] | None) -> int:
+    """All tokens of a usage record."""
+    if not usage:
+        return 0
+    found = [usage.get(key) for key in ("inputTokens", "outputTokens")]
+    return sum(int(count) for count in found if isinstance(count, int | float))
+
 
 SHOWN_OPS = 4
 
@@ -60,7 +198,7 @@ class RunPanel(QWidget):
         self._bar.setMaximumHeight(6)
         self._bar.setAccessibleName(self.tr("Progress of the consolidation"))
         # Rules say more in a tenth of a second than anybody can read, and each value paints the bar at once.
-        self._latest: DreamProgress | None = None
+        self._latest: Progress | None = None
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self._show_progress)
@@ -128,7 +266,7 @@ class RunPanel(QWidget):
         self._cancel.say(self.tr("Cancel"), self.tr("Stop before the next change"))
         self._live.show()
 
-    def progress(self, progress: DreamProgress) -> None:
+    def progress(self, progress: Progress) -> None:
         """The next thing the job said; shown with all that was said in the same turn."""
         self._latest = progress
         if progress.op is not None:
@@ -193,7 +331,7 @@ class RunPanel(QWidget):
             return
         self.result.say(conflict_words(result), tone="warn")
 
-    def failed(self, error: MendableError) -> None:
+    def failed(self, error: UserError) -> None:
         """The run could not begin or broke off."""
         self._live.hide()
         self.result.say_error(error)
@@ -244,10 +382,10 @@ def op_words(op: Mapping[str, Any]) -> tuple[str, str, str]:
 def step_words(step: str) -> str:
     """A step of `DreamProgress` in words; one that is not known as it is called."""
     return {
-        "applying": words.tr("Writing the changes…"),
-        "reading": words.tr("Reading the memories…"),
-        "planning": words.tr("Looking for duplicates…"),
-        "thinking": words.tr("The model is thinking…"),
+        "applying": tr("Writing the changes…"),
+        "reading": tr("Reading the memories…"),
+        "planning": tr("Looking for duplicates…"),
+        "thinking": tr("The model is thinking…"),
     }.get(step, visible(step))
 
 
@@ -256,22 +394,22 @@ def _used_words(run: RunView) -> str:
     count = used_tokens(run.usage)
     if not count:
         return ""
-    told = words.tr("The model used {tokens}, {cost}.")
+    told = tr("The model used {tokens}, {cost}.")
     return told.format(tokens=words.tokens(count), cost=words.money(run.cost_usd))
 
 
 def _result_words(run: RunView, *, dry_run: bool) -> str:
     applied = sum(1 for op in run.ops if op.get("applied"))
     if run.outcome == "completed" and dry_run:
-        planned = words.counted(words.tr("1 change"), "%n changes", len(run.ops))
-        return words.tr("Preview: {planned}. {summary}").format(planned=planned, summary=visible(run.summary))
+        planned = counted(tr("1 change"), "%n changes", len(run.ops))
+        return tr("Preview: {planned}. {summary}").format(planned=planned, summary=visible(run.summary))
     if run.outcome == "completed":
         made = words.changes(applied)
-        return words.tr("Done, {made}. {summary}").format(made=made, summary=visible(run.summary))
+        return tr("Done, {made}. {summary}").format(made=made, summary=visible(run.summary))
     if run.outcome == "held":
-        return words.tr("Held for review, nothing was written. {reason}").format(
+        return tr("Held for review, nothing was written. {reason}").format(
             reason=visible(run.reason or run.summary)
         )
     if run.outcome == "unchanged":
-        return visible(run.summary) or words.tr("No changes needed.")
+        return visible(run.summary) or tr("No changes needed.")
     return visible(run.summary) or words.outcome(run.outcome)

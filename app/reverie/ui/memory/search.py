@@ -10,25 +10,281 @@ typing never waits for indexing. Failure: what cannot be searched is said above 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPointF,
+    QRect,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QKeyEvent,
+    QPainter,
+    QPalette,
+    QTextCharFormat,
+    QTextLayout,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QListView,
+    QStackedWidget,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
 
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.files.coalesce import Changes
-from reverie.ui.bridge import WatchEvent
-from reverie.ui.icons import Icons
+from reverie.ui import display_text as words
+from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
+from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import JobCancelled, JobControl, Lane
-from reverie.ui.labels import WrapLabel
-from reverie.ui.memory.search_view import ResultList
-from reverie.ui.search_field import SearchField
-from reverie.ui.session import HomeSession
-from reverie.ui.theme import GAP, UNIT
+from reverie.ui.session import HomeSession, WatchEvent
+from reverie.ui.widgets.controls import SearchField, WrapLabel
 
 if TYPE_CHECKING:
-    from reverie.services.search import Answer, SearchDesk
+    from reverie.services.search import SearchAnswer, SearchHit, SearchService
+
+
+# What a search found, as a flat list: path and place above, below them the line with its hits marked.
+#
+# Paths and lines come from disk: what they hide is shown escaped, and the marks move along.
+
+
+Index = QModelIndex | QPersistentModelIndex
+HIT_ROLE = int(Qt.ItemDataRole.UserRole) + 1
+_DOTS = "…"
+Ranges = Sequence[tuple[int, int]]
+
+
+class ResultModel(QAbstractListModel):
+    """Hits, best first."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.hits: tuple[SearchHit, ...] = ()
+        self.several_homes = False
+
+    def show_hits(self, hits: tuple[SearchHit, ...], *, several_homes: bool) -> None:
+        """Another answer. The same one again touches nothing, so that a row stays selected."""
+        if hits == self.hits and several_homes == self.several_homes:
+            return
+        self.beginResetModel()
+        self.hits, self.several_homes = hits, several_homes
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+        return 0 if parent.isValid() else len(self.hits)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        hit = self.hits[index.row()]
+        if role == HIT_ROLE:
+            return hit
+        if role == Qt.ItemDataRole.DisplayRole:
+            return visible(hit.path)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            unreachable = "" if hit.reachable else self.tr("No project or workspace of this home shows it.")
+            return as_tooltip(hit.path, self.place_of(hit), hit.home, hit.snippet.text, unreachable)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return ", ".join(map(visible, (hit.path, self.place_of(hit), hit.snippet.text)))
+        return None
+
+    def place_of(self, hit: SearchHit) -> str:
+        """Scope, and whose, in a few words."""
+        whose = ""
+        if hit.scope == "workspace":
+            whose = hit.workspace_id or ""
+        elif hit.scope == "project":
+            whose = (hit.project_path or "").rstrip("/").rpartition("/")[2]
+        home = hit.home_label if self.several_homes else ""
+        return " · ".join(part for part in (words.scope_name(hit.scope), whose, home) if part)
+
+
+class ResultDelegate(QStyledItemDelegate):
+    """Draws a hit in two lines of one height."""
+
+    def __init__(self, model: ResultModel, icons: Icons, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._icons = icons
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(80, 2 * QFontMetrics(option.font).height() + 2 * UNIT + 2)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        hit: SearchHit = index.data(HIT_ROLE)
+        view = option.widget
+        view.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelItemViewItem, option, painter, view)
+        theme = theme_of(option.palette)
+        text, dim, back = theme.text, theme.dim, QColor(theme.accent_back)
+        if option.state & QStyle.StateFlag.State_Selected:
+            active = option.state & QStyle.StateFlag.State_Active
+            group = QPalette.ColorGroup.Active if active else QPalette.ColorGroup.Inactive
+            chosen = option.palette.color(group, QPalette.ColorRole.Highlight)
+            text = readable(option.palette.color(group, QPalette.ColorRole.HighlightedText), chosen)
+            dim, back = dimmed(text, chosen), QColor(0, 0, 0, 0)
+        painter.save()
+        painter.setClipRect(option.rect)
+        metrics = QFontMetrics(option.font)
+        area = option.rect.adjusted(GAP, UNIT, -GAP, -UNIT)
+        sign = "companion" if hit.companion else "file" if hit.reachable else "orphan"
+        ratio = painter.device().devicePixelRatioF()
+        painter.drawPixmap(area.left(), area.top(), self._icons.pixmap(sign, SIZE, dim, ratio))
+        upper = QRect(area.left() + SIZE + 6, area.top(), area.width() - SIZE - 6, metrics.height())
+        lower = upper.translated(0, metrics.height() + 1)
+        place = metrics.elidedText(visible(self._model.place_of(hit)), Qt.TextElideMode.ElideRight,
+                                   upper.width() * 2 // 5)  # fmt: skip
+        painter.setPen(dim)
+        painter.setFont(option.font)
+        painter.drawText(upper, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, place)
+        upper.setRight(upper.right() - metrics.horizontalAdvance(place) - GAP)
+        path = ended_within(*shown_with(hit.path, hit.name_hits), _bold(option.font), upper.width())
+        _draw(painter, upper, option.font, *path, text, back)
+        line = around_first(
+            *shown_with(hit.snippet.text, hit.snippet.hits), _bold(option.font), lower.width()
+        )
+        _draw(painter, lower, option.font, *line, dim, back)
+        painter.restore()
+
+
+class ResultList(QListView):
+    """`opened(Hit)`: Enter or a double click. `left()`: Esc. `above()`: up from the first row."""
+
+    opened = Signal(object)
+    left = Signal()
+    above = Signal()
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.results = ResultModel(self)
+        self.setModel(self.results)
+        self.setItemDelegate(ResultDelegate(self.results, icons, self))
+        CalmSelection(self)
+        self.setUniformItemSizes(True)
+        self.setFrameShape(QListView.Shape.NoFrame)
+        self.setAccessibleName(self.tr("Search results"))
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.doubleClicked.connect(self._on_double_click)
+
+    @property
+    def current(self) -> SearchHit | None:
+        """The selected hit."""
+        row = self.currentIndex().row()
+        return self.results.hits[row] if 0 <= row < len(self.results.hits) else None
+
+    def show_hits(self, hits: tuple[SearchHit, ...], *, several_homes: bool) -> None:
+        """Another answer; what was selected stays so if it is still among the hits, else the best one is."""
+        before = self.current
+        self.results.show_hits(hits, several_homes=several_homes)
+        keys = [(hit.home_id, hit.root_key, hit.path) for hit in hits]
+        key = (before.home_id, before.root_key, before.path) if before is not None else None
+        if keys:
+            self.setCurrentIndex(self.results.index(keys.index(key) if key in keys else 0, 0))
+
+    def step(self, steps: int) -> None:
+        """Select a row further down (or up)."""
+        row = max(0, min(self.currentIndex().row() + steps, len(self.results.hits) - 1))
+        self.setCurrentIndex(self.results.index(row, 0))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.current is not None:
+            self.opened.emit(self.current)
+        elif event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+        elif event.key() == Qt.Key.Key_Up and self.currentIndex().row() <= 0:
+            self.above.emit()
+        else:
+            super().keyPressEvent(event)
+
+    @Slot(QModelIndex)
+    def _on_double_click(self, index: QModelIndex) -> None:
+        self.opened.emit(self.results.hits[index.row()])
+
+
+def shown_with(text: str, marks: Ranges) -> tuple[str, list[tuple[int, int]]]:
+    """`text` safe to draw, and where its marks are then."""
+    if text.isprintable():
+        return text, list(marks)
+    made, moved, at = "", [], 0
+    for start, end in marks:
+        made += visible(text[at:start])
+        begin = len(made)
+        made += visible(text[start:end])
+        moved.append((begin, len(made)))
+        at = end
+    return made + visible(text[at:]), moved
+
+
+def ended_within(text: str, marks: Ranges, font: QFont, width: int) -> tuple[str, list[tuple[int, int]]]:
+    """The end of a path that fits: its name says more than its folders."""
+    shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideLeft, width)
+    return shown, _moved(marks, len(shown) - len(text), 1 if shown != text else 0, len(shown))
+
+
+def around_first(text: str, marks: Ranges, font: QFont, width: int) -> tuple[str, list[tuple[int, int]]]:
+    """As much of a line as fits, with its first hit in sight."""
+    metrics = QFontMetrics(font)
+    cut = 0
+    if marks and metrics.horizontalAdvance(text[: marks[0][1]]) > width * 3 // 4:
+        room = max(0, width // 2 - metrics.horizontalAdvance(text[marks[0][0] : marks[0][1]]))
+        cut = marks[0][0]
+        while cut > 0 and metrics.horizontalAdvance(text[cut - 1 : marks[0][0]]) < room:
+            cut -= 1
+    lead = _DOTS if cut else ""
+    shown = metrics.elidedText(lead + text[cut:], Qt.TextElideMode.ElideRight, width)
+    last = len(shown) - 1 if shown.endswith(_DOTS) else len(shown)
+    return shown, _moved(marks, len(lead) - cut, len(lead), last)
+
+
+def _moved(marks: Ranges, by: int, first: int, last: int) -> list[tuple[int, int]]:
+    moved = [(max(first, start + by), min(last, end + by)) for start, end in marks]
+    return [(start, end) for start, end in moved if end > start]
+
+
+def _bold(font: QFont) -> QFont:
+    bold = QFont(font)
+    bold.setBold(True)
+    return bold
+
+
+def _draw(
+    painter: QPainter, area: QRect, font: QFont, text: str, marks: Ranges, color: QColor, back: QColor
+) -> None:
+    layout = QTextLayout(text, font)
+    formats = []
+    for start, end in marks:
+        mark = QTextLayout.FormatRange()
+        mark.start, mark.length = start, end - start
+        look = QTextCharFormat()
+        look.setFontWeight(QFont.Weight.Bold)
+        look.setBackground(back)
+        mark.format = look
+        formats.append(mark)
+    layout.setFormats(formats)
+    layout.beginLayout()
+    line = layout.createLine()
+    if line.isValid():
+        line.setLineWidth(1e6)
+    layout.endLayout()
+    painter.setPen(color)
+    layout.draw(painter, QPointF(area.left(), area.top()))
+
 
 # While the index grows the answer is asked again this often.
 _GROWING_MS = 700
@@ -80,8 +336,8 @@ class MemorySearch(QObject):
         column.addWidget(self.list, 1)
         self.pages.addWidget(tree)
         self.pages.addWidget(self._found)
-        self.answer: Answer | None = None
-        self._desk: SearchDesk | None = None
+        self.answer: SearchAnswer | None = None
+        self._desk: SearchService | None = None
         self._sessions: list[HomeSession] = []
         self._noted: list[tuple[str, Changes]] = []
         self._asking: Lane | None = None
@@ -197,7 +453,7 @@ class MemorySearch(QObject):
             return
         desk = self._desk
 
-        def work(control: JobControl) -> Answer | None:
+        def work(control: JobControl) -> SearchAnswer | None:
             from reverie.services.search import SearchStopped
 
             if desk is None:
@@ -211,7 +467,7 @@ class MemorySearch(QObject):
             "search", work, done=self._on_answer, progress=self._show, failed=self._on_failed, group="search"
         )
 
-    def _on_answer(self, answer: Answer | None) -> None:
+    def _on_answer(self, answer: SearchAnswer | None) -> None:
         if answer is None:
             return
         self._show(answer)
@@ -221,7 +477,7 @@ class MemorySearch(QObject):
             self._owed = True
             self._update()
 
-    def _show(self, answer: Answer) -> None:
+    def _show(self, answer: SearchAnswer) -> None:
         if answer.query != self.field.text():
             return
         self.answer = answer
@@ -229,7 +485,7 @@ class MemorySearch(QObject):
         self._say(answer)
         self.pages.setCurrentWidget(self._found)
 
-    def _say(self, answer: Answer) -> None:
+    def _say(self, answer: SearchAnswer) -> None:
         said = [*answer.problems]
         if self._updating and not answer.complete:
             said.append(self.tr("The search index is being made: {n} files so far.").format(n=self._read))
@@ -238,7 +494,7 @@ class MemorySearch(QObject):
         self.said.say(" ".join(said))
         self.said.setVisible(bool(said))
 
-    def _on_failed(self, error: MendableError) -> None:
+    def _on_failed(self, error: UserError) -> None:
         self.said.say(str(error))
         self.said.show()
         self.pages.setCurrentWidget(self._found)
@@ -265,10 +521,10 @@ class MemorySearch(QObject):
         workbenches = [session.workbench for session in self._sessions]
         desk = self._desk
 
-        def work(control: JobControl) -> SearchDesk:
-            from reverie.services.search import SearchDesk, SearchStopped
+        def work(control: JobControl) -> SearchService:
+            from reverie.services.search import SearchService, SearchStopped
 
-            made = desk or SearchDesk()
+            made = desk or SearchService()
             for workbench in workbenches:
                 made.add(workbench.parts, workbench.update_index)
             for home_id, changes in noted:
@@ -291,7 +547,7 @@ class MemorySearch(QObject):
         )
         self._growing.start()
 
-    def _on_updated(self, desk: SearchDesk) -> None:
+    def _on_updated(self, desk: SearchService) -> None:
         if self._desk is None:
             self._desk, self._owed = desk, True
         self._updating = False
@@ -304,7 +560,7 @@ class MemorySearch(QObject):
         if self.answer is not None:
             self._say(self.answer)
 
-    def _on_update_failed(self, error: MendableError) -> None:
+    def _on_update_failed(self, error: UserError) -> None:
         self._updating = False
         self._growing.stop()
         self._on_failed(error)

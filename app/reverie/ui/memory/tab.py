@@ -11,46 +11,242 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QPoint, QSize, QTimer, Signal, Slot
-from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QMenu,
+    QPlainTextEdit,
+    QScrollArea,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
-from reverie.errors import MendableError
-from reverie.ui.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, Situation
-from reverie.ui.extraction.control import ExtractControl
-from reverie.ui.icons import Icons
-from reverie.ui.jobs import Lanes
-from reverie.ui.memory.bars import MessageBar
-from reverie.ui.memory.buffers import Buffers
-from reverie.ui.memory.co_editing_control import CoEditing
-from reverie.ui.memory.draft_keeper import DraftKeeper
-from reverie.ui.memory.draft_offers import DraftOffers
-from reverie.ui.memory.duplicates.control import DuplicatesControl
-from reverie.ui.memory.editor import EditorPane
-from reverie.ui.memory.editor_control import EditorControl
-from reverie.ui.memory.file_rules import rule_of
+from reverie.errors import AGENT_BUSY, UserError
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
+from reverie.ui.editor.control import EditorControl
+from reverie.ui.editor.drafts import DraftKeeper, DraftOffers
+from reverie.ui.editor.merge_control import CoEditing
+from reverie.ui.editor.open_files import Buffers
+from reverie.ui.editor.pane import EditorPane
+from reverie.ui.jobs import JobControl, Lanes
+from reverie.ui.memory.edit_control import HandControl
+from reverie.ui.memory.extraction import ExtractControl
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.footer_control import FooterControl
-from reverie.ui.memory.hand_control import HandControl
-from reverie.ui.memory.heading import EmptyPage, Heading
-from reverie.ui.memory.history.control import HistoryControl
-from reverie.ui.memory.index.control import IndexControl
+from reverie.ui.memory.index_control import IndexControl
 from reverie.ui.memory.lint_control import LintControl
 from reverie.ui.memory.notes_control import NotesControl
 from reverie.ui.memory.orphans.control import OrphansControl
 from reverie.ui.memory.search import MemorySearch
-from reverie.ui.memory.tab_column import Parts, column_of
-from reverie.ui.memory.tell_control import TellControl
-from reverie.ui.memory.trash.control import TrashControl
-from reverie.ui.memory.tree_model import MemoryTreeModel
-from reverie.ui.memory.tree_nodes import CompanionData, FileData, FolderData, companion_at
-from reverie.ui.memory.tree_order import TreeOrder
-from reverie.ui.memory.tree_view import MemoryTreeView
+from reverie.ui.memory.side_windows import DuplicatesControl, HistoryControl, TrashControl
 from reverie.ui.session import HomeSession, TreeUpdate
-from reverie.ui.theme import theme_of
+from reverie.ui.tree.memory_tree import CompanionData, FileData, FolderData, companion_at
+from reverie.ui.tree.model import MemoryTreeModel, rule_of
+from reverie.ui.tree.view import MemoryTreeView, TreeOrder
+from reverie.ui.widgets.controls import WrapLabel
+from reverie.ui.widgets.frames import EmptyPage, Heading
+from reverie.ui.widgets.layouts import Column, column, scrolling
+from reverie.ui.widgets.message_bar import MessageBar
+from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, Situation
 
 if TYPE_CHECKING:
-    from reverie.services.search import Hit
-    from reverie.ui.memory.tree_nodes import Arrangement, RowData
+    from reverie.services.search import SearchHit
+    from reverie.ui.tree.memory_tree import Arrangement, RowData
+
+
+# The left column of the Memory tab: what stands in it from top to bottom, and how it goes above the editor
+# in a narrow window.
+#
+# Threading: GUI thread.
+
+
+SIDE_BY_SIDE = 640
+LEFT_WIDTH = 490
+_LEAST_ROWS = 116
+
+
+def column_of(tab: MemoryTab) -> Column:
+    """The parts of `tab` that stand left of its editor."""
+    left = Column()
+    column = QVBoxLayout(left)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(0)
+    column.addWidget(tab.heading)
+    column.addWidget(tab.trouble)
+    column.addWidget(tab.drafts.bar)
+    field = QHBoxLayout()
+    field.setContentsMargins(GAP, 0, GAP, UNIT)
+    field.addWidget(tab.search.field)
+    field.addWidget(tab.order.button)
+    column.addLayout(field)
+    column.addWidget(tab.search.pages, 1)
+    tab.search.pages.setMinimumHeight(_LEAST_ROWS)
+    column.addWidget(tab.undo_bar)
+    column.addWidget(tab.notes.row)
+    column.addWidget(tab.footer)
+    return left
+
+
+class ColumnParts(QScrollArea):
+    """The column and the editor: side by side where there is room, else below each other; in a low window
+    they are scrolled to rather than squeezed."""
+
+    def __init__(self, left: Column, right: QWidget) -> None:
+        super().__init__()
+        self.splitter = QSplitter()
+        self.splitter.setHandleWidth(5)
+        self.splitter.addWidget(left)
+        self.splitter.addWidget(right)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.setStretchFactor(1, 1)
+        self.splitter.setSizes([LEFT_WIDTH, LEFT_WIDTH])
+        scrolling(self, self.splitter)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached, and is scrolled to then
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        # First: how much room the parts need follows from how they lie.
+        parts = (self.splitter.widget(0), self.splitter.widget(1))
+        needed = sum(part.minimumSizeHint().width() for part in parts if part is not None)
+        wide = self.width() >= max(SIDE_BY_SIDE, needed + self.splitter.handleWidth())
+        _stack(self.splitter, self.size(), wide=wide)
+        super().resizeEvent(event)
+
+
+def _stack(splitter: QSplitter, size: QSize, *, wide: bool) -> None:
+    """Side by side where it is `wide`, with up to `LEFT_WIDTH` for the column; else the editor below it."""
+    orientation = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
+    if splitter.orientation() == orientation:
+        return
+    splitter.setOrientation(orientation)
+    if wide:
+        first = min(LEFT_WIDTH, size.width() // 2)
+        splitter.setSizes([first, size.width() - first])
+    else:
+        splitter.setSizes([size.height() * 3 // 5, size.height() * 2 // 5])
+
+
+# Telling the agent something in the person's own words: a dialog for the text, and a job that writes it.
+#
+# For homes whose agent takes notes (`Home.note_path`). Threading: GUI thread; the note is written by a job.
+# Failure: shown in the dialog, which stays open with the text.
+
+
+RETRY_MS = 1_500
+"""Between two tries while the agent holds its lock."""
+
+
+class TellDialog(QDialog):
+    """A text field and a message. `confirmed(str)`: the person wants this text to be written."""
+
+    confirmed = Signal(str)
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Tell Codex"))
+        self.resize(480, 300)
+        what = WrapLabel(
+            self.tr(
+                "Write what Codex should remember. It becomes a note that Codex folds into its memory when it"
+                " consolidates the next time."
+            )
+        )
+        self.text = QPlainTextEdit()
+        self.text.setAccessibleName(self.tr("What Codex should remember"))
+        self.text.setTabChangesFocus(True)
+        self.message = MessageBar(icons, "tell", closable=False)
+        buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
+        )
+        self.accept_button = buttons.button(QDialogButtonBox.StandardButton.Ok)
+        self.accept_button.setText(self.tr("Tell Codex"))
+        buttons.accepted.connect(self._tell)
+        buttons.rejected.connect(self.reject)
+        outer = column(self, what, self.text, self.message, gap=MARGIN)
+        outer.addWidget(buttons)
+        self.text.textChanged.connect(self._judge)
+        self._judge()
+
+    @Slot()
+    def _judge(self) -> None:
+        self.accept_button.setEnabled(bool(self.text.toPlainText().strip()))
+
+    @Slot()
+    def _tell(self) -> None:
+        self.accept_button.setEnabled(False)
+        self.confirmed.emit(self.text.toPlainText())
+
+
+class TellControl(QObject):
+    """Slots are named by the action registry."""
+
+    def __init__(self, tab: MemoryTab, icons: Icons) -> None:
+        super().__init__(tab)
+        self._tab = tab
+        self._icons = icons
+        self._session: HomeSession | None = None
+        self.dialog: TellDialog | None = None
+
+    @property
+    def available(self) -> bool:
+        """Whether the shown home's agent takes notes."""
+        return self._session is not None and self._session.workbench.takes_notes
+
+    def set_session(self, session: HomeSession | None) -> None:
+        """Another home is shown; a text that was not written yet belongs to the old one."""
+        self._session = session
+        if self.dialog is not None:
+            self.dialog.close()
+
+    @Slot()
+    def show(self) -> None:
+        """Ask for the text."""
+        if not self.available:
+            return
+        if self.dialog is None:
+            self.dialog = TellDialog(self._icons, self._tab)
+            self.dialog.confirmed.connect(self._write)
+            self.dialog.destroyed.connect(self._forget)
+        self.dialog.show()
+        self.dialog.text.setFocus()
+
+    @Slot()
+    def _forget(self) -> None:
+        self.dialog = None
+
+    @Slot(str)
+    def _write(self, text: str) -> None:
+        session, dialog = self._session, self.dialog
+        if session is None or session.context is None or dialog is None:
+            return
+        workbench, context = session.workbench, session.context
+
+        def work(_control: JobControl) -> str:
+            return workbench.tell_agent(context, text)
+
+        def done(path: str) -> None:
+            if dialog is self.dialog:
+                dialog.accept()
+            self._tab.undo_bar.say(self.tr("Codex will read {path}.").format(path=path))
+
+        def failed(error: UserError) -> None:
+            if dialog is not self.dialog:
+                return
+            if error.reason == AGENT_BUSY:
+                sentence = self.tr("{reason} The note is written by itself when that is done.")
+                dialog.message.say(sentence.format(reason=error.title))
+                QTimer.singleShot(RETRY_MS, dialog, lambda: self._write(dialog.text.toPlainText()))
+                return
+            dialog.message.say_error(error)
+            dialog.accept_button.setEnabled(True)
+
+        session.lanes.scan.submit("tell the agent", work, done=done, failed=failed)
+
 
 NARROWEST = 320
 LATE_TREE_MS = 200
@@ -70,7 +266,7 @@ class MemoryTab(QWidget):
         super().__init__(parent)
         self._session: HomeSession | None = None
         self._update: TreeUpdate | None = None
-        self._hit_when_there: Hit | None = None
+        self._hit_when_there: SearchHit | None = None
         self.model = MemoryTreeModel(now, self)
         self.tree = MemoryTreeView(self.model, icons)
         self.search = MemorySearch(self.tree, icons, self)
@@ -110,7 +306,7 @@ class MemoryTab(QWidget):
 
     def _lay_out(self) -> None:
         self.tree.setFrameShape(MemoryTreeView.Shape.NoFrame)
-        self._parts = Parts(column_of(self), self.pane)
+        self._parts = ColumnParts(column_of(self), self.pane)
         self.splitter = self._parts.splitter
         self._pages = QStackedWidget()
         # Blank at first: nobody knows yet whether there is a home.
@@ -267,7 +463,7 @@ class MemoryTab(QWidget):
         return self._update is not None and not self._update.names_only
 
     @Slot(object)
-    def show_trouble(self, error: MendableError | None) -> None:
+    def show_trouble(self, error: UserError | None) -> None:
         """The home cannot be read now: say so, and keep the last trees, greyed."""
         if error is None:
             self.trouble.clear()
@@ -339,14 +535,14 @@ class MemoryTab(QWidget):
         self.focus_tree()
 
     @Slot(object)
-    def open_hit(self, hit: Hit) -> None:
+    def open_hit(self, hit: SearchHit) -> None:
         """Show what a search found; first its home and context, if others are shown."""
         self._hit_when_there = None
         if not self._open_here(hit) and hit.reachable:
             self._hit_when_there = hit
             self.place_wanted.emit(hit)
 
-    def _open_here(self, hit: Hit) -> bool:
+    def _open_here(self, hit: SearchHit) -> bool:
         """Open it if it stands in the trees that are shown."""
         update, session = self._update, self._session
         if update is None or session is None or hit.home_id != session.info.id:

@@ -9,31 +9,81 @@ Threading: GUI thread; a lane of its own, made on first use, so that large dumps
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.traces.places import Belongs, Places
 
 if TYPE_CHECKING:
-    from reverie.services.traces import TraceRow
+    from reverie.agents.base import HomeContents
+    from reverie.services.traces import TraceSummary
     from reverie.ui.session import HomeSession
+
+
+# Where a trace belongs: its project, and the name of its workspace as the list at the left has it.
+#
+# A trace knows the id of its workspace and the name of its branch at best; the home knows the title. Pure.
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The place selected at the left. `home`: its id; `project`: empty for the whole home; `name`: what the
+    list at the left calls it; `home_name`: of its home."""
+
+    home: str
+    project: str = ""
+    name: str = ""
+    home_name: str = ""
+
+    def holds(self, home: str, project: str) -> bool:
+        """Whether a trace of this home and project belongs here; one without a project does anywhere in its
+        home."""
+        return home == self.home and (not self.project or not project or project == self.project)
+
+
+class Belongs(NamedTuple):
+    """The place of one trace; empty where nothing tells."""
+
+    workspace: str = ""
+    project: str = ""
+
+
+class TracePlaces:
+    """The workspaces and projects of one home."""
+
+    def __init__(self, contents: HomeContents) -> None:
+        self._workspaces: Mapping[str, Belongs] = {
+            workspace.id: Belongs(workspace.label, project.path)
+            for project in contents.projects
+            for workspace in project.workspaces
+        }
+        self._projects = frozenset(project.path for project in contents.projects)
+
+    def of(self, row: TraceSummary) -> Belongs:
+        """Where a trace belongs. What the home does not list keeps the name that the trace has."""
+        # A dream of Reverie names its workspace by the id alone.
+        for id_ in (row.workspace_id, row.workspace_name):
+            if found := self._workspaces.get(id_):
+                return found
+        project = row.project_path if row.project_path in self._projects else ""
+        return Belongs(row.workspace_name or row.workspace_id, project)
+
 
 _PAUSE_S = 0.1
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedTrace:
     """One line and the home it is of."""
 
     session: HomeSession
-    row: TraceRow
+    row: TraceSummary
     place: Belongs
 
     @property
@@ -42,7 +92,7 @@ class Listed:
 
 
 class TraceFeed(QObject):
-    """`changed()`: `lines` are others. `failed(MendableError)`."""
+    """`changed()`: `lines` are others. `failed(UserError)`."""
 
     changed = Signal()
     failed = Signal(object)
@@ -51,17 +101,17 @@ class TraceFeed(QObject):
         super().__init__(parent)
         self._lane: Lane | None = None
         self._sessions: list[HomeSession] = []
-        self._rows: dict[str, tuple[TraceRow, ...]] = {}
+        self._rows: dict[str, tuple[TraceSummary, ...]] = {}
         self._complete: set[str] = set()
         self._stopped = False
 
     @property
-    def lines(self) -> tuple[Listed, ...]:
+    def lines(self) -> tuple[ListedTrace, ...]:
         """All lines, newest first."""
         found = [
-            Listed(session, row, places.of(row))
+            ListedTrace(session, row, places.of(row))
             for session in self._sessions
-            for places in (Places(session.info.contents),)
+            for places in (TracePlaces(session.info.contents),)
             for row in self._rows.get(session.info.id, ())
         ]
         return tuple(sorted(found, key=lambda line: line.row.started_at, reverse=True))
@@ -113,7 +163,7 @@ class TraceFeed(QObject):
         work: Callable[[JobControl], T],
         *,
         done: Callable[[T], None],
-        failed: Callable[[MendableError], None] | None = None,
+        failed: Callable[[UserError], None] | None = None,
         cancelled: Callable[[], None] | None = None,
         progress: Callable[[object], None] | None = None,
         group: str = "",
@@ -168,8 +218,8 @@ class TraceFeed(QObject):
     def _read(self, session: HomeSession) -> None:
         desk, home = session.workbench, session.info.id
 
-        def work(control: JobControl) -> tuple[TraceRow, ...]:
-            rows: list[TraceRow] = []
+        def work(control: JobControl) -> tuple[TraceSummary, ...]:
+            rows: list[TraceSummary] = []
             told = 0.0
             for row in desk.traces.rows():
                 control.check()

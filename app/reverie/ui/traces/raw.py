@@ -5,19 +5,14 @@ Reading and searching (`document`) happen in jobs. Threading: GUI thread.
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import (
-    QAbstractItemModel,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    Qt,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -32,15 +27,124 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.agent.dump_source import Node, Source
-from reverie.ui import words as common
-from reverie.ui.icons import Icons
+from reverie.llm.trace_reader import CHUNK, JsonNode, JsonSource, children, text_of
+from reverie.ui.appearance import GAP, CalmSelection, Icons, monospace
+from reverie.ui.display_text import human_size, visible, visible_lines
 from reverie.ui.jobs import JobControl
-from reverie.ui.search_field import SearchField
-from reverie.ui.shown import visible, visible_lines
-from reverie.ui.theme import GAP, CalmSelection, monospace
-from reverie.ui.traces.document import MOST_HITS, Hit, Piece, full_text, read_page, search
 from reverie.ui.traces.feed import TraceFeed
+from reverie.ui.translation import counted
+from reverie.ui.widgets.controls import SearchField
+
+# A trace's document, read piece by piece: a page of members, what a line shows of one, its value, and a
+# search through all of it.
+#
+# No size is too large: nothing reads more than it shows, and the search goes through the document in
+# chunks. Pure, for jobs. Failure: an `OSError` of the file goes through.
+
+
+PAGE = 200
+MOST_HITS = 200
+_PREVIEW_BYTES = 240
+_VALUE_BYTES = 256 << 10
+_AROUND = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A member as a job read it."""
+
+    node: JsonNode
+    preview: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentHit:
+    """One place that a search found: the nodes from the root down to it, and the text around it."""
+
+    path: tuple[JsonNode, ...]
+    excerpt: str
+
+
+def read_page(source: JsonSource, node: JsonNode, skip: int) -> tuple[tuple[Piece, ...], bool]:
+    """A page of members with what is shown of each."""
+    found, more = children(source, node, limit=PAGE, skip=skip)
+    return tuple(Piece(child, preview(source, child)) for child in found), more
+
+
+def preview(source: JsonSource, node: JsonNode) -> str:
+    """What a member's line shows of it."""
+    if node.kind == "object":
+        return "{…}" + f" {human_size(node.size)}"
+    if node.kind == "array":
+        return "[…]" + f" {human_size(node.size)}"
+    if node.kind == "text":
+        text, whole = text_of(source, node, _PREVIEW_BYTES)
+        line = " ".join(text.split())
+        return line if whole else f"{line}… {human_size(node.size)}"
+    return source.read(node.start, min(node.end, node.start + _PREVIEW_BYTES)).decode("utf-8", "replace")
+
+
+def full_text(source: JsonSource, node: JsonNode) -> str:
+    """A member's value to read and to copy, cut where it is very long."""
+    if node.kind == "text":
+        text, whole = text_of(source, node, _VALUE_BYTES)
+        return text if whole else f"{text}… [{human_size(node.size)}]"
+    raw = source.read(node.start, min(node.end, node.start + _VALUE_BYTES)).decode("utf-8", "replace")
+    indent = "  " * node.level
+    text = raw.replace(f"\n{indent}", "\n")
+    return text if node.size <= _VALUE_BYTES else f"{text}… [{human_size(node.size)}]"
+
+
+def search(
+    source: JsonSource, root: JsonNode, needle: str, check: Callable[[], None]
+) -> tuple[DocumentHit, ...]:
+    """Where `needle` stands in names or values, in the order of the document."""
+    if not needle:
+        return ()
+    spelled = {json.dumps(needle, ensure_ascii=ascii_only)[1:-1] for ascii_only in (False, True)}
+    pattern = re.compile(
+        b"|".join(re.escape(each.encode("utf-8", "replace")) for each in spelled), re.IGNORECASE
+    )
+    overlap = 8 * len(needle) + 16
+    hits: list[DocumentHit] = []
+    position, last = root.start, -1
+    while position < root.end and len(hits) < MOST_HITS:
+        check()
+        chunk = source.read(position, min(position + CHUNK + overlap, root.end))
+        for match in pattern.finditer(chunk):
+            at = position + match.start()
+            if match.start() >= CHUNK or at <= last or len(hits) >= MOST_HITS:
+                continue
+            path = _path_to(source, root, at)
+            hits.append(DocumentHit(path, _excerpt(chunk, match)))
+            # One line per member, however often it stands there.
+            last = path[-1].end if not path[-1].is_container else at
+        position += CHUNK
+    return tuple(hits)
+
+
+def _path_to(source: JsonSource, root: JsonNode, at: int) -> tuple[JsonNode, ...]:
+    path = [root]
+    while path[-1].is_container:
+        skip, found = 0, None
+        while found is None:
+            page, more = children(source, path[-1], limit=PAGE, skip=skip)
+            # What stands before a value is its name.
+            found = next((child for child in page if at < child.end), None)
+            skip += PAGE
+            if not more:
+                break
+        if found is None:
+            break
+        path.append(found)
+    return tuple(path)
+
+
+def _excerpt(chunk: bytes, match: re.Match[bytes]) -> str:
+    start, end = max(0, match.start() - _AROUND), match.end() + _AROUND
+    text = chunk[start:end].decode("utf-8", "ignore")
+    return " ".join(text.split())
+
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -49,7 +153,7 @@ Index = QModelIndex | QPersistentModelIndex
 class Item:
     """One member in the tree. `children` None: not read yet; `more`: there are some beyond those read."""
 
-    node: Node
+    node: JsonNode
     preview: str
     parent: Item | None
     row: int
@@ -64,23 +168,23 @@ class RawModel(QAbstractItemModel):
     def __init__(self, feed: TraceFeed, parent: QObject) -> None:
         super().__init__(parent)
         self._feed = feed
-        self._source: Source | None = None
+        self._source: JsonSource | None = None
         self._root: Item | None = None
         self._generation = 0
 
-    def show_document(self, source: Source | None, root: Node | None) -> None:
+    def show_document(self, source: JsonSource | None, root: JsonNode | None) -> None:
         self.beginResetModel()
         self._generation += 1
         self._source = source
         self._root = Item(root, "", None, 0) if root is not None else None
         self.endResetModel()
 
-    def node_at(self, index: Index) -> Node | None:
+    def node_at(self, index: Index) -> JsonNode | None:
         """The part of the document that a row shows; None for no row."""
         item = self._item(index)
         return item.node if item is not None else None
 
-    def index_of(self, path: tuple[Node, ...]) -> QModelIndex:
+    def index_of(self, path: tuple[JsonNode, ...]) -> QModelIndex:
         """The line of the last node of `path` that was read already."""
         item, index = self._root, QModelIndex()
         for node in path[1:]:
@@ -113,12 +217,12 @@ class RawModel(QAbstractItemModel):
         source, node, skip, generation = self._source, item.node, len(item.children), self._generation
 
         def work(_control: JobControl) -> tuple[tuple[Piece, ...], bool]:
-            from reverie.errors import mendable_from_os
+            from reverie.errors import user_error_from_os
 
             try:
                 return read_page(source, node, skip)
             except OSError as error:
-                raise mendable_from_os(error, "The trace was not read.") from error
+                raise user_error_from_os(error, "The trace was not read.") from error
 
         self._feed.submit("open a part", work, done=partial(self._take, item, generation))
 
@@ -178,9 +282,9 @@ class RawView(QWidget):
     def __init__(self, feed: TraceFeed, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._feed = feed
-        self._source: Source | None = None
-        self._root: Node | None = None
-        self.hits: tuple[Hit, ...] = ()
+        self._source: JsonSource | None = None
+        self._root: JsonNode | None = None
+        self.hits: tuple[DocumentHit, ...] = ()
         self.model = RawModel(feed, self)
         self.tree = QTreeView()
         self.tree.setModel(self.model)
@@ -227,7 +331,7 @@ class RawView(QWidget):
         column.addLayout(row)
         column.addWidget(self.splitter, 1)
 
-    def show_document(self, source: Source | None, root: Node | None) -> None:
+    def show_document(self, source: JsonSource | None, root: JsonNode | None) -> None:
         self._source, self._root = source, root
         self._show_hits(())
         self.found.clear()
@@ -242,21 +346,21 @@ class RawView(QWidget):
         if source is None or root is None:
             return
 
-        def work(control: JobControl) -> tuple[Hit, ...]:
+        def work(control: JobControl) -> tuple[DocumentHit, ...]:
             return search(source, root, needle, control.check)
 
         self._feed.submit("search a trace", work, done=self._on_found, group=f"search {id(self)}")
 
-    def _on_found(self, hits: tuple[Hit, ...]) -> None:
+    def _on_found(self, hits: tuple[DocumentHit, ...]) -> None:
         self._show_hits(hits)
         self.list.setVisible(bool(hits))
         if self.needle.text():
-            many = common.counted(self.tr("1 place"), "%n places", len(hits))
+            many = counted(self.tr("1 place"), "%n places", len(hits))
             self.found.setText(self.tr("{n} or more").format(n=many) if len(hits) >= MOST_HITS else many)
         else:
             self.found.clear()
 
-    def _show_hits(self, hits: tuple[Hit, ...]) -> None:
+    def _show_hits(self, hits: tuple[DocumentHit, ...]) -> None:
         self.hits = hits
         self.list.blockSignals(True)
         self.list.clear()
@@ -282,7 +386,7 @@ class RawView(QWidget):
         if node is not None:
             self._show_value(node)
 
-    def _show_value(self, node: Node) -> None:
+    def _show_value(self, node: JsonNode) -> None:
         source = self._source
         if source is None:
             return

@@ -6,43 +6,218 @@ asked.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QBrush
 from PySide6.QtWidgets import (
+    QAbstractItemView,
     QComboBox,
     QDialog,
     QDialogButtonBox,
     QHBoxLayout,
+    QHeaderView,
     QLabel,
     QPlainTextEdit,
     QPushButton,
     QSpinBox,
+    QSplitter,
+    QTableWidget,
+    QTableWidgetItem,
     QTabWidget,
+    QVBoxLayout,
     QWidget,
 )
 
-from reverie.errors import MendableError
-from reverie.ui import words as common
-from reverie.ui.columns import column
-from reverie.ui.consent import ConsentDialog
-from reverie.ui.icons import Icons
+from reverie.errors import UserError
+from reverie.ui import display_text as common
+from reverie.ui.appearance import GAP, Icons, monospace, theme_of
+from reverie.ui.dialogs import ConsentDialog
+from reverie.ui.display_text import visible, visible_lines
 from reverie.ui.jobs import JobControl
-from reverie.ui.labels import WrapLabel
-from reverie.ui.memory.bars import MessageBar
-from reverie.ui.settings_draft import is_model_name
-from reverie.ui.shown import visible
-from reverie.ui.theme import GAP, monospace
-from reverie.ui.traces import words
-from reverie.ui.traces.compare import Side, TwoTraces, side_of
-from reverie.ui.traces.feed import TraceFeed
+from reverie.ui.settings.draft import is_model_name
+from reverie.ui.traces import timeline as words
+from reverie.ui.traces.feed import ListedTrace, TraceFeed
+from reverie.ui.traces.timeline import TimelineView
+from reverie.ui.translation import tr
+from reverie.ui.widgets.controls import WrapLabel
+from reverie.ui.widgets.layouts import column
+from reverie.ui.widgets.message_bar import MessageBar
+from reverie.ui.widgets.text_views import DiffView
 
 if TYPE_CHECKING:
-    from reverie.services.replay import ReplayWish
-    from reverie.services.traces import TraceDetail
+    from reverie.llm.trace_facts import Timeline
+    from reverie.services.traces import ReplayRequest, TraceDetail
     from reverie.services.views import ConsentView
     from reverie.services.workbench import Workbench
+
+
+# Two traces beside each other: the facts that differ, both timelines on one scale, and every text that
+# differs.
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedTrace:
+    """One of the two, as it is shown."""
+
+    title: str
+    facts: tuple[str, ...]
+    timeline: Timeline
+    answers: str
+    tried: str
+
+
+def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
+    """What is compared of a trace."""
+    from reverie.services.traces import answer_text, tried_diff
+
+    row, facts = detail.row, detail.facts
+    answers = "\n\n".join(
+        f"— {tr('Attempt {n}').format(n=attempt.index)} —\n{answer_text(attempt) or attempt.error}"
+        for attempt in facts.attempts
+    )
+    told = (
+        words.verdict(row.verdict),
+        row.evidence,
+        row.model,
+        words.duration(row.duration_ms) or "–",
+        str(row.attempts),
+        str(sum(len(attempt.steps) for attempt in facts.attempts)),
+        str(sum(len(attempt.calls) for attempt in facts.attempts)),
+        common.tokens(row.tokens) if row.tokens else "–",
+    )
+    return ComparedTrace(title, told, detail.timeline, answers, tried_diff(facts))
+
+
+def fact_names() -> tuple[str, ...]:
+    """The headings of the facts, in the order in which they are compared."""
+    return (
+        tr("Verdict"), tr("Evidence"), tr("Model"), tr("Duration"), tr("Attempts"), tr("Answers"),
+        tr("Tool calls"), tr("Tokens"),
+    )  # fmt: skip
+
+
+def on_one_scale(one: Timeline, other: Timeline) -> tuple[Timeline, Timeline]:
+    """Both as long as the longer, time limits included where they are near enough to be shown."""
+    longest = max(one.duration, other.duration)
+    longest = max([longest, *(each.limit for each in (one, other) if each.limit <= 3 * longest)])
+
+    def fitted(timeline: Timeline) -> Timeline:
+        return replace(timeline, duration=longest, limit=timeline.limit if timeline.limit <= longest else 0)
+
+    return fitted(one), fitted(other)
+
+
+class TwoTraces(QWidget):
+    """Two sides and their difference."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.table = QTableWidget(len(fact_names()), 2)
+        self.table.setVerticalHeaderLabels(list(fact_names()))
+        self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.table.setAccessibleName(self.tr("Facts"))
+        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        self.table.setTabKeyNavigation(False)
+        self.timelines = (TimelineView(), TimelineView())
+        self.answers = (_reader(self.tr("Answers of the first")), _reader(self.tr("Answers of the second")))
+        self.diff = DiffView()
+        self.pages = QTabWidget()
+        self.pages.setDocumentMode(True)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        lines = QWidget()
+        column = QVBoxLayout(lines)
+        self.titles = (QLabel(), QLabel())
+        for title, timeline in zip(self.titles, self.timelines, strict=True):
+            title.setTextFormat(Qt.TextFormat.PlainText)
+            column.addWidget(title)
+            column.addWidget(timeline)
+        column.addStretch(1)
+        beside = QSplitter()
+        for answer in self.answers:
+            beside.addWidget(answer)
+        beside.setChildrenCollapsible(False)
+        for page, name in (
+            (lines, self.tr("Timelines")),
+            (beside, self.tr("Answers")),
+            (self.diff, self.tr("Differences")),
+        ):
+            self.pages.addTab(page, name)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.addWidget(self.table)
+        splitter.addWidget(self.pages)
+        splitter.setSizes([270, 330])
+        splitter.setChildrenCollapsible(False)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(splitter)
+
+    def show_sides(self, one: ComparedTrace, other: ComparedTrace, diff: str) -> None:
+        self.table.setHorizontalHeaderLabels([visible(one.title), visible(other.title)])
+        theme = theme_of(self.palette())
+        for row, (left, right) in enumerate(zip(one.facts, other.facts, strict=True)):
+            for place, text in enumerate((left, right)):
+                item = QTableWidgetItem(visible(text))
+                item.setToolTip(visible(text))
+                if left != right:
+                    item.setBackground(QBrush(theme.accent_back))
+                self.table.setItem(row, place, item)
+        timelines = on_one_scale(one.timeline, other.timeline)
+        for title, side in zip(self.titles, (one, other), strict=True):
+            title.setText(visible(side.title))
+        for view, timeline in zip(self.timelines, timelines, strict=True):
+            view.show_timeline(timeline)
+        for answer, side in zip(self.answers, (one, other), strict=True):
+            answer.setPlainText(visible_lines(side.answers))
+        self.diff.show_diff(diff or self.tr("Nothing differs."))
+
+
+class TraceCompare(QDialog):
+    """Two traces of the list."""
+
+    def __init__(self, feed: TraceFeed, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._feed = feed
+        self.is_read = False
+        self.setWindowTitle(self.tr("Compare traces"))
+        self.resize(1000, 680)
+        self.title = WrapLabel()
+        self.two = TwoTraces()
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        self.buttons.rejected.connect(self.reject)
+        column(self, self.title, self.two, self.buttons, grows=self.two)
+
+    def open_on(self, one: ListedTrace, other: ListedTrace) -> None:
+        """Read both and show them."""
+        self.is_read = False
+        self.title.say(self.tr("Reading…"))
+        self.show()
+
+        def work(_control: JobControl) -> tuple[ComparedTrace, ComparedTrace, str]:
+            from reverie.services.traces import trace_diff
+
+            details = [line.session.workbench.traces.open(str(line.row.path)) for line in (one, other)]
+            sides = [side_of(common.when(detail.row.started_at), detail) for detail in details]
+            return sides[0], sides[1], trace_diff(details[0].facts, details[1].facts)
+
+        self._feed.submit("compare traces", work, done=self._on_read, group="compare traces")
+
+    def _on_read(self, found: tuple[ComparedTrace, ComparedTrace, str]) -> None:
+        self.is_read = True
+        self.title.say(self.tr("What differs is tinted; “-” is the older one, “+” the newer."))
+        self.two.show_sides(*found)
+
+
+def _reader(name: str) -> QPlainTextEdit:
+    text = QPlainTextEdit()
+    text.setReadOnly(True)
+    text.setAccessibleName(name)
+    return text
+
 
 _GROUP = "replay"
 
@@ -131,12 +306,12 @@ class ReplayDialog(QDialog):
     @Slot()
     def start(self) -> None:
         """Ask again, once a person has agreed that it may be sent."""
-        from reverie.services.replay import ReplayWish
+        from reverie.services.traces import ReplayRequest
 
         workbench, detail = self._workbench, self._detail
         if workbench is None or detail is None or self.running:
             return
-        wish = ReplayWish(
+        wish = ReplayRequest(
             self.model.currentText().strip(),
             self.system.toPlainText(),
             self.user.toPlainText(),
@@ -151,7 +326,7 @@ class ReplayDialog(QDialog):
 
         self._submit("ask for consent", work, partial(self._on_consent, wish))
 
-    def _on_consent(self, wish: ReplayWish, needed: ConsentView | None) -> None:
+    def _on_consent(self, wish: ReplayRequest, needed: ConsentView | None) -> None:
         workbench, detail = self._workbench, self._detail
         if workbench is None or detail is None:
             return
@@ -160,13 +335,13 @@ class ReplayDialog(QDialog):
             self.message.say(self.tr("Not started. Nothing was sent."))
             return
 
-        def work(control: JobControl) -> tuple[TraceDetail, Side, Side, str]:
-            from reverie.services.trace_texts import trace_diff
+        def work(control: JobControl) -> tuple[TraceDetail, ComparedTrace, ComparedTrace, str]:
+            from reverie.services.traces import trace_diff
 
             if needed is not None:
                 workbench.models.give_consent(wish.engine)
             found = workbench.replays.run(detail, wish, cancel=control.cancel, progress=control.report)
-            sides = side_of(words.tr("Original"), detail), side_of(words.tr("Replay"), found)
+            sides = side_of(tr("Original"), detail), side_of(tr("Replay"), found)
             return found, *sides, trace_diff(detail.facts, found.facts)
 
         self._submit("replay a run", work, self._on_done)
@@ -185,7 +360,7 @@ class ReplayDialog(QDialog):
     def _on_progress(self, step: object) -> None:
         self.message.say(self.tr("At work: {step}").format(step=visible(str(step))))
 
-    def _on_done(self, found: tuple[TraceDetail, Side, Side, str]) -> None:
+    def _on_done(self, found: tuple[TraceDetail, ComparedTrace, ComparedTrace, str]) -> None:
         self._end()
         self.replayed, one, other, diff = found
         row = self.replayed.row
@@ -196,7 +371,7 @@ class ReplayDialog(QDialog):
         self.pages.setTabEnabled(2, True)
         self.pages.setCurrentIndex(2)
 
-    def _on_failed(self, error: MendableError) -> None:
+    def _on_failed(self, error: UserError) -> None:
         self._end()
         self.message.say_error(error)
 

@@ -7,29 +7,363 @@ Everything from disk comes in jobs on the feed's own lane.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QFileDialog, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QSortFilterProxyModel,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QGuiApplication, QIcon, QPalette, QShowEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
-from reverie.errors import MendableError, mendable_from_os
-from reverie.ui.columns import scrolled
-from reverie.ui.icons import Icons
+from reverie.errors import UserError, user_error_from_os
+from reverie.ui import display_text as words
+from reverie.ui.appearance import SIZE, Icons, Theme, theme_of
+from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import JobControl
-from reverie.ui.memory.heading import EmptyPage
-from reverie.ui.tab_page import TabPage
-from reverie.ui.traces.compare import TraceCompare
+from reverie.ui.traces import timeline as trace_words
 from reverie.ui.traces.detail import Shown, TraceDetailView
-from reverie.ui.traces.feed import Listed, TraceFeed
-from reverie.ui.traces.list_view import TraceList
-from reverie.ui.traces.places import Followed
-from reverie.ui.traces.replay import ReplayDialog
-from reverie.ui.traces.transcript import TranscriptDialog
+from reverie.ui.traces.feed import Followed, ListedTrace, TraceFeed
+from reverie.ui.traces.replay import ReplayDialog, TraceCompare
+from reverie.ui.transcripts.reader import ReadingStart, TranscriptView
+from reverie.ui.widgets.controls import WrapLabel
+from reverie.ui.widgets.frames import EmptyPage, TabPage
+from reverie.ui.widgets.layouts import column, scrolled
+from reverie.ui.widgets.lists import SearchedTable
 
 if TYPE_CHECKING:
+    from reverie.agents.transcripts import PagedTranscript
+    from reverie.services.traces import TranscriptService
     from reverie.ui.session import HomeSession
+
+
+# The list of traces: what can be sorted and narrowed down, by keyboard too. Shows what it is given.
+
+
+Index = QModelIndex | QPersistentModelIndex
+SORT = Qt.ItemDataRole.UserRole + 1
+_SIGNS = {"info": "check", "warn": "warning", "bad": "error"}
+_WIDTHS = (152, 116, 116, 162, 70, 76, 206, 68)
+_CHARS = 13
+_NUMBERS = frozenset({4, 5, 7})
+
+
+class TraceModel(QAbstractTableModel):
+    """One line a trace."""
+
+    def __init__(self, icons: Icons, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._view = parent
+        self.lines: tuple[ListedTrace, ...] = ()
+        self._titles = (
+            self.tr("Time"), self.tr("Workspace"), self.tr("Run"), self.tr("Verdict"), self.tr("Attempts"),
+            self.tr("Duration"), self.tr("Model"), self.tr("Tokens"),
+        )  # fmt: skip
+
+    def show_lines(self, lines: Sequence[ListedTrace]) -> None:
+        """Other lines, newest first; what stays the same keeps its place, selection and all."""
+        wanted = {line.key: line for line in lines}
+        for row in range(len(self.lines) - 1, -1, -1):
+            if self.lines[row].key not in wanted:
+                self.beginRemoveRows(QModelIndex(), row, row)
+                self.lines = self.lines[:row] + self.lines[row + 1 :]
+                self.endRemoveRows()
+        kept = {line.key for line in self.lines}
+        order = [line.key for line in lines if line.key in kept]
+        if order != [line.key for line in self.lines]:
+            self.beginResetModel()
+            self.lines = tuple(lines)
+            self.endResetModel()
+            return
+        self._renew(tuple(wanted[key] for key in order))
+        for first, group in _groups(lines, kept):
+            self.beginInsertRows(QModelIndex(), first, first + len(group) - 1)
+            self.lines = (*self.lines[:first], *group, *self.lines[first:])
+            self.endInsertRows()
+
+    def _renew(self, lines: tuple[ListedTrace, ...]) -> None:
+        """The same lines, some of which may say something else."""
+        other = [
+            row
+            for row, line in enumerate(lines)
+            if (line.row, line.place) != (self.lines[row].row, self.lines[row].place)
+        ]
+        self.lines = lines
+        if other:
+            self.dataChanged.emit(self.index(other[0], 0), self.index(other[-1], self.columnCount() - 1))
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+        return 0 if parent.isValid() else len(self.lines)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+        return 0 if parent.isValid() else len(self._titles)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return self._titles[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole and section in _NUMBERS:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        line, column = self.lines[index.row()], index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._shown(line, column)
+        if role == SORT:
+            return _sort_key(line, column)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return as_tooltip(line.row.sentence, line.row.evidence, str(line.row.path))
+        if role == Qt.ItemDataRole.TextAlignmentRole and column in _NUMBERS:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        if role == Qt.ItemDataRole.DecorationRole and column == 3:
+            tone = trace_words.tone(line.row.verdict)
+            theme: Theme = theme_of(self._view.palette())
+            color = {"info": theme.good, "warn": theme.warn, "bad": theme.bad}[tone]
+            icon = self._icons.icon(_SIGNS[tone], color)
+            chosen = self._view.palette().color(QPalette.ColorRole.HighlightedText)
+            ratio = self._view.devicePixelRatioF()
+            icon.addPixmap(
+                self._icons.pixmap(_SIGNS[tone], SIZE, chosen, ratio), QIcon.Mode.Selected, QIcon.State.Off
+            )
+            return icon
+        return None
+
+    def _shown(self, line: ListedTrace, column: int) -> str:
+        row = line.row
+        return (
+            words.when(row.started_at),
+            visible(line.place.workspace or "–"),
+            trace_words.kind(row.kind),
+            trace_words.verdict(row.verdict),
+            str(row.attempts) if row.attempts else "–",
+            trace_words.duration(row.duration_ms) or "–",
+            visible(row.model) or "–",
+            words.amount(row.tokens) if row.tokens else "–",
+        )[column]
+
+
+def _groups(lines: Sequence[ListedTrace], kept: set[str]) -> Iterator[tuple[int, list[ListedTrace]]]:
+    """Runs of new lines, each with the row it begins at."""
+    group: list[ListedTrace] = []
+    for row, line in enumerate(lines):
+        if line.key not in kept:
+            group.append(line)
+        elif group:
+            yield row - len(group), group
+            group = []
+    if group:
+        yield len(lines) - len(group), group
+
+
+def _sort_key(line: ListedTrace, column: int) -> Any:
+    row = line.row
+    keys: tuple[Any, ...] = (
+        row.started_at, line.place.workspace, row.kind, trace_words.verdict(row.verdict),
+        row.attempts, -1 if row.duration_ms is None else row.duration_ms, row.model, row.tokens,
+    )  # fmt: skip
+    return keys[column]
+
+
+class _Narrowed(QSortFilterProxyModel):
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.text = ""
+        self.verdict = ""
+        self.kind = ""
+        self.followed: Followed | None = None
+        self.setSortRole(SORT)
+        self.setDynamicSortFilter(True)
+
+    def narrow(self, text: str, verdict: str, kind: str, followed: Followed | None) -> None:
+        """`followed` None: of all homes."""
+        self.text, self.verdict, self.kind = text.casefold().strip(), verdict, kind
+        self.followed = followed
+        self.invalidate()
+
+    def filterAcceptsRow(self, row: int, parent: Index) -> bool:
+        model = self.sourceModel()
+        if not isinstance(model, TraceModel):
+            return False
+        line = model.lines[row]
+        found = line.row
+        if self.followed is not None and not self.followed.holds(line.session.info.id, line.place.project):
+            return False
+        if self.verdict == "failed":
+            if found.verdict in ("wrote", "nothing-to-write"):
+                return False
+        elif self.verdict and found.verdict != self.verdict:
+            return False
+        if self.kind and found.kind != self.kind:
+            return False
+        said = (
+            found.id, found.workspace_name, found.workspace_id, found.model, found.sentence, found.evidence,
+            found.home, line.place.workspace,
+        )  # fmt: skip
+        return not self.text or self.text in "\n".join(said).casefold()
+
+    def lessThan(self, left: Index, right: Index) -> bool:
+        one, other = left.data(SORT), right.data(SORT)
+        return bool(one < other)
+
+
+class TraceList(SearchedTable):
+    """The traces of the place selected at the left, or of all homes where a person asks for that."""
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Search traces"), self.tr("Traces"), parent)
+        self._followed: Followed | None = None
+        self.place = self.add_box(self.tr("Whose traces"), _CHARS)
+        self.place.addItem(self.tr("Selected home"), "selected")
+        self.place.addItem(self.tr("All homes"), "all")
+        self.verdict = self.add_box(self.tr("Which verdicts"), _CHARS)
+        self.verdict.addItem(self.tr("All verdicts"), "")
+        self.verdict.addItem(self.tr("Wrote nothing"), "failed")
+        for name in trace_words.VERDICTS:
+            self.verdict.addItem(trace_words.verdict(name), name)
+        self.kind = self.add_box(self.tr("Which runs"), _CHARS)
+        self.kind.addItem(self.tr("All runs"), "")
+        for name in ("writer", "dream", "harvest", "extract", "consolidate", "notes"):
+            self.kind.addItem(trace_words.kind(name), name)
+        self.model = TraceModel(icons, self.view)
+        self.narrowed = _Narrowed(self)
+        self.narrowed.setSourceModel(self.model)
+        self.set_up(
+            self.narrowed, (self.place, self.verdict, self.kind), widths=_WIDTHS, newest_by=0, many=True
+        )
+        self.view.selectionModel().selectionChanged.connect(self._on_selection)
+
+    @property
+    def selected(self) -> tuple[ListedTrace, ...]:
+        """The selected lines, the current one first."""
+        rows = self.view.selectionModel().selectedRows()
+        current = self.view.currentIndex().row()
+        ordered = sorted(rows, key=lambda index: index.row() != current)
+        return tuple(self.model.lines[self.narrowed.mapToSource(index).row()] for index in ordered)
+
+    @property
+    def has_none_here(self) -> bool:
+        """There are traces, but none of the selected place."""
+        narrowed = self.narrowed
+        if narrowed.followed is None or narrowed.text or narrowed.verdict or narrowed.kind:
+            return False
+        return bool(self.model.lines) and not narrowed.rowCount()
+
+    @property
+    def shown(self) -> tuple[ListedTrace, ...]:
+        """What the filter lets through, in the order shown."""
+        return tuple(
+            self.model.lines[self.narrowed.mapToSource(self.narrowed.index(row, 0)).row()]
+            for row in range(self.narrowed.rowCount())
+        )
+
+    def show_lines(self, lines: Sequence[ListedTrace]) -> None:
+        """Rows change by what differs; the selection stays, at first the newest is selected."""
+        first = not self.model.lines
+        self.model.show_lines(lines)
+        if first and self.narrowed.rowCount() and not self.view.currentIndex().isValid():
+            self.select(0)
+
+    def select(self, row: int, *, also: bool = False) -> None:
+        """Select a shown line, instead of or beside what is selected."""
+        flags = QItemSelectionModel.SelectionFlag
+        how = (flags.Select if also else flags.ClearAndSelect) | flags.Rows
+        self.view.selectionModel().setCurrentIndex(self.narrowed.index(row, 0), how)
+
+    def select_id(self, trace_id: str) -> bool:
+        """Whether the trace is among those shown, and selected now."""
+        for row, line in enumerate(self.shown):
+            if line.row.id == trace_id:
+                self.select(row)
+                return True
+        return False
+
+    @Slot()
+    def narrow(self) -> None:
+        followed = self._followed if self.place.currentData() == "selected" else None
+        self.narrowed.narrow(self.text.text(), self.verdict.currentData(), self.kind.currentData(), followed)
+        if self.selected:
+            return
+        if self.narrowed.rowCount():
+            self.select(0)
+        else:
+            self.picked.emit()  # what is said of an empty list is another
+
+    def follow_place(self, followed: Followed | None) -> None:
+        """Another place is selected at the left; None: no home is open."""
+        if followed == self._followed:
+            return
+        self._followed = followed
+        name = visible(followed.name) if followed is not None else self.tr("Selected home")
+        tip = as_tooltip(name, visible(followed.home_name)) if followed is not None else ""
+        self.place.setItemText(0, name)
+        self.place.setItemData(0, tip, Qt.ItemDataRole.ToolTipRole)
+        self.narrow()
+
+    @Slot()
+    def _on_selection(self) -> None:
+        self.picked.emit()
+
+
+# What was said around the message that triggered a run, from the agent's own transcript. Reads only.
+
+
+class TranscriptDialog(QDialog):
+    """Stays open beside the window."""
+
+    def __init__(self, feed: TraceFeed, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Transcript"))
+        self.resize(900, 640)
+        self.title = WrapLabel()
+        self.view = TranscriptView(feed.lane, icons)
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        self.buttons.rejected.connect(self.reject)
+        self.buttons.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
+        self.view.opened.connect(self._on_opened)
+        column(self, self.title, self.view, self.buttons, grows=self.view)
+
+    @property
+    def is_read(self) -> bool:
+        return self.view.is_read
+
+    def open_at(self, desk: TranscriptService, workspace_id: str, message_id: str) -> None:
+        """Read the transcript of a workspace and show it at a message."""
+        self.title.say(self.tr("Reading the transcript…"))
+        self.show()
+
+        def opening() -> PagedTranscript | None:
+            source = desk.of_workspace(workspace_id)
+            return desk.open(source) if source is not None else None
+
+        self.view.open(opening, ReadingStart(message_id))
+
+    @Slot(int)
+    def _on_opened(self, place: int) -> None:
+        if place >= 0:
+            self.title.say(self.tr("The run was triggered by this message."))
+            self.view.text.setFocus()
+        elif self.view.text.messages:
+            self.title.say(self.tr("The message that triggered the run is not in the transcript any more."))
+        else:
+            self.title.say(self.tr("There is no transcript of this workspace."))
+
 
 _LEAST_ROWS = 96
 
@@ -42,7 +376,7 @@ class TracesTab(TabPage):
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._icons = icons
-        self._wanted: Listed | None = None
+        self._wanted: ListedTrace | None = None
         self.feed = TraceFeed(self)
         self.list = TraceList(icons)
         self.detail = TraceDetailView(self.feed, icons)
@@ -115,7 +449,7 @@ class TracesTab(TabPage):
         self._follow()
 
     @Slot(object)
-    def _on_failed(self, error: MendableError) -> None:
+    def _on_failed(self, error: UserError) -> None:
         self.said.emit(str(error))
 
     @Slot()
@@ -141,8 +475,7 @@ class TracesTab(TabPage):
         desk, row, workspace = wanted.session.workbench, wanted.row, wanted.place.workspace
 
         def work(_control: JobControl) -> Shown:
-            from reverie.services.replay import why_no_replay
-            from reverie.services.trace_texts import tried_diff
+            from reverie.services.traces import tried_diff, why_no_replay
 
             detail = desk.traces.open(str(row.path))
             no_replay = why_no_replay(detail.facts, shortened=detail.dump.shortened)
@@ -166,7 +499,7 @@ class TracesTab(TabPage):
             self.detail.show_trace(shown)
             self.detail.buttons["compare"].setEnabled(len(self.list.selected) == 2)
 
-    def _on_unreadable(self, error: MendableError) -> None:
+    def _on_unreadable(self, error: UserError) -> None:
         self._wanted = None
         self.detail.show_error(str(error))
 
@@ -242,7 +575,7 @@ class TracesTab(TabPage):
             try:
                 return Path(shutil.copyfile(source, target))
             except OSError as error:
-                raise mendable_from_os(error, f"The trace was not exported to {target}.") from error
+                raise user_error_from_os(error, f"The trace was not exported to {target}.") from error
 
         self.feed.submit("export a trace", work, done=self._on_exported)
 

@@ -20,20 +20,27 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.errors import MendableError
-from reverie.ui import words as common
-from reverie.ui.buttons import FitPushButton
-from reverie.ui.columns import size_sections
-from reverie.ui.icons import Icons
+from reverie.errors import UserError
+from reverie.ui import display_text as common
+from reverie.ui.appearance import (
+    GAP,
+    MARGIN,
+    SIGN_CONTRAST,
+    CalmSelection,
+    Icons,
+    readable,
+    tabular,
+    theme_of,
+)
+from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.labels import WrapLabel
-from reverie.ui.memory.bars import MessageBar
-from reverie.ui.shown import as_tooltip, visible
-from reverie.ui.theme import GAP, MARGIN, SIGN_CONTRAST, CalmSelection, readable, tabular, theme_of
-from reverie.ui.transcripts import words
+from reverie.ui.transcripts import text as words
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
+from reverie.ui.widgets.layouts import size_sections
+from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
-    from reverie.homes.agents import AgentJob
+    from reverie.agents.capabilities import AgentJob
     from reverie.ui.session import HomeSession
 
 _SIGNS = {"done": "check", "running": "refresh", "failed": "error", "stale": "warning", "waiting": "runs"}
@@ -132,7 +139,7 @@ class JobsDialog(QDialog):
         self._lane.submit("read the agent's jobs", work, done=self._on_read, failed=self._on_failed,
                           group="agent jobs")  # fmt: skip
 
-    def _on_failed(self, error: MendableError) -> None:
+    def _on_failed(self, error: UserError) -> None:
         self.is_read = True
         self.message.say_error(error)
 

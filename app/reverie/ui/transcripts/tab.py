@@ -9,27 +9,323 @@ Threading: GUI thread; a lane of its own. Failure: told in the status bar.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QFontMetrics, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from reverie.clock import Clock
-from reverie.errors import MendableError
-from reverie.ui.icons import Icons
+from reverie.errors import UserError
+from reverie.ui import display_text as common
+from reverie.ui.appearance import UNIT, Icons
+from reverie.ui.display_text import as_tooltip, human_size, visible
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.memory.heading import EmptyPage
-from reverie.ui.tab_page import TabPage
-from reverie.ui.transcripts.source_list import SourceList
-from reverie.ui.transcripts.view import TranscriptView
+from reverie.ui.transcripts import text as words
+from reverie.ui.transcripts.reader import TranscriptView
+from reverie.ui.widgets.frames import EmptyPage, TabPage
+from reverie.ui.widgets.lists import SearchedTable
 
 if TYPE_CHECKING:
-    from reverie.homes.listing import Source
+    from reverie.agents.base import TranscriptSource
     from reverie.ui.session import HomeSession
+
+
+# The list of transcripts: sorted, narrowed down, by keyboard too. Shows what it is given.
+#
+# Five thousand rows are nothing special: a row's texts are made when it is drawn. Titles that only the
+# transcript tells come later and fill in. What was a part of another one (a sub-agent's) stands right after
+# it.
+
+
+Index = QModelIndex | QPersistentModelIndex
+_WIDTHS = (360, 150, 110, 76, 130)
+_CHARS = 13
+_SIZE = 3
+_TOLD_BY_LIST = (2, 3)
+
+
+class SourceModel(QAbstractTableModel):
+    """One row a transcript. What its beginning tells comes later (`take_told`)."""
+
+    def __init__(self, now: Callable[[], int], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._now = now
+        self.sources: tuple[TranscriptSource, ...] = ()
+        self._listed: tuple[TranscriptSource, ...] = ()
+        self._text = ""
+        self._project: str | None = None
+        self._column, self._down = 2, True
+        self._told: dict[str, TranscriptSource] = {}
+        self._height = QFontMetrics(parent.font()).height() + UNIT
+        self._heads = (
+            self.tr("Title"), self.tr("Project"), self.tr("Changed"), self.tr("Size"), self.tr("State"),
+        )  # fmt: skip
+
+    def show_sources(self, sources: Sequence[TranscriptSource]) -> None:
+        """Other transcripts; rows that stay the same are only drawn anew."""
+        self._listed = tuple(self._with_told(each) for each in sources)
+        self._arrange()
+
+    def take_told(self, told: Mapping[str, TranscriptSource]) -> None:
+        """What the beginnings of some transcripts tell."""
+        self._told.update(told)
+        self._listed = tuple(self._with_told(each) if each.id in told else each for each in self._listed)
+        if self._text or self._project is not None or self._column not in _TOLD_BY_LIST:
+            self._arrange()
+            return
+        rows = [row for row, source in enumerate(self.sources) if source.id in told]
+        after = list(self.sources)
+        for row in rows:
+            after[row] = self._with_told(after[row])
+        self.sources = tuple(after)
+        self._touch(rows)
+
+    def narrow(self, text: str, project: str | None) -> None:
+        """Only those of a project (None: of any) that say something with this text."""
+        self._text, self._project = text.casefold().strip(), project
+        self._arrange()
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Equal ones stay newest first."""
+        self._column, self._down = column, order == Qt.SortOrder.DescendingOrder
+        self._arrange()
+
+    def _arrange(self) -> None:
+        # In one go here: a proxy would ask Python twice for each of its comparisons.
+        found = [each for each in self._listed if self._fits(each)]
+        found.sort(key=lambda each: -(each.updated_at or 0))
+        found.sort(key=lambda each: _sort_key(each, self._column), reverse=self._down)
+        found = _with_parts(found)
+        if [each.id for each in found] == [each.id for each in self.sources]:
+            self.sources = tuple(found)
+            self._touch(range(len(found)))
+            return
+        self.beginResetModel()
+        self.sources = tuple(found)
+        self.endResetModel()
+
+    def _fits(self, source: TranscriptSource) -> bool:
+        if self._project is not None and source.project_path != self._project:
+            return False
+        project = f"{source.project_name}\n{source.project_path or ''}"
+        said = (source.title, project, source.id, words.state_of(source))
+        return not self._text or self._text in "\n".join(said).casefold()
+
+    def _with_told(self, source: TranscriptSource) -> TranscriptSource:
+        told = self._told.get(source.id)
+        if told is None:
+            return source
+        return source._replace(
+            title=source.title or told.title,
+            project_path=source.project_path or told.project_path,
+            state=source.state or told.state,
+        )
+
+    def _touch(self, rows: Sequence[int]) -> None:
+        if rows:
+            self.dataChanged.emit(self.index(rows[0], 0), self.index(rows[-1], len(self._heads) - 1))
+
+    def forget(self) -> None:
+        """Another home: nothing is known of its transcripts yet."""
+        self._told.clear()
+        self.show_sources(())
+
+    @property
+    def projects(self) -> tuple[tuple[str, str], ...]:
+        """Paths and names of all, whatever is left out."""
+        found = {each.project_path: _project_of(each) for each in self._listed if each.project_path}
+        return tuple(sorted(found.items()))
+
+    def untold(self) -> tuple[TranscriptSource, ...]:
+        """Those of which the list says too little, and whose beginning nobody read yet."""
+        return tuple(
+            each
+            for each in self._listed
+            if each.id not in self._told and not (each.title and each.project_path)
+        )
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+        return 0 if parent.isValid() else len(self.sources)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+        return 0 if parent.isValid() else len(self._heads)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return self._heads[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole and section == _SIZE:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        source, column = self.sources[index.row()], index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._shown(source, column)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            when = common.when(source.updated_at) if source.updated_at is not None else ""
+            return as_tooltip(source.title, source.project_path or "", when, str(source.path))
+        if role == Qt.ItemDataRole.TextAlignmentRole and column == _SIZE:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        if role == Qt.ItemDataRole.SizeHintRole:
+            return QSize(40, self._height)
+        return None
+
+    def _shown(self, source: TranscriptSource, column: int) -> str:
+        match column:
+            case 0:
+                return ("↳ " if source.under else "") + visible(source.title or source.id)
+            case 1:
+                return visible(_project_of(source) or "–")
+            case 2:
+                return common.age(self._now(), source.updated_at) if source.updated_at is not None else "–"
+            case 3:
+                return human_size(source.size)
+        return words.state_of(source)
+
+
+def _project_of(source: TranscriptSource) -> str:
+    """What its project is called; empty for none."""
+    path = source.project_path or ""
+    return source.project_name or path.rstrip("/").rpartition("/")[2] or path
+
+
+def _with_parts(sources: Sequence[TranscriptSource]) -> list[TranscriptSource]:
+    """In this order, but each that was a part of another one right after that, where that is among them."""
+    there = {each.id for each in sources}
+    parts: defaultdict[str, list[TranscriptSource]] = defaultdict(list)
+    for each in sources:
+        if each.under in there:
+            parts[each.under].append(each)
+    tops = (each for each in sources if each.under not in there)
+    return [each for top in tops for each in (top, *parts[top.id])] if parts else list(sources)
+
+
+def _sort_key(source: TranscriptSource, column: int) -> Any:
+    match column:
+        case 0:
+            return source.title.casefold()
+        case 1:
+            return (source.project_name or source.project_path or "").casefold()
+        case 2:
+            return source.updated_at or 0
+        case 3:
+            return source.size
+    return words.state_of(source)
+
+
+class SourceList(SearchedTable):
+    """The transcripts of a home; `picked()` tells of a person's choice only."""
+
+    def __init__(self, now: Callable[[], int], parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Find a transcript"), self.tr("Transcripts"), parent)
+        self.project = self.add_box(self.tr("Of which project"), _CHARS)
+        self.project.addItem(self.tr("All projects"), None)
+        self.model = SourceModel(now, self.view)
+        self._projects: tuple[tuple[str, str], ...] = ()
+        self._selected = ""
+        self._restoring = False
+        self.set_up(self.model, (self.project,), widths=_WIDTHS, newest_by=2, stretches=True)
+        self.view.selectionModel().currentRowChanged.connect(self._on_current)
+        self.model.modelAboutToBeReset.connect(self._before_reset)
+        self.model.modelReset.connect(self._after_reset)
+
+    @property
+    def selected(self) -> TranscriptSource | None:
+        index = self.view.currentIndex()
+        return self.model.sources[index.row()] if index.isValid() else None
+
+    @property
+    def shown(self) -> tuple[TranscriptSource, ...]:
+        """What the filter lets through, in the order shown."""
+        return self.model.sources
+
+    def show_sources(self, sources: Sequence[TranscriptSource]) -> None:
+        """Other rows; what was selected stays so if it is still there."""
+        self.model.show_sources(sources)
+        self._list_projects()
+
+    @Slot()
+    def _before_reset(self) -> None:
+        self._restoring = True
+        selected = self.selected
+        self._selected = selected.id if selected is not None else self._selected
+
+    @Slot()
+    def _after_reset(self) -> None:
+        if self._selected:
+            self.select_id(self._selected)
+        self._restoring = False
+
+    def take_told(self, told: Mapping[str, TranscriptSource]) -> None:
+        """What the beginnings of some transcripts tell."""
+        self.model.take_told(told)
+        self._list_projects()
+
+    def _list_projects(self) -> None:
+        known = self.model.projects
+        if known == self._projects:
+            return
+        self._projects = known
+        chosen = self.project.currentData()
+        self.project.blockSignals(True)
+        while self.project.count() > 1:
+            self.project.removeItem(1)
+        for path, name in known:
+            self.project.addItem(visible(name), path)
+            self.project.setItemData(self.project.count() - 1, as_tooltip(path), Qt.ItemDataRole.ToolTipRole)
+        self.project.setCurrentIndex(max(0, self.project.findData(chosen)) if chosen else 0)
+        self.project.blockSignals(False)
+        self.narrow()
+
+    def select_id(self, source_id: str) -> bool:
+        """Select a shown row by the id of its transcript."""
+        for row, source in enumerate(self.shown):
+            if source.id == source_id:
+                flags = QItemSelectionModel.SelectionFlag
+                index = self.model.index(row, 0)
+                self.view.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+                self.view.scrollTo(index)
+                return True
+        return False
+
+    def forget(self) -> None:
+        """Another home: nothing is listed or selected."""
+        self._selected = ""
+        self.view.setCurrentIndex(QModelIndex())
+        self.model.forget()
+
+    def show_all(self) -> None:
+        """Nothing is left out any more."""
+        self.text.clear()
+        self.project.setCurrentIndex(0)
+
+    @Slot()
+    def narrow(self) -> None:
+        self.project.setToolTip(as_tooltip(self.project.currentData() or ""))
+        self.model.narrow(self.text.text(), self.project.currentData())
+
+    @Slot()
+    def _on_current(self) -> None:
+        selected = self.selected
+        if not self._restoring and selected is not None:
+            self._selected = selected.id
+            self.picked.emit()
+
 
 LIST_MS = 10_000
 PICK_MS = 120
@@ -131,14 +427,14 @@ class TranscriptsTab(TabPage):
             return
         desk = session.workbench
 
-        def work(_control: JobControl) -> tuple[Source, ...]:
+        def work(_control: JobControl) -> tuple[TranscriptSource, ...]:
             return desk.transcripts.sources()
 
         self._lane.submit(
             "list transcripts", work, done=self._on_listed, failed=self._on_failed, group="list transcripts"
         )
 
-    def _on_listed(self, sources: tuple[Source, ...]) -> None:
+    def _on_listed(self, sources: tuple[TranscriptSource, ...]) -> None:
         first, self._listed = not self._listed, True
         self.list.show_sources(sources)
         self.pages.setCurrentWidget(self.splitter if sources else self.empty)
@@ -152,7 +448,7 @@ class TranscriptsTab(TabPage):
             self._open_selected()
         self._read_titles()
 
-    def _on_failed(self, error: MendableError) -> None:
+    def _on_failed(self, error: UserError) -> None:
         self.said.emit(str(error))
 
     def _find_wanted(self) -> None:
@@ -171,7 +467,7 @@ class TranscriptsTab(TabPage):
         self._titling = True
         desk = session.workbench
 
-        def work(control: JobControl) -> dict[str, Source]:
+        def work(control: JobControl) -> dict[str, TranscriptSource]:
             found = {}
             for source in untold:
                 control.check()
@@ -186,12 +482,12 @@ class TranscriptsTab(TabPage):
             group="titles",
         )
 
-    def _on_no_titles(self, error: MendableError) -> None:
+    def _on_no_titles(self, error: UserError) -> None:
         # The next reading of the list tries again.
         self._titling = False
         self._on_failed(error)
 
-    def _on_titles(self, session: HomeSession, told: Mapping[str, Source]) -> None:
+    def _on_titles(self, session: HomeSession, told: Mapping[str, TranscriptSource]) -> None:
         self._titling = False
         if session is self._session:
             self.list.take_told(told)

@@ -6,25 +6,489 @@ Everything is read in jobs; an answer that nobody waits for any more is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QComboBox, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QHeaderView,
+    QListWidget,
+    QListWidgetItem,
+    QPlainTextEdit,
+    QSplitter,
+    QTableView,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
-from reverie.ui import words
+from reverie.errors import UserError
+from reverie.ui import display_text as words
+from reverie.ui.appearance import GAP, UNIT, CalmSelection, monospace, theme_of
+from reverie.ui.display_text import as_tooltip, visible, visible_lines
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.memory.diff_view import DiffView
-from reverie.ui.memory.history import history_words
-from reverie.ui.memory.history.blame_pane import BlamePane
-from reverie.ui.memory.history.file_pane import FilePane, FileRow
-from reverie.ui.memory.history.reader import Reader
-from reverie.ui.memory.history.text_view import TextView
-from reverie.ui.theme import UNIT
+from reverie.ui.translation import counted, tr
+from reverie.ui.tree.node_model import AnyIndex
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
+from reverie.ui.widgets.layouts import FlowLayout
+from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines
+from reverie.ui.widgets.text_views import DiffView, TextView
 
 if TYPE_CHECKING:
-    from reverie.services.timeline import TimelineDesk
-    from reverie.services.timeline_views import BlameView, Comparison, State, Target, TimelinePoint
+    from reverie.services.timeline import (
+        BlameView,
+        Comparison,
+        RestorePlan,
+        State,
+        TimelinePoint,
+        TimelineService,
+        TimelineTarget,
+    )
+
+
+# Files at the left (only where there are several), and what one of them says at the right.
+
+
+MOST_ROWS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """One file. `inner` is what `picked` names; `said` a word on what became of it."""
+
+    inner: str
+    path: str
+    said: str = ""
+
+
+class FilePane(QWidget):
+    """`picked(str)`: the text of this file is wanted, by its `inner`. `opened(str)`: Enter or a double
+    click on it."""
+
+    picked = Signal(str)
+    opened = Signal(str)
+
+    def __init__(self, text: QPlainTextEdit, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.text = text
+        self._rows: tuple[FileRow, ...] = ()
+        self.note = WrapLabel()
+        self.list = QListWidget()
+        self.list.setItemDelegate(TwoLineDelegate(self.list))
+        self.list.setUniformItemSizes(True)
+        self.list.setAccessibleName(self.tr("Files"))
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.currentRowChanged.connect(self._on_row)
+        self.list.itemActivated.connect(self._on_activated)
+        self.splitter = QSplitter()
+        self.splitter.addWidget(self.list)
+        self.splitter.addWidget(text)
+        self.splitter.setStretchFactor(1, 1)
+        self.splitter.setSizes([220, 460])
+        self.splitter.setChildrenCollapsible(False)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(UNIT)
+        column.addWidget(self.note)
+        column.addWidget(self.splitter, 1)
+        self.list.hide()
+
+    @property
+    def current(self) -> FileRow | None:
+        row = self.list.currentRow()
+        return self._rows[row] if 0 <= row < len(self._rows) else None
+
+    def show_files(self, rows: Sequence[FileRow], note: str, *, listed: bool) -> None:
+        """Show `rows`, with the list if `listed`; the file selected before stays so, else the first is."""
+        before = self.current
+        self._rows = tuple(rows[:MOST_ROWS])
+        if len(rows) > MOST_ROWS:
+            note += " " + self.tr("The first {n} files are listed.").format(n=MOST_ROWS)
+        self.note.say(note)
+        self.note.setVisible(bool(note))
+        self.list.blockSignals(True)
+        self.list.clear()
+        for row in self._rows:
+            folder, _, name = row.inner.rpartition("/")
+            item = QListWidgetItem(f"{visible(row.path)} {row.said}".rstrip())
+            item.setData(
+                TwoLineDelegate.ROLE,
+                TwoLines(visible(name or row.path.rpartition("/")[2]), visible(folder), row.said),
+            )
+            item.setToolTip(as_tooltip(row.path, row.said))
+            self.list.addItem(item)
+        inner = before.inner if before is not None else ""
+        at = next((at for at, row in enumerate(self._rows) if row.inner == inner), 0 if self._rows else -1)
+        self.list.setCurrentRow(at)
+        self.list.blockSignals(False)
+        self.list.setVisible(listed and bool(rows))
+        self._on_row(at)
+
+    @Slot(int)
+    def _on_row(self, row: int) -> None:
+        if 0 <= row < len(self._rows):
+            self.picked.emit(self._rows[row].inner)
+        else:
+            self.text.clear()
+
+    @Slot(QListWidgetItem)
+    def _on_activated(self, _item: QListWidgetItem) -> None:
+        if self.current is not None:
+            self.opened.emit(self.current.inner)
+
+
+# How a point of a timeline is told: pure functions of a `TimelinePoint`.
+
+
+def who_names() -> tuple[tuple[str, str], ...]:
+    """(key, name) of each choice of the filter, in the order they are offered; "" is everybody."""
+    return (
+        ("", tr("Everybody")),
+        ("you", tr("You")),
+        ("agent", tr("The agent")),
+        ("dream", tr("Dream runs")),
+        ("writer", tr("Writer runs")),
+        ("harvest", tr("Harvests")),
+        ("extract", tr("Extractions")),
+        ("notes", tr("Updates of session notes")),
+        ("revert", tr("Undone runs")),
+        ("outside", tr("Unknown outside process")),
+    )
+
+
+def who(point: TimelinePoint) -> str:
+    """`You`, `Dream run 3`, `Unknown outside process`."""
+    match point.who:
+        case "you":
+            return tr("You")
+        case "agent":
+            return tr("The agent")
+        case "outside":
+            return tr("Unknown outside process")
+        case "other":
+            return visible(point.actor)
+    numbered, plain = {
+        "dream": (tr("Dream run {n}"), tr("A dream run")),
+        "harvest": (tr("Harvest run {n}"), tr("A harvest run")),
+        "extract": (tr("Extraction {n}"), tr("An extraction")),
+        "notes": (tr("Update of the notes {n}"), tr("An update of the notes")),
+        "writer": (tr("Writer run {n}"), tr("A writer run")),
+        "revert": (tr("Undo run {n}"), tr("An undo run")),
+    }[point.who]
+    return numbered.format(n=point.run_number) if point.run_number is not None else plain
+
+
+def what(point: TimelinePoint, *, folder: bool) -> str:
+    """`Renamed from notes.md`, `2 changed, 1 created`."""
+    said = []
+    if point.what == "renamed":
+        said.append(tr("Renamed from {path}").format(path=_beside(point)))
+    elif point.what == "moved-away":
+        said.append(tr("Moved to {path}").format(path=_beside(point)))
+    elif not folder:
+        return {
+            "created": tr("Created"),
+            "changed": tr("Changed"),
+            "deleted": tr("Deleted"),
+        }[point.what]
+    if folder and point.what != "moved-away":
+        said.append(counts(point.created, point.changed, point.deleted, point.moved))
+    elif not folder and point.changed:
+        said.append(tr("changed"))
+    return ", ".join(part for part in said if part)
+
+
+def counts(created: int, changed: int, deleted: int, moved: int) -> str:
+    """`2 created, 1 changed`; empty for nothing."""
+    said = (
+        counted("1 created", "%n created", created) if created else "",
+        counted("1 changed", "%n changed", changed) if changed else "",
+        counted("1 deleted", "%n deleted", deleted) if deleted else "",
+        counted("1 renamed", "%n renamed", moved) if moved else "",
+    )
+    return ", ".join(part for part in said if part)
+
+
+def point_line(point: TimelinePoint) -> str:
+    """`You, 2026-08-17 09:13:35`."""
+    return f"{who(point)}, {words.when(point.at_ms)}"
+
+
+def facts(point: TimelinePoint, *, folder: bool) -> str:
+    """All there is to say of a point: who, when, what, what a run said of itself, what was not kept."""
+    said = point.subject if point.run_id is not None else ""
+    parts = (point_line(point), what(point, folder=folder), visible(said), visible(point.notes))
+    return " · ".join(part for part in parts if part)
+
+
+def compared(comparison: Comparison) -> str:
+    said = counts(
+        comparison.count("create"),
+        comparison.count("change"),
+        comparison.count("delete"),
+        comparison.count("rename"),
+    )
+    return said or tr("Nothing differs.")
+
+
+def verb(name: str) -> str:
+    return {
+        "create": tr("created"),
+        "change": tr("changed"),
+        "delete": tr("deleted"),
+        "rename": tr("renamed"),
+    }[name]
+
+
+def planned(plan: RestorePlan) -> str:
+    """What a restore would do, in a sentence."""
+    created = sum(file.verb == "create" for file in plan.files)
+    changed = len(plan.files) - created
+    if not plan.files:
+        return tr("Nothing is to be brought back: what stood there then is there now.")
+    said = (
+        counted("1 file comes back", "%n files come back", created) if created else "",
+        counted("1 file gets its text of then", "%n files get their text of then", changed)
+        if changed
+        else "",
+        counted("1 is the same already", "%n are the same already", plan.same) if plan.same else "",
+    )
+    return ", ".join(part for part in said if part) + "."
+
+
+def _beside(point: TimelinePoint) -> str:
+    """The other path; only its name if it lay in the same folder."""
+    folder, _, name = point.other_path.rpartition("/")
+    return visible(name if folder == point.path.rpartition("/")[0] else point.other_path)
+
+
+# Who brought each line: the text of one version, beside each line who and when; from there to the change or
+# to the run. Only the rows in sight are drawn. Shows what it is given; reads nothing.
+
+
+_ROOT = QModelIndex()
+WHO, TEXT = 0, 1
+_LONGEST = 2_000
+_WHO_CHARS = 34
+
+
+class BlameModel(QAbstractTableModel):
+    """A row per line; who is told once for neighbours of one point."""
+
+    def __init__(self, now: Callable[[], int], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._now = now
+        self._font = monospace()
+        self._dim = QColor()
+        self.view: BlameView | None = None
+
+    def show_view(self, view: BlameView | None, dim: QColor) -> None:
+        self.beginResetModel()
+        self.view, self._dim = view, dim
+        self.endResetModel()
+
+    def point(self, row: int) -> TimelinePoint | None:
+        """The point of a line; None where the history does not hold it yet."""
+        if self.view is None or not 0 <= row < len(self.view.rows):
+            return None
+        at = self.view.rows[row].point
+        return self.view.points[at] if at >= 0 else None
+
+    def rowCount(self, parent: AnyIndex = _ROOT) -> int:
+        return len(self.view.rows) if self.view is not None and not parent.isValid() else 0
+
+    def columnCount(self, parent: AnyIndex = _ROOT) -> int:
+        return 0 if parent.isValid() else 2
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        if role != Qt.ItemDataRole.DisplayRole:
+            return None
+        if orientation == Qt.Orientation.Vertical:
+            return section + 1
+        return self.tr("Who") if section == WHO else self.tr("Line")
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid() or self.view is None:
+            return None
+        row, column = index.row(), index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            if column == TEXT:
+                return visible_lines(self.view.rows[row].text[:_LONGEST])
+            same = row > 0 and self.view.rows[row - 1].point == self.view.rows[row].point
+            return "" if same else self._who(row)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{self._who(row)}: {visible_lines(self.view.rows[row].text[:_LONGEST])}"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            point = self.point(row)
+            return as_tooltip(point_line(point), point.subject) if point is not None else ""
+        if role == Qt.ItemDataRole.FontRole and column == TEXT:
+            return self._font
+        if role == Qt.ItemDataRole.ForegroundRole and column == WHO:
+            return self._dim
+        return None
+
+    def _who(self, row: int) -> str:
+        point = self.point(row)
+        if point is None:
+            return self.tr("Not in the history yet")
+        return f"{who(point)}, {words.short_age(self._now(), point.at_ms)}"
+
+
+class BlameTable(QTableView):
+    """`opened()`: Enter or a double click on a line."""
+
+    opened = Signal()
+
+    def __init__(self, model: BlameModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setModel(model)
+        CalmSelection(self)
+        self.setAccessibleName(self.tr("Lines and who brought them"))
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        metrics = QFontMetrics(self.font())
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setHighlightSections(False)
+        self.verticalHeader().setDefaultSectionSize(metrics.height() + UNIT)
+        self.horizontalHeader().setSectionResizeMode(TEXT, QHeaderView.ResizeMode.Stretch)
+        self.horizontalHeader().setDefaultAlignment(
+            Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        )
+        self.horizontalHeader().setHighlightSections(False)
+        self.doubleClicked.connect(self._on_double_click)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        wanted = QFontMetrics(self.font()).averageCharWidth() * _WHO_CHARS
+        self.horizontalHeader().resizeSection(WHO, min(wanted, event.size().width() * 2 // 5))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
+            self.opened.emit()
+            event.accept()
+        else:
+            super().keyPressEvent(event)
+
+    @Slot(QModelIndex)
+    def _on_double_click(self, _index: QModelIndex) -> None:
+        self.opened.emit()
+
+
+class BlamePane(QWidget):
+    """`point_wanted(TimelinePoint)`: show this change. `run_wanted(str)`: show this run."""
+
+    point_wanted = Signal(object)
+    run_wanted = Signal(str)
+
+    def __init__(self, now: Callable[[], int], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model = BlameModel(now, self)
+        self.table = BlameTable(self.model)
+        self.table.selectionModel().currentRowChanged.connect(self._follow)
+        self.table.opened.connect(self._ask_point)
+        self.note = WrapLabel()
+        self.to_point = FitPushButton(self.tr("&Go to this change"))
+        self.to_point.clicked.connect(self._ask_point)
+        self.to_run = FitPushButton(self.tr("Show its r&un"))
+        self.to_run.clicked.connect(self._ask_run)
+        row = FlowLayout(gap=GAP)
+        for button in (self.to_point, self.to_run):
+            button.setAutoDefault(False)  # Enter in a list is not for a button
+            row.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(UNIT)
+        column.addWidget(self.note)
+        column.addWidget(self.table, 1)
+        column.addLayout(row)
+        self._follow()
+
+    def show_blame(self, view: BlameView) -> None:
+        """Another version's lines."""
+        self.model.show_view(view, theme_of(self.palette()).dim)
+        self.note.say("" if view.rows else self.tr("There is no text to tell the lines of."))
+        self.note.setVisible(not view.rows)
+        if view.rows:
+            self.table.setCurrentIndex(self.model.index(0, WHO))
+        self._follow()
+
+    @property
+    def current(self) -> TimelinePoint | None:
+        return self.model.point(self.table.currentIndex().row())
+
+    @Slot()
+    def _follow(self) -> None:
+        point = self.current
+        self.to_point.setEnabled(point is not None)
+        self.to_run.setEnabled(point is not None and point.run_number is not None)
+
+    @Slot()
+    def _ask_point(self) -> None:
+        if self.current is not None:
+            self.point_wanted.emit(self.current)
+
+    @Slot()
+    def _ask_run(self) -> None:
+        point = self.current
+        if point is not None and point.run_id is not None and point.run_number is not None:
+            self.run_wanted.emit(point.run_id)
+
+
+# Reading jobs of one part of a window: how many are under way, and one place for what goes wrong.
+
+
+class PaneReader(QObject):
+    """`failed(UserError)`. A newer job of the same group takes an older one's place."""
+
+    failed = Signal(object)
+
+    def __init__(self, lane: Lane, parent: QObject) -> None:
+        super().__init__(parent)
+        self._lane = lane
+        self._open = 0
+
+    @property
+    def busy(self) -> bool:
+        return self._open > 0
+
+    def read(
+        self, name: str, group: str, work: Callable[[JobControl], Any], done: Callable[[Any], None]
+    ) -> None:
+        """Run `work` on the lane and hand what it found to `done`."""
+        self._open += 1
+
+        def ended(value: Any) -> None:
+            self._open -= 1
+            done(value)
+
+        def failed(error: UserError) -> None:
+            self._open -= 1
+            self.failed.emit(error)
+
+        def cancelled() -> None:
+            self._open -= 1
+
+        self._lane.submit(name, work, done=ended, failed=failed, cancelled=cancelled, group=self._name(group))
+
+    def drop(self, group: str) -> None:
+        """Nobody waits for the open job of this group any more."""
+        self._lane.abandon(self._name(group))
+
+    def _name(self, group: str) -> str:
+        return f"{group} {id(self)}"
+
 
 CHANGES, CONTENT, LINES = 0, 1, 2
 _PAGE, _TEXT = "history page", "history text"
@@ -39,9 +503,9 @@ class HistoryPages(QTabWidget):
 
     def __init__(self, lane: Lane, now: Callable[[], int], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.reader = Reader(lane, self)
-        self._desk: TimelineDesk | None = None
-        self._target: Target | None = None
+        self.reader = PaneReader(lane, self)
+        self._desk: TimelineService | None = None
+        self._target: TimelineTarget | None = None
         self._points: tuple[TimelinePoint, ...] = ()
         self._folder = False
         self._content: State | None = None
@@ -69,8 +533,8 @@ class HistoryPages(QTabWidget):
 
     def show_points(
         self,
-        desk: TimelineDesk | None,
-        target: Target | None,
+        desk: TimelineService | None,
+        target: TimelineTarget | None,
         points: tuple[TimelinePoint, ...],
         *,
         folder: bool,
@@ -119,7 +583,7 @@ class HistoryPages(QTabWidget):
             self._blame(desk, target, points[0])
         self.changed.emit()
 
-    def _states(self, desk: TimelineDesk, target: Target) -> tuple[State, State]:
+    def _states(self, desk: TimelineService, target: TimelineTarget) -> tuple[State, State]:
         newest, oldest = self._points[0], self._points[-1]
         if len(self._points) > 1:
             return oldest.after, newest.after
@@ -127,7 +591,7 @@ class HistoryPages(QTabWidget):
             return newest.after, desk.now(target)
         return newest.before, newest.after
 
-    def _compare(self, desk: TimelineDesk, old: State, new: State) -> None:
+    def _compare(self, desk: TimelineService, old: State, new: State) -> None:
         def work(control: JobControl) -> Comparison:
             return desk.compare(old, new, check=control.check)
 
@@ -135,8 +599,8 @@ class HistoryPages(QTabWidget):
 
     def _on_compared(self, comparison: Comparison) -> None:
         self.compared = comparison
-        rows = [FileRow(file.inner, file.path, history_words.verb(file.verb)) for file in comparison.files]
-        note = history_words.compared(comparison) if self._folder or not rows else ""
+        rows = [FileRow(file.inner, file.path, verb(file.verb)) for file in comparison.files]
+        note = compared(comparison) if self._folder or not rows else ""
         self.changes.show_files(rows, note, listed=self._folder)
         self.changed.emit()
 
@@ -153,7 +617,7 @@ class HistoryPages(QTabWidget):
         self.reader.read("read a difference", _TEXT, work, self.diff.show_diff)
         self.changed.emit()
 
-    def _list_content(self, desk: TimelineDesk, state: State) -> None:
+    def _list_content(self, desk: TimelineService, state: State) -> None:
         def work(control: JobControl) -> tuple[FileRow, ...]:
             inners = sorted(desk.files(state, check=control.check))
             return tuple(FileRow(inner, desk.path_of(state, inner)) for inner in inners)
@@ -177,7 +641,7 @@ class HistoryPages(QTabWidget):
         self.reader.read("read a version", _TEXT, work, self.text.show_bytes)
         self.changed.emit()
 
-    def _blame(self, desk: TimelineDesk, target: Target, point: TimelinePoint) -> None:
+    def _blame(self, desk: TimelineService, target: TimelineTarget, point: TimelinePoint) -> None:
         def work(control: JobControl) -> BlameView:
             return desk.blame(target, point, check=control.check)
 

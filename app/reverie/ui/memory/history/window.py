@@ -8,33 +8,368 @@ and showing a run are asked for by signal. Threading: GUI thread.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtCore import QAbstractListModel, QItemSelectionModel, QModelIndex, QObject, Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QListView,
+    QListWidget,
+    QListWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
 
-from reverie.errors import MendableError
-from reverie.ui import words
-from reverie.ui.buttons import FitPushButton
-from reverie.ui.columns import pane
-from reverie.ui.flow import FlowLayout
-from reverie.ui.icons import Icons
+from reverie.errors import UserError
+from reverie.ui import display_text as words
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
+from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.labels import WrapLabel, embolden
-from reverie.ui.memory.history import history_words
-from reverie.ui.memory.history.pages import CHANGES, CONTENT, LINES, HistoryPages, standing
-from reverie.ui.memory.history.reader import Reader
-from reverie.ui.memory.history.timeline_pane import TimelinePane
-from reverie.ui.memory.side_window import SideWindow
-from reverie.ui.panes import Panes
-from reverie.ui.shown import visible
-from reverie.ui.theme import GAP
+from reverie.ui.memory.history import pages as history_words
+from reverie.ui.memory.history.pages import CHANGES, CONTENT, LINES, HistoryPages, PaneReader, standing
+from reverie.ui.translation import counted
+from reverie.ui.tree.node_model import AnyIndex
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
+from reverie.ui.widgets.frames import SideWindow
+from reverie.ui.widgets.layouts import FlowLayout, Panes, pane
+from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines
+from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
-    from reverie.homes.scopes import ScopeContext
-    from reverie.services.timeline_views import RestorePlan, TimelinePoint
+    from reverie.agents.scopes import ScopeContext
+    from reverie.services.timeline import (
+        RestorePlan,
+        TimelinePage,
+        TimelinePoint,
+        TimelineService,
+        TimelineTarget,
+        Who,
+    )
     from reverie.services.workbench import Workbench
+
+
+# The list of a timeline's points, newest first. It asks for more when somebody scrolls down to its end.
+#
+# Shows what it is given; reads nothing. Only the rows in sight are drawn, so length costs nothing.
+
+
+_ROOT = QModelIndex()
+
+
+class PointModel(QAbstractListModel):
+    """`more_wanted()`: the next page is wanted; `add` answers."""
+
+    more_wanted = Signal()
+
+    def __init__(self, now: Callable[[], int], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._now = now
+        self._folder = False
+        self._more = False
+        self.points: tuple[TimelinePoint, ...] = ()
+
+    def show_points(self, points: Sequence[TimelinePoint], *, folder: bool, more: bool) -> None:
+        """Another timeline, or the same from its beginning. Nothing new touches nothing."""
+        if tuple(points) == self.points and folder == self._folder:
+            self._more = more
+            return
+        self.beginResetModel()
+        self.points, self._folder, self._more = tuple(points), folder, more
+        self.endResetModel()
+
+    def add(self, points: Sequence[TimelinePoint], *, more: bool) -> None:
+        """The next page."""
+        self._more = more
+        if points:
+            first = len(self.points)
+            self.beginInsertRows(QModelIndex(), first, first + len(points) - 1)
+            self.points += tuple(points)
+            self.endInsertRows()
+
+    def add_newer(self, points: Sequence[TimelinePoint]) -> None:
+        """What happened since, on top."""
+        self.beginInsertRows(QModelIndex(), 0, len(points) - 1)
+        self.points = (*points, *self.points)
+        self.endInsertRows()
+
+    def rowCount(self, parent: AnyIndex = _ROOT) -> int:
+        return 0 if parent.isValid() else len(self.points)
+
+    def canFetchMore(self, parent: AnyIndex) -> bool:
+        return self._more and not parent.isValid()
+
+    def fetchMore(self, parent: AnyIndex) -> None:
+        if self.canFetchMore(parent):
+            self._more = False  # until the answer is there
+            self.more_wanted.emit()
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        point = self.points[index.row()]
+        if role == TwoLineDelegate.ROLE:
+            return TwoLines(
+                history_words.who(point),
+                history_words.what(point, folder=self._folder),
+                words.age(self._now(), point.at_ms),
+                quiet=point.gone,
+            )
+        if role == Qt.ItemDataRole.DisplayRole:
+            return history_words.point_line(point)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            said = history_words.what(point, folder=self._folder)
+            return as_tooltip(history_words.point_line(point), said, point.subject, point.notes)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            what = history_words.what(point, folder=self._folder)
+            return f"{history_words.who(point)}, {words.age(self._now(), point.at_ms)}, {what}"
+        return None
+
+
+class PointList(QListView):
+    """`chosen()`: one or two points are selected; `selected` has them, the newest first."""
+
+    chosen = Signal()
+
+    def __init__(self, now: Callable[[], int], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.timeline = PointModel(now, self)
+        self.setModel(self.timeline)
+        self.setItemDelegate(TwoLineDelegate(self))
+        self.setUniformItemSizes(True)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setAccessibleName(self.tr("Points in time, newest first"))
+        self.setWhatsThis(self.tr("Select two points to see what differs between them."))
+        self.selectionModel().selectionChanged.connect(self._on_selection)
+
+    @property
+    def selected(self) -> tuple[TimelinePoint, ...]:
+        """The selected points, newest first; of more than two the outermost."""
+        rows = sorted(index.row() for index in self.selectionModel().selectedIndexes())
+        picked = rows if len(rows) < 2 else [rows[0], rows[-1]]
+        return tuple(self.timeline.points[row] for row in picked)
+
+    def show_points(self, points: Sequence[TimelinePoint], *, folder: bool, more: bool) -> None:
+        """Show a timeline; what was selected stays so where it is still there, else the newest is."""
+        before = {point.id for point in self.selected}
+        at = self.verticalScrollBar().value()
+        self.selectionModel().blockSignals(True)
+        self.timeline.show_points(points, folder=folder, more=more)
+        self.selectionModel().blockSignals(False)
+        kept = [row for row, point in enumerate(points) if point.id in before]
+        if kept:
+            self.verticalScrollBar().setValue(at)
+        self.select_rows(kept or ([0] if points else []))
+
+    def add_newer(self, points: Sequence[TimelinePoint]) -> None:
+        """What happened since; the selection stays."""
+        self.timeline.add_newer(points)
+        if not self.selectionModel().hasSelection():
+            self.select_rows([0])
+
+    def select_rows(self, rows: Sequence[int]) -> None:
+        """Select just these; the last one is the current one."""
+        flags = QItemSelectionModel.SelectionFlag
+        selection = self.selectionModel()
+        selection.blockSignals(True)
+        selection.clearSelection()
+        for row in rows:
+            index = self.timeline.index(row)
+            selection.setCurrentIndex(index, flags.Select)
+        selection.blockSignals(False)
+        self.viewport().update()
+        self.chosen.emit()
+
+    def select_point(self, point_id: str) -> bool:
+        """Select one point, if it is in the list already."""
+        for row, point in enumerate(self.timeline.points):
+            if point.id == point_id:
+                self.select_rows([row])
+                self.scrollTo(self.timeline.index(row))
+                return True
+        return False
+
+    def _on_selection(self) -> None:
+        self.chosen.emit()
+
+
+# The left half of the history window: whose changes, and the points in time, read page by page.
+#
+# Reads in jobs; what the history takes in while it is shown comes on top, the rest stays where it is. A
+# point that somebody wants to see is looked for further back until it is there.
+
+
+_FIRST_PAGE = 100
+_POINTS = "history points"
+
+_Found = tuple["TimelineService", "TimelineTarget", "TimelinePage", bool]
+
+
+class TimelinePane(QWidget):
+    """`chosen()`: other points are selected. `came()`: reading worked."""
+
+    chosen = Signal()
+    came = Signal()
+
+    def __init__(self, lane: Lane, now: Callable[[], int], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.reader = PaneReader(lane, self)
+        self._place: tuple[Workbench, ScopeContext, str] | None = None
+        self._page: TimelinePage | None = None
+        self._head = ""
+        self._wanted = ""
+        self.desk: TimelineService | None = None
+        self.target: TimelineTarget | None = None
+        self.folder = False
+        self.who = QComboBox()
+        self.who.setAccessibleName(self.tr("Whose changes"))
+        self.who.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.who.setMinimumContentsLength(12)
+        for key, name in history_words.who_names():
+            self.who.addItem(name, key)
+        self.none = WrapLabel()
+        self.none.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.points = PointList(now)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(UNIT)
+        column.addWidget(self.who)
+        column.addWidget(self.none)
+        column.addWidget(self.points, 1)
+        self.none.hide()
+        self.who.currentIndexChanged.connect(self._read)
+        self.points.chosen.connect(self.chosen)
+        self.points.timeline.more_wanted.connect(self._read_more)
+
+    @property
+    def is_read(self) -> bool:
+        """Nothing is being read any more."""
+        return self._page is not None and not self.reader.busy
+
+    @property
+    def selected(self) -> tuple[TimelinePoint, ...]:
+        return self.points.selected
+
+    def show_path(self, workbench: Workbench, context: ScopeContext, path: str) -> None:
+        """Another file, folder or scope, from its newest point."""
+        self._place = (workbench, context, path)
+        self.reader.drop("history new")
+        self.desk = self.target = self._page = None
+        self._wanted = ""
+        self.who.blockSignals(True)
+        self.who.setCurrentIndex(0)
+        self.who.blockSignals(False)
+        self.points.show_points((), folder=False, more=False)
+        self._read()
+
+    @Slot()
+    def follow(self) -> None:
+        """The history may have taken something in."""
+        desk, target, head, who = self.desk, self.target, self._head, self._whose
+        if desk is None or target is None:
+            self._read()
+            return
+
+        def work(_control: JobControl) -> TimelinePage | None:
+            return desk.newer(target, head, who=who)
+
+        self.reader.read("read what is new in a history", "history new", work, self._on_newer)
+
+    def go_to(self, point_id: str) -> None:
+        """Select a point; further pages are read until it is there."""
+        self._wanted = ""
+        if self.points.select_point(point_id):
+            self.points.setFocus()
+        elif self._page is not None and self._page.next is not None:
+            self._wanted = point_id
+            self._read_more()
+        elif self._whose:
+            self._wanted = point_id
+            self.who.setCurrentIndex(0)
+
+    @property
+    def _whose(self) -> tuple[Who, ...]:
+        who = self.who.currentData()
+        return (who,) if who else ()
+
+    @Slot()
+    def _read(self) -> None:
+        if self._place is None:
+            return
+        workbench, context, path = self._place
+        who = self._whose
+
+        def work(_control: JobControl) -> _Found:
+            desk = workbench.timeline
+            target = desk.target(context, path)
+            return desk, target, desk.page(target, who=who, limit=_FIRST_PAGE), desk.is_folder(target)
+
+        self.reader.read("read a history", _POINTS, work, self._on_read)
+
+    def _on_read(self, found: _Found) -> None:
+        self.desk, self.target, page, self.folder = found
+        self._page, self._head = page, page.head
+        self.came.emit()
+        self.points.show_points(page.points, folder=self.folder, more=page.next is not None)
+        self._go_on(page)
+
+    @Slot()
+    def _read_more(self) -> None:
+        desk, target, page, who = self.desk, self.target, self._page, self._whose
+        if desk is None or target is None or page is None or page.next is None:
+            return
+        start = page.next
+
+        def work(_control: JobControl) -> TimelinePage:
+            return desk.page(target, start, who=who)
+
+        self.reader.read("read more of a history", _POINTS, work, self._on_more)
+
+    def _on_more(self, page: TimelinePage) -> None:
+        self._page = page
+        first = not self.points.timeline.points
+        self.points.timeline.add(page.points, more=page.next is not None)
+        if first and page.points:
+            self.points.select_rows([0])
+        self._go_on(page)
+
+    def _go_on(self, page: TimelinePage) -> None:
+        """There is more to read while nothing is shown, or while a point is looked for."""
+        self._say_none()
+        if self._wanted:
+            self.go_to(self._wanted)
+        elif not page.points and page.next is not None:
+            self._read_more()
+
+    def _on_newer(self, page: TimelinePage | None) -> None:
+        if page is None:
+            self._read()
+            return
+        self._head = page.head
+        if page.points:
+            self.points.add_newer(page.points)
+            self._say_none()
+
+    def _say_none(self) -> None:
+        empty = not self.points.timeline.points
+        if self._page is not None and self._page.next is not None:
+            said = self.tr("Looking further back…")
+        elif self._whose:
+            said = self.tr("Nobody of these changed it.")
+        else:
+            said = self.tr("The history holds nothing of it yet.")
+        self.none.say(said)
+        self.none.setVisible(empty)
+        self.points.setVisible(not empty)
+
 
 SIDE_BY_SIDE = 700
 
@@ -53,7 +388,7 @@ class HistoryWindow(SideWindow):
         self._place: tuple[Workbench, ScopeContext, str] | None = None
         self._trail: list[str] = []  # from where one came, the last one last
         self._in_trouble = False  # the message is about reading, and goes when it can be read again
-        self._plans = Reader(lane, self)
+        self._plans = PaneReader(lane, self)
         self.setWindowTitle(self.tr("History"))
         self.back = FitPushButton(self.tr("&Back"))
         self.title = WrapLabel()
@@ -141,7 +476,7 @@ class HistoryWindow(SideWindow):
         return self.timeline.is_read and not self.pages.reader.busy and not self._plans.busy
 
     @Slot(object)
-    def _on_failed(self, error: MendableError) -> None:
+    def _on_failed(self, error: UserError) -> None:
         self._in_trouble = True
         self.message.say_error(error)
 
@@ -230,3 +565,96 @@ class HistoryWindow(SideWindow):
             self.planned.emit(plan, when)
 
         self._plans.read("plan a restore", "history plan", work, done)
+
+
+# What bringing a point back would change, before anything is changed: counts, every file, and whether what
+# came since shall go. `wanted(RestorePlan, bool)` asks for it; somebody else does it.
+
+
+MOST_ROWS = 1_000
+
+
+class RestoreDialog(QDialog):
+    """Made for one plan; closes itself once it was agreed to."""
+
+    wanted = Signal(object, bool)
+
+    def __init__(self, plan: RestorePlan, when: str, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Restore"))
+        self.plan = plan
+        head = WrapLabel(self.tr("{path} as it was on {when}").format(path=plan.path, when=when))
+        embolden(head)
+        self.summary = WrapLabel(history_words.planned(plan))
+        self.refused = MessageBar(icons, "restore-refused", closable=False)
+        self.list = QListWidget()
+        self.list.setItemDelegate(TwoLineDelegate(self.list))
+        self.list.setUniformItemSizes(True)
+        self.list.setAccessibleName(self.tr("What would change"))
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        delete = counted(
+            "Also &delete 1 file that came since",
+            "Also &delete %n files that came since",
+            len(plan.newer),
+        )
+        self.newer = QCheckBox(delete)
+        self.newer.setToolTip(self.tr("They stay in the history and can be brought back"))
+        self.newer.toggled.connect(self._follow)
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.agree = self.buttons.addButton(self.tr("&Restore"), QDialogButtonBox.ButtonRole.AcceptRole)
+        self.agree.setIcon(icons.icon("undo"))
+        self.agree.setToolTip(self.tr("Write this; it can be undone"))
+        self.buttons.accepted.connect(self._on_agreed)
+        self.buttons.rejected.connect(self.reject)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        outer.setSpacing(GAP)
+        for widget in (head, self.summary, self.refused):
+            outer.addWidget(widget)
+        outer.addWidget(self.list, 1)
+        outer.addWidget(self.newer)
+        outer.addWidget(self.buttons)
+        self.newer.setVisible(bool(plan.newer))
+        listed = bool(plan.files or plan.newer)
+        self.list.setVisible(listed)
+        outer.addStretch(0 if listed else 1)
+        self.resize(560, 420 if listed else 140)
+        self._say_refused()
+        self._follow()
+
+    def _say_refused(self) -> None:
+        if not self.plan.refused:
+            self.refused.clear()
+            return
+        path, why = self.plan.refused[0]
+        count = len(self.plan.refused)
+        said = self.tr("{path} cannot be brought back: {why}").format(path=visible(path), why=visible(why))
+        if count > 1:
+            said += " " + counted("So for 1 more.", "So for %n more.", count - 1)
+        self.refused.say(said, tone="warn")
+
+    @Slot()
+    def _follow(self) -> None:
+        """The list and the button follow the tick."""
+        shown = [*self.plan.files, *(self.plan.newer if self.newer.isChecked() else ())]
+        self.list.clear()
+        for file in shown[:MOST_ROWS]:
+            folder, _, name = file.path.rpartition("/")
+            said = {
+                "create": self.tr("comes back"),
+                "change": self.tr("gets its text of then"),
+                "delete": self.tr("goes"),
+            }[file.verb]
+            item = QListWidgetItem(f"{visible(file.path)} {said}")
+            item.setData(TwoLineDelegate.ROLE, TwoLines(visible(name), visible(folder), said))
+            item.setToolTip(as_tooltip(file.path, said))
+            self.list.addItem(item)
+        if len(shown) > MOST_ROWS:
+            self.list.addItem(self.tr("… and {n} more").format(n=len(shown) - MOST_ROWS))
+        self.agree.setEnabled(bool(shown))
+
+    @Slot()
+    def _on_agreed(self) -> None:
+        self.wanted.emit(self.plan, self.newer.isChecked())
+        self.accept()

@@ -11,28 +11,96 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.memory.paths import ROOT
-from reverie.ui.icons import Icons
+from reverie.ui.appearance import Icons
+from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl
-from reverie.ui.memory.orphans.store_words import orphan_title
-from reverie.ui.memory.orphans.survey import OrphanSurvey
-from reverie.ui.memory.take_back import undo_button
+from reverie.ui.memory.orphans.labels import orphan_title
+from reverie.ui.memory.user_edits import undo_button
 from reverie.ui.session import HomeSession
-from reverie.ui.shown import visible
 
 if TYPE_CHECKING:
-    from reverie.services.orphan_views import MergeChoice, MergePreview, StoreView
+    from reverie.services.orphans import MergeChoice, MergePreview, OrphansView, StoreView
     from reverie.services.views import FileText, Undo
-    from reverie.ui.memory.orphans.merge_dialog import MergeDialog
-    from reverie.ui.memory.orphans.page import OrphansPage
+    from reverie.ui.memory.orphans.page import MergeStoreDialog, OrphansPage
     from reverie.ui.memory.tab import MemoryTab
+
+
+# Looks for the orphaned stores of one open home: once its first tree is on screen, and again when something
+# changed outside of what is shown.
+#
+# Threading: GUI thread; the looking is a job on the history lane, where it holds up neither trees nor
+# edits. Failure: told by `failed`; the next change looks again.
+
+
+# An agent at work touches its home many times a second.
+_QUIET_MS = 400
+
+
+class OrphanSurvey(QObject):
+    """`surveyed(OrphanSurvey)`: `view` is new. `failed(UserError)`."""
+
+    surveyed = Signal(object)
+    failed = Signal(object)
+
+    def __init__(self, session: HomeSession, parent: QObject) -> None:
+        super().__init__(parent)
+        self.session = session
+        self.view: OrphansView | None = None
+        self._closed = False
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_QUIET_MS)
+        self._timer.timeout.connect(self.look)
+        session.status_changed.connect(self._begin)
+        session.outside_changed.connect(self._stir)
+
+    @Slot()
+    def look(self) -> None:
+        """Look now; an answer that is under way is not waited for."""
+        if self._closed:
+            return
+        self._timer.stop()
+        workbench = self.session.workbench
+
+        def work(control: JobControl) -> OrphansView:
+            return workbench.orphans.survey(control.check)
+
+        self.session.lanes.history.submit(
+            "look for orphaned stores",
+            work,
+            done=self._on_view,
+            failed=self.failed.emit,
+            group=f"orphans {id(self)}",
+        )
+
+    def stop(self) -> None:
+        """The window closes."""
+        self._closed = True
+        self._timer.stop()
+
+    def _on_view(self, view: OrphansView) -> None:
+        if view != self.view:
+            self.view = view
+            self.surveyed.emit(self)
+
+    @Slot()
+    def _begin(self) -> None:
+        self.session.status_changed.disconnect(self._begin)
+        self._stir()
+
+    @Slot()
+    def _stir(self) -> None:
+        if not self._closed and not self._timer.isActive():
+            self._timer.start()
+
 
 MODULES = (
     "reverie.services.orphans",
-    "reverie.ui.memory.orphans.merge_dialog",
+    "reverie.ui.memory.orphans.page",
     "reverie.ui.memory.orphans.page",
 )
 
@@ -54,7 +122,7 @@ class OrphansControl(QObject):
         self._removing: StoreView | None = None
         self._merged: StoreView | None = None
         self.page: OrphansPage | None = None
-        self.dialog: MergeDialog | None = None
+        self.dialog: MergeStoreDialog | None = None
         tab.edits.undone.connect(self._on_undone)
         tab.edits.failed.connect(self._on_failed)
 
@@ -152,7 +220,7 @@ class OrphansControl(QObject):
             self._take_focus()
 
     @Slot(object)
-    def _on_survey_failed(self, error: MendableError) -> None:
+    def _on_survey_failed(self, error: UserError) -> None:
         if self._is_shown and self.page is not None:
             self.page.message.say_error(error)
 
@@ -203,14 +271,14 @@ class OrphansControl(QObject):
     def _show_preview(
         self, session: HomeSession, view: StoreView, preview: MergePreview, target: str
     ) -> None:
-        from reverie.ui.memory.orphans.merge_dialog import MergeDialog
+        from reverie.ui.memory.orphans.page import MergeStoreDialog
 
         if session is not self._session or self.page is None:
             return
         if self.dialog is not None:
             self.dialog.close()
         self._merged = view
-        self.dialog = MergeDialog(preview, target, session.lanes.scan, self._icons, self.page)
+        self.dialog = MergeStoreDialog(preview, target, session.lanes.scan, self._icons, self.page)
         self.dialog.merge.connect(self._merge)
         self.dialog.finished.connect(self._on_dialog_closed)
         self.dialog.open()
@@ -228,7 +296,7 @@ class OrphansControl(QObject):
         session, dialog = self._session, self.dialog
         if session is None or dialog is None:
             return
-        from reverie.ui.memory.orphans import orphan_words
+        from reverie.ui.memory.orphans import labels as orphan_words
 
         workbench = session.workbench
         count, target = orphan_words.writes(preview, choices), self.page.target_name() if self.page else ""
@@ -250,7 +318,7 @@ class OrphansControl(QObject):
 
     @Slot(object)
     def _ask_removal(self, view: StoreView) -> None:
-        from reverie.ui import words
+        from reverie.ui import display_text as words
 
         if self.page is None:
             return
@@ -308,12 +376,12 @@ class OrphansControl(QObject):
             self.page.message.say(visible(sentence))
 
     @Slot(object)
-    def _on_failed(self, error: MendableError) -> None:
+    def _on_failed(self, error: UserError) -> None:
         if self.dialog is not None:
             self.dialog.show_failed(error)
         elif self._is_shown:
             self._say(error)
 
-    def _say(self, error: MendableError) -> None:
+    def _say(self, error: UserError) -> None:
         if self.page is not None:
             self.page.message.say_error(error)

@@ -1,0 +1,1 @@
+"""Claude Code: its home, projects, index, instruction files and transcripts."""

@@ -1,0 +1,364 @@
+"""`.consolidate-lock`: by this file Claude Code tells when it consolidated a memory directory, and that it is
+at it (formats/claude-code.md sections 5, 12.1.7 and 12.1.8).
+
+The file's mtime is the time of the last consolidation, its body the process id of the holder; without the
+file there was none yet. A consolidation counts as running while that process lives and the mtime is younger
+than an hour. Claude Code leaves its process id there after a success, and the process lives on as the open
+session. So it also counts as ended once the session recorded that it improved memories, or once nothing in
+the directory has changed for `QUIET_MS` (`Ended`).
+
+Who takes the lock writes their own id and reads it again, as the agent does; of two that take it at once the
+last one has it. When Reverie gives it back after a consolidation the mtime is the present and the body empty.
+After any other run everything is as it was.
+
+A foreign lock is never written to, and never taken while its holder is alive; what we give back must still be
+ours. Real time, as the agent compares with it. Threading: any thread but the GUI's. Failure: `Busy` while
+another holds it, other `UserError`s where the file cannot be read or written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.agents.capabilities import LockBefore, StatusLine
+from reverie.agents.claude.index import INDEX
+from reverie.agents.claude.locations import LOCK_NAME, MOST_SCANNED
+from reverie.agents.claude.settings import MemorySettings
+from reverie.agents.codex.transcript import timestamp_ms
+from reverie.agents.scopes import Scope
+from reverie.agents.transcripts import decoded_row, opened_transcript
+from reverie.clock import HOUR_MS
+from reverie.errors import Busy, Conflict, UserError, user_error_from_os
+from reverie.files.directory import walk_paths
+from reverie.files.locks import is_running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+STALE_MS = HOUR_MS
+QUIET_MS = HOUR_MS // 6
+"""After so long without a change in the directory a consolidation is over: one takes a minute or so."""
+_READ_BYTES = 4096
+_TAIL_BYTES = 4 << 20
+_MOST_ENTRIES = 5000
+_SAVED = b'"memory_saved"'
+_NUMBER = re.compile(rb"\s*(\d{1,10})(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class LockState:
+    """What the file says."""
+
+    at: int | None = None
+    """The last consolidation, or when the present one began, UTC ms; None for never."""
+    holder: int | None = None
+    """The process in the body; None for none."""
+    alive: bool = False
+    """Whether that process runs."""
+    running: bool = False
+    """Whether a consolidation is under way."""
+    ended: bool = False
+    """Whether the consolidation of a living process is known to be over."""
+
+
+def _never(_holder: int, _at_ms: int, _now_ms: int) -> bool:
+    return False
+
+
+HasEnded = Callable[[int, int, int], bool]
+"""Whether the consolidation that this process began at a time is over, as seen at another (both UTC ms)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Finds out whether a consolidation is over though its process lives. `directory`: the memory.
+    `transcript_of`: the transcript of the session that runs in a process; None where it is not known."""
+
+    directory: Path
+    transcript_of: Callable[[int], Path | None]
+
+    def __call__(self, holder: int, at_ms: int, now_ms: int) -> bool:
+        """See `HasEnded`."""
+        transcript = self.transcript_of(holder)
+        if transcript is not None and _recorded_since(transcript, at_ms):
+            return True
+        changed_ms: int = max(at_ms, _newest_change(self.directory))
+        return now_ms - changed_ms >= QUIET_MS
+
+
+def _recorded_since(transcript: Path, at_ms: int) -> bool:
+    """Whether the end of a transcript records that memories were improved after `at_ms`."""
+    try:
+        with opened_transcript(transcript) as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - _TAIL_BYTES))
+            tail = file.read(_TAIL_BYTES)
+    except (OSError, UserError):
+        return False
+    for line in reversed(tail.split(b"\n")):
+        row = decoded_row(line) if _SAVED in line else None
+        if row is None or row.get("subtype") != "memory_saved" or not isinstance(row.get("verb"), str):
+            continue
+        return (timestamp_ms(row.get("timestamp")) or 0) > at_ms
+    return False
+
+
+def _newest_change(directory: Path) -> int:
+    """When something in a memory directory changed last, UTC ms; the lock itself does not count."""
+    newest = 0
+
+    def not_listed(_error: OSError) -> None:
+        """It counts with its own time, if at all; `claude_status` names it."""
+
+    for number, (folder, _folders, names) in enumerate(walk_paths(directory, onerror=not_listed)):
+        if number >= _MOST_ENTRIES:
+            break
+        places = [folder, *(f"{folder}/{name}" for name in names[:_MOST_ENTRIES] if name != LOCK_NAME)]
+        # The memory's own directory changes with the lock, too.
+        for place in places[1:] if folder == str(directory) else places:
+            with suppress(OSError):
+                newest = max(newest, os.stat(place).st_mtime_ns // 1_000_000)  # noqa: PTH116 - thousands
+    return newest
+
+
+def read_lock(
+    file: Path,
+    now_ms: int,
+    is_alive: Callable[[int], bool] = is_running,
+    has_ended: HasEnded = _never,
+) -> LockState:
+    """The state at `now_ms`; a file that is not there, or cannot be read, says "never"."""
+    try:
+        before = _look(file)
+    except OSError:
+        return LockState()
+    return _state(before, now_ms, is_alive, has_ended)
+
+
+class ClaudeLock:
+    """Implements `agents.capabilities.AgentLock` for one memory directory."""
+
+    def __init__(
+        self,
+        file: Path,
+        *,
+        pid: int | None = None,
+        clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        is_alive: Callable[[int], bool] = is_running,
+        has_ended: HasEnded = _never,
+    ) -> None:
+        self._has_ended = has_ended
+        self._file = file
+        self._pid = os.getpid() if pid is None else pid
+        self._clock_ms = clock_ms
+        self._is_alive = is_alive
+
+    @property
+    def file(self) -> Path:
+        return self._file
+
+    @property
+    def holder(self) -> int:
+        return self._pid
+
+    def look(self) -> LockBefore:
+        """How the lock stands now. Raises `Busy` while another process holds it."""
+        with self._telling("read"):
+            before = _look(self._file)
+        state = _state(before, self._clock_ms(), self._is_alive, self._has_ended)
+        if state.running and state.holder != self._pid:
+            raise self._busy(f"Process {state.holder} holds {self._file}.")
+        return before
+
+    def take(self, before: LockBefore) -> None:
+        """Take the lock that stands as `look` saw it. Raises `Busy` where another was quicker."""
+        with self._telling("taken"):
+            if _look(self._file) != before:
+                raise self._busy(f"{self._file} changed at this moment.")
+            flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if before.body is None else 0)
+            try:
+                self._write(flags, str(self._pid).encode())
+            except FileExistsError:
+                raise self._busy(f"{self._file} appeared at this moment.") from None
+            if not self._is_ours(_look(self._file), self._pid):
+                raise self._busy(f"Another process took {self._file} at this moment.")
+
+    def done(self, holder: int) -> None:
+        """Give it back: consolidated now, held by nobody. Raises `Conflict` where `holder` does not hold it
+        any more; it is left then."""
+        with self._telling("given back"):
+            self._require_ours(holder)
+            self._write(os.O_WRONLY, b"")
+            os.utime(self._file, ns=(self._clock_ms() * 1_000_000,) * 2)
+
+    def put_back(self, before: LockBefore, holder: int) -> None:
+        """Make it what it was before. Raises `Conflict` where `holder` does not hold it any more; it is left
+        then."""
+        with self._telling("put back"):
+            self._require_ours(holder)
+            if before.body is None:
+                self._file.unlink()
+                return
+            self._write(os.O_WRONLY, before.body)
+            os.utime(self._file, ns=(before.mtime_ns, before.mtime_ns))
+
+    def _write(self, flags: int, data: bytes) -> None:
+        # In place, as the agent does it: a new file of that name would be another lock to who has it open.
+        fd = os.open(self._file, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0), 0o666)
+        try:
+            os.ftruncate(fd, 0)
+            os.write(fd, data)
+        finally:
+            os.close(fd)
+
+    def _require_ours(self, holder: int) -> None:
+        if not self._is_ours(_look(self._file), holder):
+            raise Conflict(
+                f"{self._file.name} was left as it is.",
+                cause="Another process has taken or removed it meanwhile.",
+                next_step="Nothing needs to be done.",
+            )
+
+    @staticmethod
+    def _is_ours(now: LockBefore, holder: int) -> bool:
+        return _holder(now.body) == holder
+
+    def _busy(self, cause: str) -> Busy:
+        return Busy(
+            "Claude Code is consolidating these memories.",
+            cause=cause,
+            next_step="Try again when it is done. After ten minutes without a change it counts as ended.",
+            reason="agent-busy",
+        )
+
+    @contextmanager
+    def _telling(self, done: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise user_error_from_os(error, f"{self._file} could not be {done}.") from error
+
+
+def _look(file: Path) -> LockBefore:
+    try:
+        fd = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except FileNotFoundError:
+        return LockBefore(None, 0)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{file} is not a file")
+        return LockBefore(os.read(fd, _READ_BYTES), status.st_mtime_ns)
+    finally:
+        os.close(fd)
+
+
+def _holder(body: bytes | None) -> int | None:
+    """The process a body names: its leading number, as the agent's `parseInt` reads it; none for 0."""
+    found = _NUMBER.match(body or b"")
+    return int(found[1]) or None if found else None
+
+
+def _state(
+    before: LockBefore, now_ms: int, is_alive: Callable[[int], bool], has_ended: HasEnded
+) -> LockState:
+    if before.body is None:
+        return LockState()
+    at, holder = before.mtime_ns // 1_000_000, _holder(before.body)
+    if holder is None or not is_alive(holder):
+        return LockState(at, holder)
+    if now_ms - at >= STALE_MS:
+        return LockState(at, holder, alive=True)
+    ended = has_ended(holder, at, now_ms)
+    return LockState(at, holder, alive=True, running=not ended, ended=ended)
+
+
+# When a memory directory of Claude Code was consolidated last, in words (formats/claude-code.md sections 5
+# and 12.1.8), whether Claude Code loads that memory at all, and whether it looks through all of it (section
+# 4).
+#
+# The lock says when, not who: Claude Code and Reverie leave the same file, but for the process in it.
+#
+# The file is read by `claude_lock`. Threading: any thread but the GUI's. Failure: what cannot be read
+# counts as never.
+
+
+_LABEL = "Consolidation by Claude Code or Reverie"
+_SLACK_MS = 60_000
+_COUNTED = 10_000
+
+
+def status_lines(
+    directory: Path, settings: MemorySettings, now_ms: int, has_ended: HasEnded | None = None
+) -> tuple[StatusLine, ...]:
+    """The lines about a memory directory, under the settings that count there. `has_ended`: see
+    `claude_lock`."""
+    lock = directory / LOCK_NAME
+    state = read_lock(lock, now_ms) if has_ended is None else read_lock(lock, now_ms, has_ended=has_ended)
+    found = [_of(state, now_ms)]
+    if settings.off:
+        text = f"Switched off ({settings.off}). The files stay, and are not loaded."
+        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
+    if settings.refused:
+        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", settings.refused, "warn"))
+    elif settings.directory is not None:
+        whose = "The project's own settings put" if settings.by_project else "Settings put"
+        text = f"{whose} this memory in {settings.directory} ({settings.source})."
+        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text))
+    closed: list[str] = []
+    memories = _memories(directory, closed)
+    if closed:
+        text = f"Not looked into: {', '.join(closed)}."
+        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
+    if memories > MOST_SCANNED:
+        text = (
+            f"{memories:,} memories; the agent looks through the {MOST_SCANNED} changed last, and finds the"
+            " others by the index only."
+        )
+        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
+    return tuple(found)
+
+
+def _memories(directory: Path, closed: list[str]) -> int:
+    """The files that the agent looks through, links to directories not followed; counted up to a bound. What
+    cannot be looked into is added to `closed`."""
+    count = 0
+
+    def not_listed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            closed.append(f"{error.filename} ({error.strerror})")
+
+    for _folder, _folders, names in walk_paths(directory, onerror=not_listed):
+        count += sum(name.endswith(".md") and name != INDEX for name in names)
+        if count > _COUNTED:
+            break
+    return count
+
+
+def _of(lock: LockState, now_ms: int) -> StatusLine:
+    if lock.at is None:
+        return StatusLine(Scope.PROJECT, _LABEL, "Never.")
+    if lock.at > now_ms + _SLACK_MS:
+        text = "The time of the last one lies in the future; a clock was wrong."
+        return StatusLine(Scope.PROJECT, _LABEL, text, "warn", lock.at)
+    if lock.running:
+        return StatusLine(Scope.PROJECT, _LABEL, "Running now.", "running", lock.at)
+    if lock.ended:
+        text = "Done by Claude Code; its session is still open."
+        return StatusLine(Scope.PROJECT, _LABEL, text, "ok", lock.at)
+    if lock.alive:
+        text = "Started over an hour ago by a program that is still open; it counts as ended."
+        return StatusLine(Scope.PROJECT, _LABEL, text, "warn", lock.at)
+    if lock.holder is not None:
+        text = "Started by a program that has closed; its end is not recorded."
+        return StatusLine(Scope.PROJECT, _LABEL, text, "ok", lock.at)
+    return StatusLine(Scope.PROJECT, _LABEL, "Done.", "ok", lock.at)

@@ -1,0 +1,709 @@
+"""The home of Claude Code: `~/.claude` (formats/claude-code.md).
+
+Projects are the directories in `projects/`, called by their working directory where that is known
+(`claude_projects`) and by themselves where it is not. Worktrees of one repository are one project: they share
+its memory, which lies where the repository's root says. Sessions are workspaces; their memory is the notes
+the agent keeps of each. What lies outside of projects and is global are the memories of sub-agents.
+
+Listing opens a transcript only for its first kilobytes, and only where nothing else names the working
+directory (`Known.learn_missing`, bounded). Titles are read when asked for (`source_title`, `learn_titles`).
+The home is only read; credentials and the keys of running sessions are never opened. Failure: as
+`agents.base` says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.agents.base import (
+    Companion,
+    HomeContents,
+    PlainHome,
+    Project,
+    SessionPlace,
+    TitlesRead,
+    TranscriptSource,
+    WatchedPlace,
+    Workspace,
+)
+from reverie.agents.capabilities import AgentLock, ComparableText, NotesPlace, RootChange, StatusLine
+from reverie.agents.claude.index import INDEX
+from reverie.agents.claude.instructions import companions
+from reverie.agents.claude.locations import (
+    DAILY_LOG,
+    DIRECTORY,
+    KIND,
+    LOCK_NAME,
+    LONGEST,
+    MOST_SCANNED,
+    SESSION,
+    TEMPORARY,
+    existing_directory,
+)
+from reverie.agents.claude.projects import (
+    NOTES,
+    NOTES_FILE,
+    ClaudeSessions,
+    ProjectCache,
+    ProjectDirectory,
+    StoredSession,
+    older_sources,
+    running_sessions,
+    side_sources,
+)
+from reverie.agents.claude.settings import (
+    Checkouts,
+    Machine,
+    MemorySettings,
+    loads_nothing,
+    memory_base,
+    memory_settings,
+    settings_problems,
+)
+from reverie.agents.known_layouts import claude_root, refusals
+from reverie.agents.reading import directory_names
+from reverie.agents.scopes import (
+    Caps,
+    FileRole,
+    FileRule,
+    ProjectGap,
+    Refusal,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    ScopeUnavailable,
+)
+from reverie.agents.transcripts import ReadableTranscript, without_escapes
+from reverie.clock import DAY_MS
+from reverie.errors import Unavailable, UserError
+from reverie.files.paths import is_directory
+
+if TYPE_CHECKING:
+    from reverie.agents.claude.consolidation import HasEnded
+
+
+# What a memory of Claude Code says, without what its front matter says of the file itself (formats/claude-
+# code.md section 4): what must be kept where two become one.
+#
+# Every memory has a name of its own, and a session it comes from; so these neither tell two memories apart
+# nor are lost with one of them. The kind is compared, and stays that of the memory that stays, in the shape
+# it has there. Pure, line by line, as nothing is written back: front matter of any other form is left as it
+# is.
+
+
+_BLOCK = re.compile(r"(\ufeff?---\r?\n)(.*?\r?\n)(---(?:\r?\n|\Z))", re.DOTALL)
+_KEY = re.compile(r"(?P<indent>[ \t]*)(?P<key>[A-Za-z_][\w-]*):(?P<value>[^\n]*)")
+_COMMENT = re.compile(r"\s#.*")
+_OF_THE_FILE = frozenset({"name", "metadata", "node_type", "type", "originSessionId", "modified"})
+_KINDS = frozenset({"user", "feedback", "project", "reference"})
+
+
+def essence(text: str) -> ComparableText:
+    """The text without the lines about the file; `kind` is one of the agent's four, or empty."""
+    block = _BLOCK.match(text)
+    if block is None:
+        return ComparableText(text)
+    kept, kind, top = [], "", ""
+    for line in block[2].splitlines(keepends=True):
+        key = _KEY.match(line)
+        if key is not None and not key["indent"]:
+            top = key["key"]
+        if key is not None and key["key"] == "type" and top in ("type", "metadata"):
+            said = _COMMENT.sub("", key["value"]).strip().strip("\"'")
+            kind = said if said in _KINDS else kind
+        dropping = top in _OF_THE_FILE
+        if not dropping:
+            kept.append(line)
+    head = block[1] + "".join(kept) + block[3] if "".join(kept).strip() else ""
+    return ComparableText(head + text[block.end() :], kind)
+
+
+# Where Claude Code keeps the memories of projects, sessions and sub-agents, as roots of scopes
+# (formats/claude-code.md sections 3, 4, 6 and 9), and what is said where there are none.
+#
+# The usual places lie below `projects/`; settings may put the memory of one project, or of all, elsewhere.
+# Threading, failure: as `agents.base` says.
+
+
+_NOTES = "For session notes; Claude Code of today does not read them."
+
+
+class ClaudeStores:
+    """The scope roots of one home. A project is called as `ClaudeHome` calls it: by its directory, or by its
+    directory in `projects/` where that is all that is known."""
+
+    def __init__(self, config: Path, machine: Machine, known: ProjectCache, checkouts: Checkouts) -> None:
+        self.projects = config / "projects"
+        self._root = config
+        self._machine = machine
+        self._known = known
+        self._checkouts = checkouts
+
+    def global_root(self) -> ScopeRoot:
+        """The memories of sub-agents, which every project sees."""
+        return ScopeRoot(Scope.GLOBAL, "global", self._root / "agent-memory", "global:", without=TEMPORARY)
+
+    def memory_base(self) -> Path:
+        """Below which directory the memories of projects lie, unless a project's settings say otherwise."""
+        return memory_base(self._root, self._machine) / "projects"
+
+    def memory_root(self, name: str) -> ScopeRoot:
+        """The memory of the project with this directory name; it need not exist."""
+        key = f"project/{name}"
+        directory = self.memory_base() / name / "memory"
+        return ScopeRoot(Scope.PROJECT, key, directory, f"{key}:", newest=MOST_SCANNED, without=TEMPORARY)
+
+    def notes_root(self, place: str, session_id: str) -> ScopeRoot:
+        """The notes of one session in the project directory `place`."""
+        key = f"workspace/{session_id}"
+        directory = self.projects / place / session_id / NOTES
+        return ScopeRoot(Scope.WORKSPACE, key, directory, f"{key}:", private=True, empty=_NOTES)
+
+    def memory_of(self, project_path: str, cwd: str | None = None) -> ScopeRoot:
+        """The memory of a project: that of its checkout, or where the settings put it. `cwd`: the working
+        directory whose settings count, where it is not the checkout itself."""
+        checkout = self.checkout(project_path)
+        if checkout is None:
+            return self.memory_root(Path(project_path).name)
+        moved = self.settings_of(cwd or checkout).directory
+        return self.memory_root(self.directory_of(checkout)) if moved is None else _moved_root(moved)
+
+    def settings_of(self, cwd: str | None) -> MemorySettings:
+        """The settings of a working directory (None: those for any). Those in the project itself move its
+        memory only if this home has worked there: whoever names any other directory does not choose what
+        Reverie reads."""
+        found = memory_settings(self._root, cwd, self._machine)
+        if found.by_project and cwd not in self._working_directories():
+            return replace(memory_settings(self._root, None, self._machine), off=found.off)
+        return found
+
+    def root_of(self, cwd: str) -> str:
+        """The checkout of a working directory, also of a worktree that was removed."""
+        return self._checkouts.root(cwd)
+
+    def has_memory(self, name: str) -> bool:
+        """Whether the memory with this directory name is there."""
+        return is_directory(self.memory_root(name).directory)
+
+    def memories(self, problems: list[str]) -> Iterator[str]:
+        """The directory names of projects with a memory. What cannot be read is added to `problems`."""
+        for name in directory_names(self.memory_base(), problems):
+            if DIRECTORY.fullmatch(name) and self.has_memory(name):
+                yield name
+
+    def memory_directories(self) -> tuple[Path, ...]:
+        """Every memory of a project that is there."""
+        usual = (self.memory_root(name).directory for name in self.memories([]))
+        moved = (root.directory for root in self.moved() if is_directory(root.directory))
+        return tuple(dict.fromkeys((*usual, *moved)))
+
+    def moved(self) -> tuple[ScopeRoot, ...]:
+        """The memories that settings put elsewhere, of all projects whose directory is known."""
+        found = (each.directory for each in self._settings())
+        return tuple({str(path): _moved_root(path) for path in found if path is not None}.values())
+
+    def refusals(self) -> tuple[str, ...]:
+        """A sentence for each setting that is not followed."""
+        return tuple(dict.fromkeys(each.refused for each in self._settings() if each.refused))
+
+    def _settings(self) -> Iterator[MemorySettings]:
+        found: tuple[str | None, ...] = (None, *self._working_directories())
+        return (memory_settings(self._root, each, self._machine) for each in found)
+
+    def _working_directories(self) -> tuple[str, ...]:
+        """Every working directory that is known, and their checkouts."""
+        found: dict[str, None] = {}
+        for name in directory_names(self.projects, []):
+            for path in self._known.paths(name):
+                found[self.root_of(path)] = None
+                found[path] = None
+        return tuple(found)
+
+    def store(self, key: str) -> ScopeRoot:
+        """The root with this key, as `ScopeRoot.key` has it. Raises `Unavailable`."""
+        name = key.removeprefix("project/")
+        if DIRECTORY.fullmatch(name):
+            return self.memory_root(name)
+        for root in self.moved():
+            if root.key == key:
+                return root
+        raise Unavailable(
+            f"{name[:80]!r} is no memory of Claude Code.", cause="Its name is not one that the agent gives."
+        )
+
+    def checkout(self, path: str) -> str | None:
+        """The directory of a project, if it is known."""
+        return None if Path(path).parent == self.projects else path
+
+    def directory_of(self, path: str) -> str:
+        """The directory name of a path: the one there is, else the one the agent would make."""
+        # A character may be two units, and those count.
+        names = directory_names(self.projects, []) if 2 * len(path) > LONGEST else ()
+        return existing_directory(names, path)
+
+
+def _moved_root(directory: Path) -> ScopeRoot:
+    # No name in `projects/` begins so; the path itself may be too long for a name.
+    key = f"project/@{hashlib.sha256(str(directory).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+    return ScopeRoot(Scope.PROJECT, key, directory, f"{key}:", newest=MOST_SCANNED, without=TEMPORARY)
+
+
+def nothing_chosen(scope: Scope, gap: ProjectGap | None, what: str) -> ScopeUnavailable:
+    """Nothing in the context says which project or session is meant. `what`: the word for it."""
+    return ScopeUnavailable(
+        scope,
+        gap,
+        f"There is no {scope.value} memory here.",
+        cause=f"No {what} is chosen.",
+        next_step=f"Choose a {what}.",
+    )
+
+
+def no_session(session_id: str) -> ScopeUnavailable:
+    """An id that no session of this home has."""
+    return ScopeUnavailable(
+        Scope.WORKSPACE,
+        None,
+        "There are no session notes here.",
+        cause=f"The home has no session {session_id}.",
+        next_step="Choose another session.",
+    )
+
+
+def refuse_hostile_id(session_id: str) -> None:
+    """Raises `Unavailable` for what is no UUID, before it becomes part of a path."""
+    if not SESSION.fullmatch(session_id):
+        raise Unavailable(
+            f"There is no session {session_id[:80]!r}.",
+            cause="A session is called by its UUID.",
+            next_step="Use an id as `reverie homes` shows it.",
+        )
+
+
+CAPS = Caps(
+    file_bytes=4 << 20,
+    files_per_scope=10_000,
+    description_chars=200,
+    description_prefix_bytes=4096,
+    view_depth=3,
+)
+"""The agent has no caps of this kind; these keep one huge file from being taken for a note."""
+
+TEAM = "team"
+_TEAM_SENTENCE = "A server keeps the team's memories on every machine alike; a change here could be lost."
+_LOCK_SENTENCE = (
+    "It says when these memories were consolidated last, by Reverie or by Claude Code, and by which process."
+)
+_SETTINGS = ("settings.json",)
+_MOST_IN_USE = 64
+
+
+class ClaudeHome(PlainHome):
+    """One Claude Code home; see `agents.base.Home` for what each member promises."""
+
+    kind = KIND
+    caps = CAPS
+
+    def __init__(
+        self,
+        root: Path,
+        cache: Path | None = None,
+        *,
+        machine: Machine | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(root)
+        self._machine = machine or Machine.this()
+        self._known = ProjectCache(root, None if cache is None else cache / KIND)
+        checkouts = Checkouts(None if cache is None else cache / KIND / "worktrees.json")
+        self._stores = ClaudeStores(root, self._machine, self._known, checkouts)
+        self._sessions = ClaudeSessions(self._stores.projects)
+        self._now = now
+
+    def contents(self) -> HomeContents:
+        self._require_available()
+        problems: list[str] = []
+        directories = self._listed(problems)
+        problems = [*settings_problems(self._root), *self._stores.refusals(), *problems]
+        projects: dict[str, list[Workspace]] = {}
+        owner_of = cache(self._owner_of_path)  # asks the disk; thousands of sessions share a directory
+        known = {one.name: self._known.paths(one.name) for one in directories}
+        owned = {name: list(dict.fromkeys(map(self._stores.root_of, paths))) for name, paths in known.items()}
+        # A repository that only its worktrees tell of has its memory in a directory that tells nothing.
+        roots = {self._stores.directory_of(root): root for found in owned.values() for root in found}
+        for one in directories:
+            paths = known[one.name]
+            owners = owned[one.name] or [roots.get(one.name, str(one.path))]
+            if len(paths) > 1:
+                problems.append(
+                    f"projects/{one.name} is the directory of several: {', '.join(paths)}. Their names differ"
+                    " only in characters that it does not keep, so they share one memory."
+                )
+            for owner in owners:
+                projects.setdefault(owner, [])
+            for each in one.sessions:
+                cwd = self._known.cwd(each, one.name)
+                owner = owner_of(one.name, cwd) if owned[one.name] else owners[0]
+                projects.setdefault(owner, []).append(self._workspace(each, owner, paths, cwd))
+            if one.memory and not self._is_own(one.name, owners[0]):
+                projects.setdefault(str(one.path), [])
+        self._require_available()
+        found = [Project(path, self._name(path), tuple(inner)) for path, inner in projects.items()]
+        found.sort(key=lambda project: (project.name.casefold(), project.path))
+        return HomeContents(tuple(found), (), tuple(dict.fromkeys(problems)))
+
+    def context(
+        self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
+    ) -> ScopeContext:
+        self._require_available()
+        if workspace_id is not None:
+            refuse_hostile_id(workspace_id)
+        if project_path:
+            return ScopeContext(workspace_id, self._project(project_path), None)
+        if project_given or workspace_id is None:
+            return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
+        place = self._sessions.place_of(workspace_id)
+        if place is None:
+            return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
+        return ScopeContext(workspace_id, self._session_owner(workspace_id, place), None)
+
+    def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
+        self._require_available()
+        if scope is Scope.GLOBAL:
+            return self._stores.global_root()
+        if scope is Scope.WORKSPACE:
+            if context.workspace_id is None:
+                raise nothing_chosen(scope, None, "session")
+            refuse_hostile_id(context.workspace_id)
+            place = self._sessions.place_of(context.workspace_id)
+            if place is None:
+                raise no_session(context.workspace_id)
+            return self._stores.notes_root(place, context.workspace_id)
+        if context.store:
+            return self._stores.store(context.store)
+        if not context.project_path:
+            raise nothing_chosen(scope, context.project_gap or ProjectGap.NO_PROJECT, "project")
+        return self._stores.memory_of(context.project_path, self._cwd(context))
+
+    def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
+        self._require_available()
+        unlisted: list[str] = []
+        directories = self._listed(unlisted)
+        found = [self._stores.global_root()] if is_directory(self._stores.global_root().directory) else []
+        found += [self._stores.memory_root(name) for name in self._stores.memories(unlisted)]
+        found += [root for root in self._stores.moved() if is_directory(root.directory)]
+        for one in directories:
+            for session in one.sessions:
+                if session.notes and self._sessions.lies_in(session, one):
+                    found.append(self._stores.notes_root(one.name, session.id))
+        self._require_available()
+        return tuple({root.key: root for root in found}.values())
+
+    def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
+        return companions(self._root, self._cwd(context), self._machine)
+
+    def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
+        refused = super().write_refusals(root)
+        if root is None or root.scope is Scope.GLOBAL:
+            return refused
+        memory, key = root.directory, root.key
+        if root.scope is Scope.WORKSPACE:  # a session's notes lie beside the memories of its project
+            project = root.directory.parent.parent
+            memory, key = project / "memory", f"project/{project.name}"
+        return (*refused, *refusals(key, claude_root(memory)))
+
+    def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
+        if root.scope is Scope.PROJECT and rel.partition("/")[0] == TEAM:
+            return FileRule("read-only", _TEAM_SENTENCE)
+        if root.scope is Scope.PROJECT and rel.casefold() == LOCK_NAME:
+            return FileRule("read-only", _LOCK_SENTENCE)
+        return FileRule()
+
+    def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
+        if root.scope is Scope.WORKSPACE:
+            return "notes"
+        if root.scope is Scope.PROJECT and DAILY_LOG.fullmatch(rel):
+            return "log"
+        return "index" if rel.rpartition("/")[2] == INDEX else "memory"
+
+    def essence(self, text: str) -> ComparableText:
+        return essence(text)
+
+    def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
+        from reverie.agents.claude.index import follow
+
+        return follow(change)
+
+    def agent_lock(self, context: ScopeContext) -> AgentLock | None:
+        from reverie.agents.claude.consolidation import ClaudeLock
+
+        directory = self._memory_directory(context)
+        if directory is None:
+            return None
+        return ClaudeLock(directory / LOCK_NAME, has_ended=self._has_ended(directory))
+
+    def memory_off(self, context: ScopeContext) -> str:
+        """What switches the auto memory of the context's project off, in words; empty where it is on."""
+        return self._stores.settings_of(self._cwd(context)).off
+
+    def loads_nothing(self, context: ScopeContext) -> str:
+        """The variable that keeps the agent from loading anything in the context; empty for none."""
+        return loads_nothing(self._root, self._cwd(context), self._machine)
+
+    def moved_by_project(self, context: ScopeContext) -> bool:
+        """Whether the project's own settings put its memory elsewhere."""
+        settings = self._stores.settings_of(self._cwd(context))
+        return settings.by_project and settings.directory is not None
+
+    def recencies(self) -> tuple[tuple[str, int], ...]:
+        self._require_available()
+        return tuple((each.id, each.updated_at) for each in self._sessions.newest_first())
+
+    def session(self, workspace_id: str) -> SessionPlace | None:
+        refuse_hostile_id(workspace_id)
+        place = self._sessions.place_of(workspace_id)
+        return None if place is None else self._session_place(place, workspace_id)
+
+    def sessions_in_use(self) -> tuple[SessionPlace, ...]:
+        self._require_available()
+        since = int(self._now() * 1000) - DAY_MS
+        live = (
+            each for each in self._sessions.newest_first() if each.transcript and each.updated_at >= since
+        )
+        return tuple([self._session_place(each.directory, each.id) for each in live][:_MOST_IN_USE])
+
+    def use_watched(self) -> tuple[WatchedPlace, ...]:
+        used = dict.fromkeys(place.directory for place in self.sessions_in_use())
+        return (WatchedPlace(self._stores.projects), *(WatchedPlace(directory) for directory in used))
+
+    def workspace(self, workspace_id: str) -> Workspace | None:
+        refuse_hostile_id(workspace_id)
+        self._require_available()
+        owned = self._sessions.place_of(workspace_id)
+        for one in self._listed([], () if owned is None else (owned,)):
+            for session in one.sessions:
+                if session.id == workspace_id:
+                    owner = self._session_owner(session.id, one.name)
+                    cwd = self._known.cwd(session, one.name)
+                    return self._workspace(session, owner, self._known.paths(one.name), cwd)
+        return None
+
+    def notes_place(self, session_id: str) -> NotesPlace | None:
+        refuse_hostile_id(session_id)
+        place = self._sessions.place_of(session_id)
+        if place is None:
+            return None
+        own = self._root / NOTES / "config"
+        return NotesPlace(
+            self._stores.notes_root(place, session_id),
+            NOTES_FILE,
+            self._stores.projects / place / f"{session_id}.jsonl",
+            own / "template.md",
+            own / "prompt.md",
+        )
+
+    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
+        from reverie.agents.claude.consolidation import status_lines
+
+        directory = self._memory_directory(context)
+        if directory is None or not context.project_path:
+            return ()
+        settings = self._stores.settings_of(self._cwd(context))
+        return status_lines(directory, settings, int(self._now() * 1000), self._has_ended(directory))
+
+    def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
+        self._require_available()
+        wanted = None if project_path is None else self._project(project_path)
+        found = []
+        directories = self._listed([])
+        owner_of = cache(self._owner_of_path)
+        for session in self._sessions.newest_first(directories):
+            owner = owner_of(session.directory, self._known.cwd(session, session.directory))
+            if wanted is not None and owner != wanted:
+                continue
+            if session.transcript is not None:
+                found.append(
+                    TranscriptSource(
+                        session.id,
+                        "session",
+                        session.transcript,
+                        self._known.title(session.id, session.updated_at),
+                        owner,
+                        updated_at=session.updated_at,
+                        size=session.size,
+                        state="session notes" if session.notes else "",
+                    )
+                )
+            found += side_sources(self._stores.projects, session, owner)
+        for one in directories:
+            owner = self._owner(one.name) if one.sidechains else ""
+            if owner and wanted in (None, owner):
+                found += older_sources(one, owner)
+        return tuple(found)
+
+    def open_source(self, source: TranscriptSource) -> ReadableTranscript:
+        from reverie.agents.claude.transcript import ClaudeReadable
+
+        return ClaudeReadable(source.path)
+
+    def source_title(self, source: TranscriptSource) -> str:
+        if source.kind == "sub-agent":
+            return source.title
+        return self._read_title(source.id, source.path, source.updated_at or 0)[0]
+
+    def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
+        self._require_available()
+        wanted = None if project_path is None else self._project(project_path)
+        owner_of = cache(self._owner_of_path)
+        read, changed = 0, False
+        for session in self._sessions.newest_first(self._listed([])):
+            if read >= most:
+                break
+            if session.transcript is None or self._known.has_title(session):
+                continue
+            owner = owner_of(session.directory, self._known.cwd(session, session.directory))
+            if wanted in (None, owner):
+                # What cannot be read has no title; it counts, so that every call ends.
+                read += 1
+                with suppress(UserError, OSError):
+                    _title, new = self._read_title(session.id, session.transcript, session.updated_at)
+                    changed |= new
+        if read:
+            self._known.keep()
+        return TitlesRead(read, changed)
+
+    def _read_title(self, session_id: str, transcript: Path, updated_at: int) -> tuple[str, bool]:
+        """The title of a session, kept: the one a person gave it, else what its transcript says. And whether
+        it or the working directory was not known before."""
+        from reverie.agents.claude.transcript import session_head, title_by_hand
+
+        try:
+            head = session_head(transcript)
+        except FileNotFoundError:
+            return "", False
+        by_hand = title_by_hand(transcript.parent / session_id)
+        title = " ".join(without_escapes(by_hand or head.title).split())[:200]
+        new = self._known.note(transcript.parent.name, head.cwd, session_id, title, updated_at)
+        return title, new
+
+    def learn(self, project_path: str) -> str:
+        """What a project is called once its newest transcripts were asked, where nothing else tells."""
+        own = Path(project_path)
+        if own.parent == self._stores.projects and not self._known.paths(own.name):
+            for one in self._listed([], (own.name,)):
+                self._known.learn(one.name, (each.transcript for each in one.sessions if each.transcript))
+        return self._project(project_path)
+
+    def watched(self) -> tuple[WatchedPlace, ...]:
+        names = ("CLAUDE.md", "rules", "agent-memory", "projects", "history.jsonl", *_SETTINGS)
+        return (
+            WatchedPlace(self._root, names),
+            WatchedPlace(self._root / "rules"),
+            WatchedPlace(self._stores.projects),
+            *(
+                WatchedPlace(self._stores.projects / name, ("memory",))
+                for name in directory_names(self._stores.projects, [])
+                if DIRECTORY.fullmatch(name)
+            ),
+            *(WatchedPlace(directory, (LOCK_NAME,)) for directory in self._stores.memory_directories()),
+        )
+
+    # Projects
+
+    def _listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[ProjectDirectory, ...]:
+        """The directories (of `only`) with their sessions; the working directories are learned as far as they
+        can be."""
+        directories = self._sessions.listed(problems, only)
+        self._known.learn_missing(directories)
+        return directories
+
+    def _session_owner(self, session_id: str, place: str) -> str:
+        """The project of a session that lies in the directory `place`."""
+        if not self._known.paths(place):
+            self._listed([], (place,))
+        return self._owner_of_path(place, self._known.cwd(session_id, place))
+
+    def _owner_of_path(self, place: str, cwd: str) -> str:
+        """The project of what lies in the directory `place`; `cwd` empty where it is not known."""
+        return self._stores.root_of(cwd) if cwd else self._owner(place)
+
+    def _owner(self, name: str) -> str:
+        """The project of a directory in `projects/`."""
+        paths = self._known.paths(name)
+        return self._stores.root_of(paths[0]) if paths else str(self._stores.projects / name)
+
+    def _project(self, project_path: str) -> str:
+        """How a project is called: the root of its repository, the directory that nobody can read back, or
+        what was given."""
+        own = Path(project_path)
+        if own.parent == self._stores.projects and DIRECTORY.fullmatch(own.name):
+            owner = self._owner(own.name)
+            return (
+                owner if self._is_own(own.name, owner) or not self._stores.has_memory(own.name) else str(own)
+            )
+        path = project_path if project_path in ("/", "\\") else project_path.rstrip("/")
+        return self._stores.root_of(path)
+
+    def _is_own(self, name: str, owner: str) -> bool:
+        """Whether the memory of `owner` lies in this directory."""
+        return owner == str(self._stores.projects / name) or self._stores.directory_of(owner) == name
+
+    def _cwd(self, context: ScopeContext) -> str | None:
+        place = self._sessions.place_of(context.workspace_id) if context.workspace_id else None
+        if place is not None and context.workspace_id is not None:
+            own = self._known.cwd(context.workspace_id, place)
+            for path in (own, *self._known.paths(place)[:1]):
+                if path and self._stores.root_of(path) == context.project_path:
+                    return path
+        return self._stores.checkout(context.project_path) if context.project_path else None
+
+    def _workspace(self, session: StoredSession, owner: str, paths: tuple[str, ...], cwd: str) -> Workspace:
+        return Workspace(
+            id=session.id,
+            name=session.id[:8],
+            title=self._known.title(session.id),
+            path=cwd or (paths[0] if paths else ""),
+            bucket=owner,
+            project_paths=(owner,),
+            multi_project=False,
+            updated_at=session.updated_at,
+        )
+
+    def _name(self, path: str) -> str:
+        own = Path(path)
+        if own.parent == self._stores.projects:
+            return f"unknown directory {own.name}"
+        return own.name or path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path
+
+    def _memory_directory(self, context: ScopeContext) -> Path | None:
+        """The memory of a context, None where there is none on disk."""
+        try:
+            directory = self.scope_root(context, Scope.PROJECT).directory
+        except ScopeUnavailable:
+            return None
+        return directory if is_directory(directory) else None
+
+    def _has_ended(self, directory: Path) -> HasEnded:
+        """Whether a consolidation of this memory is over though its process lives."""
+        from reverie.agents.claude.consolidation import Ended
+
+        return Ended(directory, self._transcript_of)
+
+    def _transcript_of(self, pid: int) -> Path | None:
+        """The transcript of the session that runs in a process."""
+        for each in running_sessions(self._root):
+            if each.pid == pid and SESSION.fullmatch(each.session_id):
+                place = self._sessions.place_of(each.session_id)
+                return None if place is None else self._stores.projects / place / f"{each.session_id}.jsonl"
+        return None
+
+    def _session_place(self, place: str, session_id: str) -> SessionPlace:
+        return SessionPlace(session_id, self._stores.projects / place, (f"{session_id}.jsonl",))

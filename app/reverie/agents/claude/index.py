@@ -1,0 +1,596 @@
+"""`MEMORY.md` as Claude Code loads it, and what is wrong with it (formats/claude-code.md section 4).
+
+The index is prose with links in it: any Markdown is accepted, and a line counts as an entry where it links to
+a file. Of what is left without front matter and block comments, trimmed, only the first 200 lines are loaded,
+and of those what fits into 25,000 characters (JavaScript's, UTF-16), cut at the last line break before.
+
+Pure, any thread: the caller reads the files and says what their front matter holds. Texts are as found, with
+their line breaks and byte order mark. Nothing here fails on any text. How to mend it: `claude_mends`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+from urllib.parse import quote, unquote
+
+from reverie.agents.capabilities import ConsolidatedFile, RootChange
+from reverie.agents.claude.instruction_text import loaded_lines
+from reverie.text.summaries import cut_utf16, utf16_length
+
+INDEX = "MEMORY.md"
+MOST_LINES = 200
+MOST_CHARS = 25_000
+WISHED_CHARS = 200
+"""How long a line of the index should be at most: the agent's own warning names it."""
+
+Problem = Literal[
+    "over-lines", "over-chars", "falls-off", "no-file", "listed-twice", "long-line", "unlisted", "dangling",
+    "duplicate-name", "no-description",
+]  # fmt: skip
+
+_BREAK = re.compile(r"\r\n?")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_LINK = re.compile(
+    r"\[(?P<title>(?:\\.|[^\[\]\\]|\[[^\[\]]*\])*)\]\("
+    r"[ \t]*(?:<(?P<angled>[^<>\n]*)>|(?P<bare>(?:\\.|[^\s()<>\\]|\([^\s()]*\))+))"
+    r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'))?[ \t]*\)"
+)
+_WIKI = re.compile(r"\[\[(?P<slug>[^\[\]|#\n]+)(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What the agent loads of an index: what is left without front matter and block comments, trimmed, and
+    of that the beginning."""
+
+    loaded: str
+    line: int | None
+    """The first line of the file (from 1) of which the limits leave something out; None where nothing is."""
+    column: int
+    """How much of that line is loaded, in UTF-16 units."""
+    lines: int
+    """Those that count against the limit."""
+    chars: int
+    """UTF-16 units that count against the limit."""
+
+    @property
+    def over_lines(self) -> bool:
+        return self.lines > MOST_LINES
+
+    @property
+    def over_chars(self) -> bool:
+        return self.chars > MOST_CHARS
+
+
+@dataclass(frozen=True, slots=True)
+class IndexLink:
+    """A link to a memory. `start` and `end` are where its target stands in the text (characters); `target` is
+    as a path or slug, decoded; `rel` the file a Markdown link leads to, None for `[[slug]]`. `title` is the
+    text of a Markdown link."""
+
+    line: int
+    start: int
+    end: int
+    target: str
+    rel: str | None
+    title: str = ""
+    angled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One memory file but an index: its whole text, and what its front matter says (None: nothing)."""
+
+    rel: str
+    text: str
+    name: str | None = None
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFinding:
+    """One thing to mend. `rel`: the file it is in, or is about; `line` (from 1) in that file, 0 for the whole
+    of it; `about`: the target, the name, or the line's text."""
+
+    problem: Problem
+    rel: str
+    line: int = 0
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class IndexReport:
+    """An index and what was found. `entries` are its links to files in order; `fallen` those of them that the
+    agent does not load."""
+
+    cut: Cut
+    entries: tuple[IndexLink, ...]
+    findings: tuple[IndexFinding, ...]
+
+    @cached_property
+    def fallen(self) -> tuple[IndexLink, ...]:
+        """The links that the agent does not load: they stand below the cut."""
+        return tuple(entry for entry in self.entries if falls_off(self.cut, entry.line))
+
+
+# What is loaded
+
+
+def cut_of(text: str) -> Cut:
+    """What the agent loads of an index."""
+    whole, numbers = loaded_lines(_BREAK.sub("\n", text))
+    lines, chars = whole.split("\n"), utf16_length(whole)
+    loaded = whole if len(lines) <= MOST_LINES else "\n".join(lines[:MOST_LINES])
+    if utf16_length(loaded) > MOST_CHARS:
+        # A break right after the last character that fits is found, too, as the agent finds it.
+        head = cut_utf16(loaded, MOST_CHARS)
+        at = len(head) if loaded[len(head)] == "\n" else head.rfind("\n")
+        loaded = loaded[:at] if at > 0 else head
+    rest = whole[len(loaded) :]
+    count = len(lines) if whole else 0
+    if not rest.strip():
+        return Cut(loaded, None, 0, count, chars)
+    line = loaded.count("\n")
+    column = utf16_length(loaded.rpartition("\n")[2])
+    if rest.startswith(("\n", "\r\n")):
+        line, column = line + 1, 0
+    return Cut(loaded, numbers[line], column, count, chars)
+
+
+def falls_off(cut: Cut, line: int) -> bool:
+    """Whether the agent does not load (all of) a line."""
+    return cut.line is not None and line >= cut.line
+
+
+# Links
+
+
+def links(text: str, rel: str = INDEX) -> tuple[IndexLink, ...]:
+    """The links to memories in a file `rel`, in order: relative Markdown links to files inside the memory
+    directory, and `[[slugs]]`. Not those in code, to the web, to a heading, or out of the directory."""
+    return tuple(_links(text, posixpath.dirname(rel)))
+
+
+def _links(text: str, folder: str) -> Iterator[IndexLink]:
+    for number, start, line in prose_lines(text):
+        found = [*_markdown_links(line, number, start, folder), *_slugs(line, number, start)]
+        yield from sorted(found, key=lambda link: link.start)
+
+
+def prose_lines(text: str) -> Iterator[tuple[int, int, str]]:
+    """The lines that are no code: number from 1, where they begin, and their text with spaces for code."""
+    at, fence = 0, ""
+    for number, line in enumerate(text.split("\n"), 1):
+        start, at = at, at + len(line) + 1
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+                fence = ""
+        elif mark:
+            fence = mark[1]
+        else:
+            yield number, start, _CODE.sub(lambda code: " " * len(code[0]), line)
+
+
+def _markdown_links(line: str, number: int, start: int, folder: str) -> Iterator[IndexLink]:
+    for match in _LINK.finditer(line):
+        group = "bare" if match["angled"] is None else "angled"
+        written = match[group]
+        path = unquote(re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", written.partition("#")[0]))
+        if not path or path.startswith(("/", "~")) or _SCHEME.match(path):
+            continue
+        rel = posixpath.normpath(posixpath.join(folder, path))
+        if rel in ("", ".") or rel.startswith("../") or rel == "..":
+            continue
+        end = start + match.start(group) + len(written.partition("#")[0])
+        yield IndexLink(
+            number, start + match.start(group), end, path, rel, match["title"], angled=group == "angled"
+        )
+
+
+def _slugs(line: str, number: int, start: int) -> Iterator[IndexLink]:
+    for match in _WIKI.finditer(line):
+        slug = match["slug"]
+        at = start + match.start("slug") + len(slug) - len(slug.lstrip())
+        yield IndexLink(number, at, at + len(slug.strip()), slug.strip(), None)
+
+
+# Looking
+
+
+def report(index: str | None, topics: Sequence[Topic], others: Iterable[str] = ()) -> IndexReport:
+    """What is to be said of an index (None: there is none) and its topics. `others`: files that may be linked
+    to and need no line (pictures, logs, indexes of folders). Findings stand in reading order, those of the
+    index first."""
+    text = index or ""
+    cut, entries = cut_of(text), links(text)
+    slugs = slug_table(topics)
+    there = {topic.rel for topic in topics} | set(others)
+    findings = list(_of_index(text, cut, entries, there, slugs))
+    listed = {entry.rel for entry in entries} | {slugs.get(entry.target) for entry in entries}
+    names = Counter(topic.name for topic in topics if topic.name)
+    for topic in topics:
+        if topic.rel not in listed:
+            findings.append(IndexFinding("unlisted", topic.rel, about=topic.name or topic.rel))
+        if topic.name and names[topic.name] > 1:
+            findings.append(IndexFinding("duplicate-name", topic.rel, about=topic.name))
+        if not (topic.description or "").strip():
+            findings.append(IndexFinding("no-description", topic.rel))
+        findings += [
+            IndexFinding("dangling", topic.rel, link.line, link.target)
+            for link in links(topic.text, topic.rel)
+            if (link.target not in slugs if link.rel is None else _is_missing_note(link.rel, there))
+        ]
+    return IndexReport(cut, entries, tuple(findings))
+
+
+def _of_index(
+    text: str, cut: Cut, entries: Sequence[IndexLink], there: set[str], slugs: Mapping[str, str]
+) -> Iterator[IndexFinding]:
+    if cut.line and cut.over_lines:
+        yield IndexFinding("over-lines", INDEX, cut.line or 0, str(cut.lines))
+    if cut.line and cut.over_chars:
+        yield IndexFinding("over-chars", INDEX, cut.line or 0, str(cut.chars))
+    lines, seen, long_ones = text.split("\n"), set[str](), set[int]()
+    for entry in entries:
+        leads_to = slugs.get(entry.target) if entry.rel is None else entry.rel
+        if entry.rel is None and leads_to is None:
+            yield IndexFinding("dangling", INDEX, entry.line, entry.target)
+        elif leads_to is not None and leads_to not in there and leads_to != INDEX:
+            yield IndexFinding("no-file", INDEX, entry.line, entry.target)
+        elif leads_to is not None and leads_to in seen:
+            yield IndexFinding("listed-twice", INDEX, entry.line, entry.target)
+        seen.add(leads_to or "")
+        line = lines[entry.line - 1].rstrip("\r")
+        if entry.line not in long_ones and utf16_length(line) > WISHED_CHARS:
+            long_ones.add(entry.line)
+            yield IndexFinding("long-line", INDEX, entry.line, entry.target)
+        if falls_off(cut, entry.line):
+            yield IndexFinding("falls-off", INDEX, entry.line, entry.target)
+
+
+def slug_table(topics: Iterable[Topic]) -> dict[str, str]:
+    """What `[[slugs]]` lead to: a name, a path without its ending, the name of a file; the first counts."""
+    found: dict[str, str] = {}
+    topics = list(topics)
+    for topic in topics:
+        if topic.name:
+            found.setdefault(topic.name, topic.rel)
+    for topic in topics:
+        found.setdefault(topic.rel, topic.rel)
+        found.setdefault(stem_of(topic.rel), topic.rel)
+    for topic in topics:
+        found.setdefault(posixpath.basename(stem_of(topic.rel)), topic.rel)
+        found.setdefault(posixpath.basename(topic.rel), topic.rel)
+    return found
+
+
+def _is_missing_note(rel: str, there: set[str]) -> bool:
+    return rel.endswith(".md") and rel not in there and posixpath.basename(rel) != INDEX
+
+
+def stem_of(rel: str) -> str:
+    """A path without the ending of a note."""
+    return rel.removesuffix(".md")
+
+
+# Mending `MEMORY.md` of Claude Code: a line added, dropped or shortened, and links that follow a rename.
+#
+# An edit changes the characters that it names and nothing else in the file: line breaks, byte order mark
+# and everything around stay byte for byte. Nothing is written here; the caller does so by compare-and-swap.
+#
+# Pure, any thread. Failure: `CannotMendError` where a mend would change more than it says; its text is a
+# sentence for people.
+
+
+_PLAIN_TARGET = "/-._~!$&'*+,;=:@"
+
+
+class CannotMendError(ValueError):
+    """This mend would change more than it says; what to do is to edit the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """One file of a plan; None: it is not there before, or not after."""
+
+    rel: str
+    before: str | None
+    after: str | None
+
+
+def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
+    """The index with a line for a file, below its last entry, else at the end. The line is as long as is
+    wished at most, where title and path are not longer already."""
+    entries = links(text)
+    newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
+    line = f"- [{_title(title or stem_of(posixpath.basename(rel)))}]({_target(rel)})"
+    hook = " ".join(hook.split())
+    room = WISHED_CHARS - utf16_length(line) - 3
+    if hook and room >= 10:
+        line += f" — {_shortened(hook, room)}"
+    at = _line_span(text, entries[-1].line)[1] if entries else len(text)
+    before = text[:at]
+    if before and not before.endswith("\n"):
+        return f"{before}{newline}{line}{text[at:]}"
+    return f"{before}{line}{newline}{text[at:]}"
+
+
+def without_line(text: str, line: int) -> str:
+    """The index without a line (from 1). Raises `CannotMendError` where more than one entry stands on it."""
+    if len([entry for entry in links(text) if entry.line == line]) > 1:
+        raise CannotMendError("Several files are named on this line.")
+    start, end = _line_span(text, line)
+    kept = text[:start] + text[end:]
+    if end == len(text) and not text.endswith("\n"):
+        kept = kept.removesuffix("\n").removesuffix(
+            "\r"
+        )  # the last line had no break, and the new one has none
+    return kept
+
+
+def with_shorter_line(text: str, line: int, most: int = WISHED_CHARS) -> str:
+    """The index with a line cut to `most` characters (UTF-16), at a word, with an ellipsis; its links stay.
+    Raises `CannotMendError` where those alone are longer."""
+    start, end = _line_span(text, line)
+    whole = text[start:end]
+    bare = whole.rstrip("\r\n")
+    if utf16_length(bare) <= most:
+        return text
+    last = max((_link_end(text, entry) for entry in links(text) if entry.line == line), default=start)
+    head = text[start:last]
+    room = most - utf16_length(head)
+    if room < 0:
+        raise CannotMendError("The links on this line are longer than that already.")
+    tail = _shortened(bare[len(head) :], room)
+    return text[: start + len(head)] + tail + whole[len(bare) :] + text[end:]
+
+
+def renamed(
+    files: Mapping[str, str], moved: Mapping[str, str], names: Collection[str] = ()
+) -> tuple[FileEdit, ...]:
+    """What changes where memories get new paths: the files themselves, and each link to them, in the index
+    and in other memories. `files`: the text of every memory, the index too; `moved`: old path -> new path;
+    `names`: what front matter calls the memories.
+
+    `[[slugs]]` change where they name the file; where they name what its front matter calls it, nothing
+    does, and neither does the title of a link. Raises `CannotMendError` for a path that is taken, or a file
+    that is not among `files`."""
+    for old, new in moved.items():
+        if old not in files:
+            raise CannotMendError(f"{old} is not there.")
+        if new in files and new not in moved:
+            raise CannotMendError(f"{new} is there already.")
+    if len(set(moved.values())) != len(moved):
+        raise CannotMendError("Two files cannot get one name.")
+    stems = Counter(posixpath.basename(stem_of(rel)) for rel in files)
+    edits = []
+    for rel, text in sorted(files.items(), key=lambda item: (item[0] != INDEX, item[0])):
+        new_rel = moved.get(rel, rel)
+        after = _relinked(text, rel, new_rel, moved, stems, names)
+        if new_rel != rel:
+            edits += [FileEdit(new_rel, files.get(new_rel), after)]
+            if rel not in moved.values():
+                edits += [FileEdit(rel, text, None)]
+        elif after != text:
+            edits.append(FileEdit(rel, text, after))
+    return tuple(edits)
+
+
+def relinked(
+    files: Mapping[str, str],
+    renames: Mapping[str, str],
+    heirs: Mapping[str, str],
+    names: Mapping[str, str],
+    kept: Collection[str] = (),
+) -> dict[str, str]:
+    """The texts with every link to a memory that was renamed, or merged into another, leading to where that
+    stands now. `files`: as they stand after it; `renames`: old -> new path; `heirs`: path of a merged memory
+    -> path of the one that took it over; `names`: what front matter called a merged one -> what its heir is
+    called; `kept`: what it calls those that are there, which links by that name follow."""
+    origins = {new: old for old, new in renames.items()}
+    stood = {origins.get(rel, rel) for rel in files} | heirs.keys()
+    stems = Counter(posixpath.basename(stem_of(rel)) for rel in stood)
+    leads = {old: new for old, new in {**renames, **heirs}.items() if old not in files}
+    after = {}
+    for rel, text in files.items():
+        changed = _relinked(text, origins.get(rel, rel), rel, leads, stems, kept)
+        for link in reversed(links(changed, rel)):
+            if link.rel is None and link.target in names:
+                changed = changed[: link.start] + names[link.target] + changed[link.end :]
+        after[rel] = changed
+    return after
+
+
+def _relinked(
+    text: str,
+    rel: str,
+    new_rel: str,
+    moved: Mapping[str, str],
+    stems: Counter[str],
+    names: Collection[str] = (),
+) -> str:
+    folder = posixpath.dirname(new_rel)
+    changed = text
+    for link in reversed(links(text, rel)):
+        if link.rel is None:
+            new = None if link.target in names else _new_slug(link.target, moved, stems)
+        else:
+            leads_to = moved.get(link.rel, link.rel)
+            unmoved = leads_to == link.rel and folder == posixpath.dirname(rel)
+            new = None if unmoved else _target(posixpath.relpath(leads_to, folder or "."), angled=link.angled)
+        if new is not None:
+            changed = changed[: link.start] + new + changed[link.end :]
+    return changed
+
+
+def _new_slug(slug: str, moved: Mapping[str, str], stems: Counter[str]) -> str | None:
+    for old, new in moved.items():
+        stem = posixpath.basename(stem_of(old))
+        new_stem = posixpath.basename(stem_of(new))
+        if slug == old:
+            return new
+        if slug == stem_of(old) and "/" in slug:
+            return stem_of(new)
+        if slug in (stem, posixpath.basename(old)) and stems[stem] == 1:
+            return new_stem + slug[len(stem) :] if new_stem != stem else None
+    return None
+
+
+def _line_span(text: str, line: int) -> tuple[int, int]:
+    """Where a line begins, and where the next one does."""
+    start = 0
+    for _each in range(line - 1):
+        start = text.find("\n", start) + 1
+        if not start:
+            raise CannotMendError("There is no such line.")
+    end = text.find("\n", start) + 1
+    return start, end or len(text)
+
+
+def _link_end(text: str, link: IndexLink) -> int:
+    """Behind the whole link, whose target ends at `link.end`."""
+    close = text.find("]]" if link.rel is None else ")", link.end)
+    return close + (2 if link.rel is None else 1)
+
+
+def _shortened(text: str, room: int) -> str:
+    if utf16_length(text) <= room:
+        return text
+    if room < 1:
+        return ""
+    head = cut_utf16(text, room - 1)
+    whole = head if text[len(head) : len(head) + 1].isspace() else head.rpartition(" ")[0]
+    kept = (whole or head).rstrip(" \t,;:.—–-")
+    return f"{kept}…" if kept.strip() else ""
+
+
+def _title(text: str) -> str:
+    return re.sub(r"([\\\[\]])", r"\\\1", " ".join(text.split()))
+
+
+def _target(rel: str, *, angled: bool = False) -> str:
+    if angled:
+        return rel.replace("%", "%25").replace("<", "%3C").replace(">", "%3E").replace("#", "%23")
+    # Letters of every script stay readable; what would end the link, or mean something in it, is escaped.
+    return "".join(char if not char.isascii() else quote(char, safe=_PLAIN_TARGET) for char in rel)
+
+
+# How the index and the links of a memory directory follow a dream (formats/claude-code.md section 4).
+#
+# A memory that was renamed keeps its line and its links, under its new name. One that was merged hands its
+# links to the memory that took it over, and its line too, unless that one has a line already. The line of
+# one that is gone goes; a new memory gets one. Only list items go: a line of prose that names a memory is
+# for a person to reword, and shows as dangling until then. Nothing is added where there is no index. Each
+# folder with an index of its own (the memory of one sub-agent) is looked at for itself.
+#
+# Pure: texts in, texts out, through the minimal edits of `agents.claude.index`.
+
+
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+
+
+def follow(change: RootChange) -> Mapping[str, str]:
+    """The texts that become others, by `rel`."""
+    folders = {posixpath.dirname(rel) for rel in change.files if _is_index(rel)}
+    return {
+        posixpath.join(folder, rel): text
+        for folder in sorted(folders)
+        for rel, text in _followed(_inside(change, folder, folders)).items()
+    }
+
+
+def _inside(change: RootChange, folder: str, folders: Collection[str]) -> RootChange:
+    """What became of the files that the index of one folder is about, by path inside it."""
+    cut = len(folder) + 1 if folder else 0
+
+    def belongs(rel: str) -> bool:
+        above = posixpath.dirname(rel)
+        while above and above not in folders:
+            above = posixpath.dirname(above)
+        return above == folder
+
+    moved = {old: new for old, new in change.moved.items() if belongs(old) and belongs(new)}
+    came = [new for old, new in change.moved.items() if belongs(new) and not belongs(old)]
+    went = {old: change.files[new] for old, new in change.moved.items() if belongs(old) and not belongs(new)}
+    return RootChange(
+        {rel[cut:]: file for rel, file in change.files.items() if belongs(rel)},
+        {rel[cut:]: file for rel, file in {**change.gone, **went}.items() if belongs(rel)},
+        {old[cut:]: new[cut:] for old, new in moved.items()},
+        {old[cut:]: new[cut:] for old, new in change.merged.items() if belongs(old) and belongs(new)},
+        tuple(rel[cut:] for rel in (*change.created, *came) if belongs(rel)),
+    )
+
+
+def _followed(change: RootChange) -> dict[str, str]:
+    before = {rel: file.text for rel, file in change.files.items() if rel.endswith(".md")}
+    heirs = {old: new for old, new in change.merged.items() if new in before}
+    called = _names(change.files)
+    names = {
+        change.gone[old].name: change.files[new].name or stem_of(new)
+        for old, new in heirs.items()
+        if change.gone[old].name not in called
+    }
+    # The line of a merged memory goes where its heir has one; else it becomes the heir's.
+    listed = {old for old, new in heirs.items() if _leads_there(before[INDEX], new, change.files[new])}
+    index = _without(before[INDEX], listed, change)
+    after = relinked(
+        {**before, INDEX: index},
+        change.moved,
+        heirs,
+        names,
+        {file.name for file in change.files.values() if file.name},
+    )
+    index = _without(after[INDEX], change.gone.keys() - heirs.keys(), change)
+    for rel in change.created:
+        file = change.files[rel]
+        if rel in before and not _is_index(rel) and not _leads_there(index, rel, file):
+            index = with_line(index, rel, file.name or stem_of(rel), file.description)
+    after[INDEX] = index
+    return {rel: text for rel, text in after.items() if text != before[rel]}
+
+
+def _without(index: str, gone: Collection[str], change: RootChange) -> str:
+    """Without the list items that name what is gone, and nothing else."""
+    slugs = {change.gone[rel].name for rel in gone} | {stem_of(rel) for rel in gone}
+    slugs |= {posixpath.basename(stem_of(rel)) for rel in gone}
+    slugs -= _names(change.files)
+    lines = index.split("\n")
+    doomed = {
+        link.line
+        for link in links(index)
+        if (link.rel in gone if link.rel is not None else link.target in slugs)
+        and _ITEM.match(lines[link.line - 1])
+    }
+    for line in sorted(doomed, reverse=True):
+        with contextlib.suppress(CannotMendError):  # other memories are named there, too
+            index = without_line(index, line)
+    return index
+
+
+def _leads_there(index: str, rel: str, file: ConsolidatedFile) -> bool:
+    return any(_is_to(link, rel, file) for link in links(index))
+
+
+def _is_to(link: IndexLink, rel: str, file: ConsolidatedFile) -> bool:
+    if link.rel is not None:
+        return link.rel == rel
+    return link.target in {file.name, rel, stem_of(rel), posixpath.basename(stem_of(rel))} - {""}
+
+
+def _names(files: Mapping[str, ConsolidatedFile]) -> set[str]:
+    """What a slug may call one of the files."""
+    return {file.name for file in files.values()} | {posixpath.basename(stem_of(rel)) for rel in files} | {""}
+
+
+def _is_index(rel: str) -> bool:
+    return posixpath.basename(rel) == INDEX

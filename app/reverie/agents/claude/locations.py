@@ -1,0 +1,124 @@
+"""How Claude Code names what it keeps (formats/claude-code.md sections 1 and 2), and how to tell one of its
+homes.
+
+The environment and the user's home directory are arguments; the disk is only looked at.
+
+Threading: any thread. Failure: what cannot be read is not there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from reverie.agents.reading import entries_in
+from reverie.files.paths import is_directory, is_file
+
+KIND = "claude"
+SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+"""A session: the name of its transcript without the ending, and of its directory."""
+SIDECHAIN = re.compile(r"agent-[\w-]+\.jsonl")
+"""What older versions kept of a sub-agent, beside the transcripts of sessions."""
+DIRECTORY = re.compile(r"[A-Za-z0-9-]+")
+"""A directory in `projects/`."""
+MOST_SCANNED = 200
+"""Memories of which the agent reads the description when it looks for some: those changed last."""
+LOCK_NAME = ".consolidate-lock"
+"""In a memory directory: see `claude_lock`."""
+TEMPORARY = r"(?:.*/)?[^/]+\.tmp\.\d+\.[0-9a-f]+"
+"""In a memory directory: what the agent writes before it renames it. One that stays is of a killed write."""
+DAILY_LOG = re.compile(r"logs/\d{4}/\d{2}/\d{4}-\d{2}-\d{2}\.md")
+"""What the agent wrote down of one day, in a memory directory."""
+LONGEST = 200
+"""Characters of a directory's name that are made of the path; a hash follows where that is longer."""
+_ABSOLUTE = re.compile(r"-|[A-Za-z]--")
+_OWN_NAMES = (".credentials.json", "shell-snapshots", "file-history", "statsig", "todos", "session-memory")
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_LOOKED_AT = 50
+
+
+def directory_of(path: str) -> str:
+    """The directory in `projects/` for a working directory, as builds on Node name it. Others name those of
+    more than 200 characters differently: `same_directory` tells."""
+    units = path.encode("utf-16-le", "surrogatepass")
+    codes = [units[at] | units[at + 1] << 8 for at in range(0, len(units), 2)]
+    name = "".join(chr(code) if chr(code).isascii() and chr(code).isalnum() else "-" for code in codes)
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}-{_hash(codes)}"
+
+
+def same_directory(name: str, path: str) -> bool:
+    """Whether `name` may be the directory in `projects/` for a path, whichever build named it."""
+    own = directory_of(path)
+    if len(own) <= LONGEST:
+        return name == own
+    return name.startswith(own[: LONGEST + 1]) and len(name) > LONGEST + 1
+
+
+def existing_directory(names: Iterable[str], path: str) -> str:
+    """The one of `names` that is for a path; as builds on Node would name it where none is there, or several
+    might be."""
+    own = directory_of(path)
+    names = set(names)
+    if own in names or len(own) <= LONGEST:
+        return own
+    found = [name for name in names if same_directory(name, path)]
+    return found[0] if len(found) == 1 else own
+
+
+def home_root(env: Mapping[str, str], home_dir: Path) -> Path:
+    """The directory the agent uses under this environment; it need not exist."""
+    return Path(env["CLAUDE_CONFIG_DIR"]) if env.get("CLAUDE_CONFIG_DIR") else home_dir / ".claude"
+
+
+def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
+    """Where a home may be: the one the agent would use, then the usual ones."""
+    usual = (home_dir / ".claude", home_dir / ".config" / "claude")
+    return tuple(dict.fromkeys((home_root(env, home_dir), *usual)))
+
+
+def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
+    """Those of the usual places that exist."""
+    return tuple(root for root in usual_places(env, home_dir) if is_directory(root))
+
+
+def detect(root: Path) -> bool:
+    """Whether a directory is a home of this agent, judged by what only this agent keeps in one. A project's
+    own `.claude` is none."""
+    # Credentials are never opened; that they are there says whose home it is.
+    if any(os.path.lexists(root / name) for name in _OWN_NAMES):
+        return True
+    for number, directory in enumerate(entries_in(root / "projects")):
+        if number >= _LOOKED_AT:
+            break
+        if DIRECTORY.fullmatch(directory.name) and _ABSOLUTE.match(directory.name) and _is_project(directory):
+            return True
+    # Settings without any project yet; `settings.json` alone is what a project has, too.
+    return is_file(root / "settings.json") and (
+        is_file(root / "history.jsonl") or is_directory(root / "projects") or is_directory(root / "plugins")
+    )
+
+
+def _is_project(directory: os.DirEntry[str]) -> bool:
+    for entry in entries_in(Path(directory.path)):
+        if (
+            entry.name == "memory"
+            or SESSION.fullmatch(entry.name.removesuffix(".jsonl"))
+            or SIDECHAIN.fullmatch(entry.name)
+        ):
+            return True
+    return False
+
+
+def _hash(codes: Iterable[int]) -> str:
+    """JavaScript's usual hash of a text, 32 bits, as a positive number of base 36."""
+    value = 0
+    for code in codes:
+        value = (value * 31 + code) & 0xFFFFFFFF
+    value = abs(value - (1 << 32) if value >= 1 << 31 else value)
+    digits = ""
+    while value:
+        value, digit = divmod(value, 36)
+        digits = _DIGITS[digit] + digits
+    return digits or "0"

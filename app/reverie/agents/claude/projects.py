@@ -1,0 +1,534 @@
+"""The directories in `projects/` of a Claude Code home, and what they stand for (formats/claude-code.md
+section 2).
+
+A directory's name cannot be turned back. Three sources name its working directory: the typed prompts in
+`history.jsonl` (terminal sessions only), the sessions that run (`claude_running`), and transcripts. Of those
+the first kilobytes of the newest ones are read where nothing else names the directory (`Known.learn_missing`,
+at most `HEADS_AT_ONCE` at a time), and what they say is kept in Reverie's cache. A path that does not fit the
+directory's name is not believed. Where several working directories share one name, each session belongs to
+the one that its own transcript names.
+
+Threading: any thread but the GUI's; the cache is replaced at once, a lost entry is learned again. Failure:
+what cannot be listed is a sentence in `problems`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from reverie.agents.base import TranscriptSource
+from reverie.agents.claude.locations import (
+    DIRECTORY,
+    LONGEST,
+    SESSION,
+    SIDECHAIN,
+    directory_of,
+    same_directory,
+)
+from reverie.agents.reading import directory_names, entries_in, read_json
+from reverie.errors import UserError
+from reverie.files.atomic import atomic_write
+from reverie.files.paths import is_directory, is_file
+
+# The sessions of Claude Code that run now, or were killed: `sessions/<pid>.json` (formats/claude-code.md
+# sections 12.1.1 and 12.3).
+#
+# The program writes one such file for each process and removes it when the process ends, so a file may be
+# left by a process that was killed. Beside it lies `<pid>.<hex>.key`, a secret that is never opened: only
+# names of digits with `.json` are read.
+#
+# Threading: any thread but the GUI's. Failure: a file that cannot be read or understood is left out.
+
+
+SESSIONS_DIRECTORY = "sessions"
+_NAME = re.compile(r"[0-9]{1,10}\.json")
+_BYTES = 64 << 10
+_MOST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSession:
+    """One process of the program, as its file says."""
+
+    pid: int
+    session_id: str
+    cwd: str
+    """The working directory in which the session runs."""
+    status: str = ""
+    """`idle` or `busy`; empty where the file does not say."""
+
+
+def running_sessions(config: Path) -> tuple[RunningSession, ...]:
+    """The sessions in `<config>/sessions`, by process id. Whether their processes live is not asked."""
+    found = []
+    names = (entry.name for entry in entries_in(config / SESSIONS_DIRECTORY) if _NAME.fullmatch(entry.name))
+    for name in sorted(names, key=lambda each: int(each.removesuffix(".json")))[:_MOST]:
+        one = _read(config / SESSIONS_DIRECTORY / name)
+        if one is not None:
+            found.append(one)
+    return tuple(found)
+
+
+def _read(path: Path) -> RunningSession | None:
+    try:
+        data = read_json(path, _BYTES, follow=False)
+    except (OSError, ValueError):
+        return None
+    match data:
+        case {"pid": int(pid), "sessionId": str(session_id), "cwd": str(cwd)}:
+            status = data.get("status")
+            return RunningSession(pid, session_id, cwd, status if isinstance(status, str) else "")
+    return None
+
+
+_HISTORY_BYTES = 8 << 20
+_CACHE_BYTES = 16 << 20
+_PROJECT = re.compile(rb'"project"\s*:\s*("(?:[^"\\\n]|\\.)*")')
+_TRANSCRIPTS_LOOKED_AT = 5
+HEADS_AT_ONCE = 400
+"""How many transcripts one listing may open for their working directory. The next listing goes on."""
+_MOST_TITLES = 20_000
+_SAVE_EVERY_S = 1.0
+NOTES = "session-memory"
+NOTES_FILE = "summary.md"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """One session in a directory. `transcript` None: only its notes are left. `updated_at` UTC ms, `size`
+    bytes, both of the transcript (of the directory where there is none)."""
+
+    id: str
+    directory: str
+    transcript: Path | None
+    updated_at: int
+    size: int
+    notes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectDirectory:
+    """One directory in `projects/`; sessions newest first. `sidechains`: what older versions kept of
+    sub-agents beside the transcripts."""
+
+    name: str
+    path: Path
+    memory: bool
+    sessions: tuple[StoredSession, ...]
+    sidechains: tuple[tuple[Path, os.stat_result], ...] = ()
+
+
+def listed(
+    projects: Path, problems: list[str], only: Iterable[str] | None = None
+) -> tuple[ProjectDirectory, ...]:
+    """Every directory (of `only`) with a memory or a transcript, by name. No file is opened."""
+    found, wanted = [], None if only is None else set(only)
+    for entry in _entries(projects, problems):
+        if wanted is not None and entry.name not in wanted:
+            continue
+        if DIRECTORY.fullmatch(entry.name) and _is_dir(entry):
+            one = _directory(entry, problems)
+            if one.memory or one.sessions or one.sidechains:
+                found.append(one)
+    return tuple(found)
+
+
+def _directory(directory: os.DirEntry[str], problems: list[str]) -> ProjectDirectory:
+    transcripts: dict[str, tuple[Path, os.stat_result]] = {}
+    others: dict[str, tuple[bool, os.stat_result]] = {}
+    sidechains = []
+    memory = False
+    for entry in _entries(Path(directory.path), problems):
+        with contextlib.suppress(OSError):
+            stem = entry.name.removesuffix(".jsonl")
+            if entry.name == "memory":
+                memory = entry.is_dir()
+            elif SIDECHAIN.fullmatch(entry.name):
+                if entry.is_file(follow_symlinks=False):
+                    sidechains.append((Path(entry.path), entry.stat()))
+            elif not SESSION.fullmatch(stem):
+                continue
+            elif stem != entry.name:
+                if entry.is_file():
+                    transcripts[stem] = Path(entry.path), entry.stat()
+            elif entry.is_dir(follow_symlinks=False):
+                notes = f"{entry.path}/{NOTES}"
+                others[stem] = os.path.isdir(notes), entry.stat()  # noqa: PTH112 - thousands of them
+    sessions = []
+    for stem in {*transcripts, *(stem for stem, (notes, _status) in others.items() if notes)}:
+        path, status = transcripts.get(stem, (None, None))
+        seen = status or others[stem][1]
+        sessions.append(
+            StoredSession(
+                stem,
+                directory.name,
+                path,
+                seen.st_mtime_ns // 1_000_000,
+                seen.st_size if path else 0,
+                stem in others and others[stem][0],
+            )
+        )
+    sessions.sort(key=lambda session: (-session.updated_at, session.id))
+    return ProjectDirectory(directory.name, Path(directory.path), memory, tuple(sessions), tuple(sidechains))
+
+
+@dataclass(frozen=True, slots=True)
+class _SessionSummary:
+    """What a transcript said of its session when its time was `at` (UTC ms; 0: only its `cwd` was read)."""
+
+    title: str = ""
+    at: int = 0
+    cwd: str = ""
+
+
+_NOTHING = _SessionSummary()
+
+
+@dataclass(slots=True)
+class _CacheContents:
+    """Paths by directory, and what is known of each session."""
+
+    paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    sessions: dict[str, _SessionSummary] = field(default_factory=dict)
+
+
+def _kept_in(data: Any) -> _CacheContents:
+    kept = _CacheContents()
+    paths, titles = (data.get(key) if isinstance(data, dict) else None for key in ("paths", "titles"))
+    for name, found in paths.items() if isinstance(paths, dict) else ():
+        if isinstance(found, list):
+            kept.paths[name] = tuple(path for path in found if isinstance(path, str))
+    for session_id, found in titles.items() if isinstance(titles, dict) else ():
+        match found:
+            case [str(title), int(at), str(cwd)]:
+                kept.sessions[session_id] = _SessionSummary(title, at, cwd)
+            case [str(title), int(at)]:  # as versions before 1.1 wrote it
+                kept.sessions[session_id] = _SessionSummary(title, at)
+    return kept
+
+
+class ProjectCache:
+    """What is known of the directories in `projects/` and of sessions: their working directories, and the
+    titles that were read before."""
+
+    def __init__(self, config: Path, cache: Path | None) -> None:
+        self._config = config
+        self._file = cache / f"{_short(str(config))}.json" if cache is not None else None
+        self._kept: _CacheContents | None = None
+        self._running: dict[str, str] = {}
+        self._tried: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._saved_at = -_SAVE_EVERY_S
+
+    def paths(self, name: str) -> tuple[str, ...]:
+        """The working directories of one directory: none known, one, or several whose names collide."""
+        typed = self._typed().get(name[:LONGEST], ())
+        found = (*self._all().paths.get(name, ()), *typed, *self._running.values())
+        return tuple(dict.fromkeys(path for path in found if same_directory(name, path)))
+
+    def cwd(self, session: StoredSession | str, name: str) -> str:
+        """The working directory that a session in this directory names; empty where it is not known."""
+        session_id = session if isinstance(session, str) else session.id
+        told = self._running.get(session_id) or self._all().sessions.get(session_id, _NOTHING).cwd
+        return told if told and same_directory(name, told) else ""
+
+    def title(self, session_id: str, updated_at: int | None = None) -> str:
+        """The title a session had when it was last read; with `updated_at` only if it did not change since.
+        Empty for none."""
+        told = self._all().sessions.get(session_id, _NOTHING)
+        return told.title if updated_at in (None, told.at) else ""
+
+    def has_title(self, session: StoredSession) -> bool:
+        """Whether the title was read since the transcript changed last; it may have none."""
+        told = self._all().sessions.get(session.id)
+        return told is not None and told.at == session.updated_at
+
+    def learn_missing(self, directories: Iterable[ProjectDirectory]) -> None:
+        """Find the working directories of these, as far as nothing names them yet.
+
+        First the newest transcript of each directory without one is read, then, as long as `HEADS_AT_ONCE`
+        lasts, older ones: of a directory that several working directories share each session counts, of any
+        other one the newest five. A transcript is not read twice in one process unless it changed.
+        """
+        directories = tuple(directories)
+        self._running = {each.session_id: each.cwd for each in running_sessions(self._config)}
+        first: list[StoredSession] = []
+        more: list[StoredSession] = []
+        for one in directories:
+            paths = self.paths(one.name)
+            if len(paths) == 1:  # as nearly every one is: thousands of sessions need no check
+                continue
+            unread = [each for each in one.sessions if each.transcript and not self._was_read(each)]
+            if paths:
+                more += unread
+            else:
+                first += unread[:1]
+                more += unread[1:_TRANSCRIPTS_LOOKED_AT]
+        changed = False
+        for session in (first + more)[:HEADS_AT_ONCE]:
+            changed |= self._learn_head(session)
+        if changed:
+            with self._lock:
+                self._save(self._all())
+
+    def _was_read(self, session: StoredSession) -> bool:
+        return bool(self.cwd(session, session.directory)) or self._tried.get(session.id) == session.updated_at
+
+    def _learn_head(self, session: StoredSession) -> bool:
+        """Read the beginning of one transcript. Whether it named its working directory."""
+        from reverie.agents.claude.transcript import first_cwd
+
+        self._tried[session.id] = session.updated_at
+        cwd = ""
+        if session.transcript is not None:
+            with contextlib.suppress(OSError, UserError):
+                cwd = first_cwd(session.transcript)
+        if not cwd or not same_directory(session.directory, cwd):
+            return False
+        with self._lock:
+            kept = self._all()
+            self._add_path(kept, session.directory, cwd)
+            before = kept.sessions.get(session.id, _NOTHING)
+            kept.sessions[session.id] = _SessionSummary(before.title, before.at, cwd)
+        return True
+
+    def learn(self, name: str, transcripts: Iterable[Path]) -> tuple[str, ...]:
+        """Read the beginnings of the newest transcripts, and keep what they say of their directory."""
+        from reverie.agents.claude.transcript import session_head
+
+        for transcript in list(transcripts)[:_TRANSCRIPTS_LOOKED_AT]:
+            with contextlib.suppress(OSError, UserError):
+                self.note(name, session_head(transcript).cwd)
+        return self.paths(name)
+
+    def note(self, name: str, cwd: str, session_id: str = "", title: str = "", updated_at: int = 0) -> bool:
+        """Keep what a transcript in a directory was found to say. Whether its title or its working directory
+        was not known before; that the transcript changed is not enough."""
+        with self._lock:
+            kept = self._all()
+            new_path = same_directory(name, cwd) and self._add_path(kept, name, cwd)
+            told = _SessionSummary(title, updated_at, cwd)
+            before = kept.sessions.get(session_id, _NOTHING)
+            new_title = bool(session_id) and kept.sessions.get(session_id) != told
+            if new_title:
+                kept.sessions.pop(session_id, None)
+                kept.sessions[session_id] = told
+            # Thousands of titles are read in a row; those of the last moment are read again another time.
+            if new_path or (new_title and time.monotonic() - self._saved_at >= _SAVE_EVERY_S):
+                self._save(kept)
+        return new_path or (new_title and (before.title, before.cwd) != (title, cwd))
+
+    def keep(self) -> None:
+        """Write what was learned to the cache, the titles of the last moment included."""
+        with self._lock:
+            self._save(self._all())
+
+    @staticmethod
+    def _add_path(kept: _CacheContents, name: str, cwd: str) -> bool:
+        """Whether this working directory is new; it is one of `name` already proven."""
+        known = kept.paths.get(name, ())
+        if not cwd or cwd in known:
+            return False
+        kept.paths[name] = (*known, cwd)
+        return True
+
+    def _save(self, kept: _CacheContents) -> None:
+        if self._file is None:
+            return
+        self._saved_at = time.monotonic()
+        titles = {
+            session_id: [told.title, told.at, told.cwd]
+            for session_id, told in list(kept.sessions.items())[-_MOST_TITLES:]
+        }
+        data = json.dumps({"paths": kept.paths, "titles": titles}, indent=0).encode()
+        with contextlib.suppress(OSError, UserError):  # it is learned again
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            atomic_write(self._file, data, mode=0o600)
+
+    def _all(self) -> _CacheContents:
+        if self._kept is None:
+            data: Any = None
+            if self._file is not None:
+                with contextlib.suppress(OSError, ValueError):
+                    data = read_json(self._file, _CACHE_BYTES)
+            self._kept = _kept_in(data)
+        return self._kept
+
+    def _typed(self) -> dict[str, tuple[str, ...]]:
+        path = self._config / "history.jsonl"
+        try:
+            status = path.stat()
+            return _typed_in(path, status.st_mtime_ns, status.st_size)
+        except OSError:
+            return {}
+
+
+@lru_cache(maxsize=8)
+def _typed_in(path: Path, _mtime_ns: int, size: int) -> dict[str, tuple[str, ...]]:
+    """The working directories in which prompts were typed last, by what their directory's name begins with.
+    Kept until the file changes; of the prompts nothing is."""
+    from reverie.agents.transcripts import opened_transcript
+
+    try:
+        with opened_transcript(path) as file:
+            file.seek(max(0, size - _HISTORY_BYTES))
+            data = file.read(_HISTORY_BYTES)
+    except UserError:
+        return {}
+    found: dict[str, dict[str, None]] = {}
+    for quoted in dict.fromkeys(match[1] for match in _PROJECT.finditer(data)):
+        with contextlib.suppress(ValueError):
+            cwd = json.loads(quoted.decode("utf-8", "replace"))
+            found.setdefault(directory_of(cwd)[:LONGEST], {})[cwd] = None
+    return {name: tuple(paths) for name, paths in found.items()}
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _entries(directory: Path, problems: list[str]) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as entries:
+            yield from sorted(entries, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        problems.append(f"{directory} could not be listed: {error.strerror or error}.")
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+# Which directory in `projects/` each session of Claude Code belongs to, where one is in two of them.
+#
+# The places that were found are kept, and looked at again each time. Threading, failure: as `agents.base`
+# says.
+
+
+class ClaudeSessions:
+    """The sessions of one home. `projects` is its directory of project directories."""
+
+    def __init__(self, projects: Path) -> None:
+        self._projects = projects
+        self._places: dict[str, str] = {}
+
+    def lies_in(self, session: StoredSession, one: ProjectDirectory) -> bool:
+        """Whether this is the directory that counts for a session that was listed."""
+        return self._places.get(session.id) == one.name
+
+    def listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[ProjectDirectory, ...]:
+        """The directories (of `only`) with their sessions, and from now on where each session belongs. What
+        cannot be read is added to `problems`."""
+        found = listed(self._projects, problems, only)
+        for one in found:
+            for session in one.sessions:
+                # Of a session in two directories the place with notes counts, then the one used last.
+                place = self._places.get(session.id)
+                if place is None or (place != one.name and self._is_better(session, place)):
+                    self._places[session.id] = one.name
+        return found
+
+    def _is_better(self, session: StoredSession, place: str) -> bool:
+        other = self._projects / place
+        if not _holds(other, session.id):
+            return True
+        return session.notes and not is_directory(other / session.id / NOTES)
+
+    def newest_first(self, directories: Iterable[ProjectDirectory] | None = None) -> list[StoredSession]:
+        """Every session, the one used last first, each once."""
+        found = [
+            session
+            for one in (self.listed([]) if directories is None else directories)
+            for session in one.sessions
+            if self.lies_in(session, one)
+        ]
+        return sorted(found, key=lambda session: (-session.updated_at, session.id))
+
+    def place_of(self, session_id: str) -> str | None:
+        """The directory of a session. Found once and looked at again each time, since thousands are asked
+        for."""
+        place = self._places.get(session_id)
+        if place is not None and _holds(self._projects / place, session_id):
+            return place
+        self._places.pop(session_id, None)
+        found = [
+            name
+            for name in directory_names(self._projects, [])
+            if DIRECTORY.fullmatch(name) and _holds(self._projects / name, session_id)
+        ]
+        found.sort(key=lambda name: not is_directory(self._projects / name / session_id / NOTES))
+        if found:
+            self._places[session_id] = found[0]
+        return found[0] if found else None
+
+
+def _holds(directory: Path, session_id: str) -> bool:
+    return is_file(directory / f"{session_id}.jsonl") or is_directory(directory / session_id / NOTES)
+
+
+# What the sub-agents of a session said: transcripts of their own beside its notes
+# (`<session>/subagents/*.jsonl`, formats/claude-code.md section 1), or, from older versions, beside its
+# transcript (`agent-*.jsonl`, section 8), where only their text says whose they are.
+#
+# They are listed by their directory alone and opened like the session's own. Threading: any thread but the
+# GUI's. Failure: what cannot be listed is not there.
+
+
+_PLACE = "subagents"
+_ENDING = ".jsonl"
+
+
+def side_sources(projects: Path, session: StoredSession, owner: str) -> Iterator[TranscriptSource]:
+    """Those of one session, newest first; no file is opened. `owner`: the project of the session."""
+    try:
+        with os.scandir(projects / session.directory / session.id / _PLACE) as entries:
+            found = [
+                _source(Path(entry.path), entry.stat(), session.id, owner) for entry in entries if _is(entry)
+            ]
+    except OSError:
+        return
+    yield from sorted(found, key=lambda each: (-(each.updated_at or 0), each.id))
+
+
+def older_sources(one: ProjectDirectory, owner: str) -> Iterator[TranscriptSource]:
+    """Those beside the transcripts of a directory, newest first. `owner`: the project of the directory."""
+    found = [_source(path, status, "", owner, one.name) for path, status in one.sidechains]
+    yield from sorted(found, key=lambda each: (-(each.updated_at or 0), each.id))
+
+
+def _is(entry: os.DirEntry[str]) -> bool:
+    return entry.name.endswith(_ENDING) and entry.is_file(follow_symlinks=False)
+
+
+def _source(
+    path: Path, status: os.stat_result, session_id: str, owner: str, directory: str = ""
+) -> TranscriptSource:
+    # Called by its file: what it was asked would have to be read.
+    name = path.name.removesuffix(_ENDING)
+    return TranscriptSource(
+        f"{session_id or directory}/{name}",
+        "sub-agent",
+        path,
+        name,
+        owner,
+        updated_at=status.st_mtime_ns // 1_000_000,
+        size=status.st_size,
+        state="sub-agent",
+        under=session_id,
+    )

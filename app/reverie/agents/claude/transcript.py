@@ -1,0 +1,675 @@
+"""Transcripts of Claude Code: `<session id>.jsonl`, a JSON object a line (formats/claude-code.md section 8).
+
+This module knows lines: which are records of the conversation, what a person typed, what one answer of the
+model used, which branch is the current one. What they say to a person is `agents.claude.transcript`'s
+business. A value of any type may stand anywhere, and nothing here fails over it.
+
+A record that was copied with its uuid counts once; the usage of an answer that is split over several lines
+counts once. Threading, failure: as `agents.transcripts` says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from reverie.agents.claude.attachments import QUIET, SET_UP, sentence_of
+from reverie.agents.codex.transcript import timestamp_ms
+from reverie.agents.transcripts import (
+    LINE_BYTES,
+    Message,
+    MessageKind,
+    Pairing,
+    ReadStatistics,
+    Speaker,
+    ToolUse,
+    decoded_row,
+    opened_transcript,
+    rows_of,
+    shortened,
+    transcript_lines,
+)
+from reverie.errors import UserError, user_error_from_os
+from reverie.text.summaries import estimate_tokens
+
+KINDS = frozenset({"user", "assistant", "system", "attachment"})
+"""What belongs to the conversation."""
+_SILENT = frozenset(
+    {
+        *("progress", "summary", "file-history-snapshot", "file-history-delta", "queue-operation"),
+        *("last-prompt", "custom-title", "ai-title", "tag", "mode", "permission-mode", "agent-name"),
+        *("agent-color", "agent-setting", "worktree-state", "pr-link", "attribution-snapshot"),
+        *("content-replacement", "cost-state", "atis-latch", "tools-used"),
+        *("api-request", "api-request-shape", "api-request-blob"),
+    }
+)
+"""Kinds that are known to say nothing in a conversation; others are counted as unknown."""
+SYNTHETIC = "<synthetic>"
+"""The model's name where no model said it."""
+INJECTED = (
+    *("<command-name>", "<command-message>", "<command-args>", "<local-command-", "<system-reminder>"),
+    *("<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification>", "Caveat:"),
+)
+"""What a user message begins with that no person typed."""
+_UUID = re.compile(rb'"uuid"\s*:\s*"([^"\\]*)"')
+_PARENT = re.compile(rb'"parentUuid"\s*:\s*(?:"([^"\\]*)"|null)')
+_SIDE = re.compile(rb'"isSidechain"\s*:\s*true')
+_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
+_CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\\n]|\\.)*")')
+_FIRST_BYTES = 8 << 10
+_HEAD_BYTES = 256 << 10
+_TAIL_BYTES = 64 << 10
+_TITLE_MARK = re.compile(rb"-title\"|\"summary\"")
+_TITLE_BYTES = 300
+_TITLE_FILE_BYTES = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptEntry:
+    """One record of the conversation. Empty texts: it does not say; `timestamp` UTC ms."""
+
+    kind: str
+    row: dict[str, Any]
+    uuid: str = ""
+    parent: str = ""
+    timestamp: int | None = None
+    side: bool = False
+
+    @property
+    def message(self) -> dict[str, Any]:
+        found = self.row.get("message")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def response(self) -> str:
+        """The answer of the model that this line is a part of; empty for anything else."""
+        return text_of(self.message.get("id")) if self.kind == "assistant" else ""
+
+    @property
+    def synthetic(self) -> bool:
+        return self.message.get("model") == SYNTHETIC
+
+    @property
+    def is_compaction(self) -> bool:
+        return self.kind == "system" and self.row.get("subtype") == "compact_boundary"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens of one answer."""
+
+    input: int = 0
+    output: int = 0
+    cache_write: int = 0
+    cache_read: int = 0
+
+    @property
+    def context(self) -> int:
+        """How much the model had before it with this answer at the end."""
+        return self.input + self.output + self.cache_write + self.cache_read
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHead:
+    """What the beginning and the end of a transcript say. `cwd` is the first one; `title` follows the
+    agent's order: the person's, the generated one, the summary, else the first typed prompt."""
+
+    cwd: str = ""
+    title: str = ""
+    first_prompt: str = ""
+    git_branch: str = ""
+    version: str = ""
+    timestamp: int | None = None
+    side: bool = False
+
+
+def entries(path: Path, reading: ReadStatistics) -> Iterator[TranscriptEntry]:
+    """Every record of the conversation, each uuid once, in the order of the file. Raises
+    `FileNotFoundError`, `Unavailable`."""
+    seen: set[int] = set()
+    for row in rows_of(path, reading):
+        entry = entry_of(row)
+        if entry is None:
+            reading.unknown += row.get("type") not in _SILENT
+        elif not entry.uuid or (key := hash(entry.uuid)) not in seen:
+            if entry.uuid:
+                seen.add(key)
+            yield entry
+
+
+def entry_of(row: dict[str, Any]) -> TranscriptEntry | None:
+    """The record of a decoded line; None for what is no part of the conversation."""
+    kind = row.get("type")
+    if not isinstance(kind, str) or kind not in KINDS:
+        return None
+    parent = text_of(row.get("parentUuid")) or text_of(row.get("logicalParentUuid"))
+    when = timestamp_ms(row.get("timestamp"))
+    return TranscriptEntry(kind, row, text_of(row.get("uuid")), parent, when, row.get("isSidechain") is True)
+
+
+def blocks_of(entry: TranscriptEntry) -> Iterator[dict[str, Any]]:
+    """The content of a message, a plain string as one text block."""
+    content = entry.message.get("content")
+    if isinstance(content, str):
+        yield {"type": "text", "text": content}
+    elif isinstance(content, list):
+        yield from (block for block in content if isinstance(block, dict))
+
+
+def message_text(entry: TranscriptEntry) -> str:
+    """What a message says in words; pictures and documents are told by their kind."""
+    return "\n".join(filter(None, map(block_text, blocks_of(entry))))
+
+
+def block_text(block: dict[str, Any]) -> str:
+    """The words of a text block; a picture or document is told by its kind; empty for any other."""
+    kind = block.get("type")
+    if kind == "text":
+        return text_of(block.get("text"))
+    return f"[{kind}]" if kind in ("image", "document") else ""
+
+
+def result_text(content: Any) -> str:
+    """What a tool answered: a string, a list of blocks, or nothing."""
+    if isinstance(content, str):
+        return content
+    parts = [block_text(block) for block in content if isinstance(block, dict)] if _is_list(content) else []
+    return "\n".join(filter(None, parts))
+
+
+def is_typed(entry: TranscriptEntry) -> bool:
+    """Whether a person typed it, in the session itself."""
+    if entry.kind != "user" or entry.side or _flag(entry, "isMeta") or _flag(entry, "isCompactSummary"):
+        return False
+    if any(block.get("type") == "tool_result" for block in blocks_of(entry)):
+        return False
+    text = message_text(entry).lstrip()
+    return bool(text) and not text.startswith(INJECTED)
+
+
+def tool_uses(entry: TranscriptEntry) -> tuple[dict[str, Any], ...]:
+    """The tool calls in a line of the model."""
+    if entry.kind != "assistant":
+        return ()
+    return tuple(block for block in blocks_of(entry) if block.get("type") == "tool_use")
+
+
+def usage_of(entry: TranscriptEntry) -> Usage | None:
+    """What the answer used, as this line says; None where no model said it, or nothing is told."""
+    usage = entry.message.get("usage")
+    if entry.kind != "assistant" or entry.synthetic or not isinstance(usage, dict):
+        return None
+    return Usage(
+        _count(usage.get("input_tokens")),
+        _count(usage.get("output_tokens")),
+        _count(usage.get("cache_creation_input_tokens")),
+        _count(usage.get("cache_read_input_tokens")),
+    )
+
+
+def first_cwd(path: Path) -> str:
+    """The working directory that a transcript names first: from its first 8 KiB, or, where a long prompt
+    stands before it, its first 256 KiB. Empty for none. Raises `OSError`, `Unavailable`."""
+    with opened_transcript(path) as file:
+        head = file.read(_FIRST_BYTES)
+        found = _CWD.search(head)
+        if found is None and len(head) == _FIRST_BYTES:
+            found = _CWD.search(head + file.read(_HEAD_BYTES - _FIRST_BYTES))
+    if found is None:
+        return ""
+    try:
+        return text_of(json.loads(found[1].decode("utf-8", "replace")))
+    except ValueError:
+        return ""
+
+
+def session_head(path: Path) -> SessionHead:
+    """Read from the first 256 KiB and the last 64 KiB. Raises `FileNotFoundError`, `Unavailable`."""
+    titles: dict[str, str] = {}
+    said = dict.fromkeys(("cwd", "gitBranch", "version", "prompt"), "")
+    started: int | None = None
+    side = False
+    for row in _rows(path, titles, lambda: bool(said["cwd"] and said["prompt"])):
+        for name in ("cwd", "gitBranch", "version"):
+            said[name] = said[name] or text_of(row.get(name))
+        entry = entry_of(row)
+        if entry is None:
+            continue
+        started = entry.timestamp if started is None else started
+        side = side or entry.side
+        if not said["prompt"] and is_typed(entry):
+            said["prompt"] = message_text(entry)
+    prompt = said["prompt"]
+    title = next((titles[kind] for kind in _TITLES if titles.get(kind)), "") or first_line(prompt)
+    return SessionHead(said["cwd"], title, prompt, said["gitBranch"], said["version"], started, side)
+
+
+def title_by_hand(directory: Path) -> str:
+    """The title that a person gave a session, from the session's own directory; empty for none."""
+    try:
+        with opened_transcript(directory / "custom-title.json") as file:
+            row = decoded_row(file.read(_TITLE_FILE_BYTES))
+    except (OSError, UserError):
+        return ""
+    return first_line(text_of((row or {}).get("customTitle")))
+
+
+def first_line(text: str) -> str:
+    """The first line that says something; empty for none."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def abandoned(path: Path) -> Callable[[TranscriptEntry], bool]:
+    """Tells, asked for each entry in the order of the file, whether a rewind left it behind: it is not on the
+    way from the newest record up to the first one, and stands under a typed message that is not.
+
+    Whatever came before a place where that way breaks off counts as current; so nothing is greyed for want
+    of a parent. Raises `FileNotFoundError`, `Unavailable`.
+    """
+    parents: dict[int, int] = {}
+    places: dict[int, int] = {}
+    leaf = 0
+    for number, line in enumerate(transcript_lines(path, lambda: None)):
+        uuid, parent, side = _links(line)
+        if uuid and hash(uuid) not in parents:
+            parents[hash(uuid)], places[hash(uuid)] = hash(parent) if parent else 0, number
+            leaf = leaf if side else hash(uuid)
+    current: set[int] = set()
+    end = 0
+    while leaf in parents and leaf not in current:  # a cycle ends it
+        current.add(leaf)
+        end = places[leaf]
+        leaf = parents[leaf]
+    left: set[int] = set()
+
+    def is_abandoned(entry: TranscriptEntry) -> bool:
+        key = hash(entry.uuid)
+        if not entry.uuid or key in current or places.get(key, 0) < end:
+            return False
+        gone = hash(entry.parent) in left if entry.parent else False
+        if gone or is_typed(entry):
+            left.add(key)
+            return True
+        return False
+
+    return is_abandoned
+
+
+def text_of(value: Any) -> str:
+    """`value` where it is text, else empty."""
+    return value if isinstance(value, str) else ""
+
+
+def _links(line: bytes) -> tuple[str, str, bool]:
+    """uuid, parent and whether it is a sub-agent's. Parsing every line would cost most of the time until the
+    first message is there; where a name stands twice (in what a tool answered), it is needed."""
+    at = line.find(b'arentUuid"')  # of `logicalParentUuid` as well, which needs a closer look
+    own = line.find(b'"uuid"')
+    if at > 0 and line.find(b'arentUuid"', at + 1) < 0 and (own < 0 or line.find(b'"uuid"', own + 1) < 0):
+        parent, uuid = _PARENT.match(line, at - 2), _UUID.match(line, max(own, 0))
+        if parent is not None:
+            side = _SIDE.match(line, max(line.find(b'"isSidechain"'), 0)) is not None
+            name = uuid[1].decode("utf-8", "replace") if uuid else ""
+            return name, (parent[1] or b"").decode("utf-8", "replace"), side
+    entry = entry_of(decoded_row(line) or {})
+    return ("", "", False) if entry is None else (entry.uuid, entry.parent, entry.side)
+
+
+def _rows(path: Path, titles: dict[str, str], is_enough: Callable[[], bool]) -> Iterator[dict[str, Any]]:
+    """The rows of the head; the titles of head and tail go into `titles`, the last of each kind wins. Once it
+    `is_enough`, only lines that may be titles are decoded: a record of today may be 60 KB of one line."""
+    try:
+        with opened_transcript(path) as file:
+            head = file.read(_HEAD_BYTES)
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(len(head), size - _TAIL_BYTES))
+            tail = file.read(_TAIL_BYTES)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise user_error_from_os(error, f"The transcript {path.name} was not read.") from error
+    for place, lines in enumerate((head.split(b"\n"), tail.split(b"\n"))):
+        for line in lines:
+            if (place or is_enough()) and not _TITLE_MARK.search(line, 0, _TITLE_BYTES):
+                continue
+            row = decoded_row(line) if line.strip() else None
+            if row is None:
+                continue
+            kind = text_of(row.get("type"))
+            if kind in _TITLES and (title := first_line(text_of(row.get(_TITLES[kind])))):
+                titles[kind] = title
+            elif not place:
+                yield row
+
+
+def _flag(entry: TranscriptEntry, name: str) -> bool:
+    return entry.row.get(name) is True
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+# What thresholds need to know of a transcript of Claude Code that grows: read once, then only what is new.
+#
+# Only the main thread counts: what sub-agents say is skipped, and so is what no model said. One
+# `SessionScan` follows one file; a file that was replaced or became shorter is read anew. Threading: one
+# thread at a time. Failure: `FileNotFoundError`, `Unavailable`.
+
+
+@dataclass(slots=True)
+class SessionFacts:
+    """`messages` of people and the model; `context_tokens` the whole context with the last answer;
+    `calls_tools`: the last answer asks for tools, so that the model is in the middle of its work. `cwd`:
+    where the session began."""
+
+    messages: int = 0
+    context_tokens: int = 0
+    last_uuid: str = ""
+    calls_tools: bool = False
+    cwd: str = ""
+    tool_calls: int = 0
+    _after: dict[str, int] = field(default_factory=dict)
+    _answer: str = ""
+    _estimated: int = 0
+    _counted: bool = False
+
+    def tool_calls_since(self, uuid: str | None) -> int:
+        """How many tools were called after this message; None: all; 0 where it is not there any more."""
+        if uuid is None:
+            return self.tool_calls
+        before = self._after.get(uuid)
+        return 0 if before is None else self.tool_calls - before
+
+    def take(self, entry: TranscriptEntry) -> None:
+        """Count one record; one that was counted already (it was copied) does not count again."""
+        if entry.side or entry.kind not in ("user", "assistant") or entry.uuid in self._after:
+            return
+        if not self.cwd and isinstance(cwd := entry.row.get("cwd"), str):
+            self.cwd = cwd
+        calls = len(tool_uses(entry))
+        self.messages += 1
+        self.tool_calls += calls
+        self.last_uuid = entry.uuid or self.last_uuid
+        if entry.uuid:
+            self._after[entry.uuid] = self.tool_calls
+        self._measure(entry)
+        if entry.kind == "assistant":
+            waits = entry.message.get("stop_reason") == "tool_use" or calls > 0
+            same = bool(entry.response) and entry.response == self._answer
+            self.calls_tools = waits or (same and self.calls_tools)
+            self._answer = entry.response
+
+    def _measure(self, entry: TranscriptEntry) -> None:
+        usage = usage_of(entry)
+        if usage is not None and usage.context:
+            self.context_tokens, self._counted = usage.context, True
+        elif not self._counted:  # a service that does not count: what was said tells about how much it is
+            self._estimated += estimate_tokens(message_text(entry))
+            self.context_tokens = self._estimated
+
+
+class SessionScan:
+    """Follows one transcript."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._place: tuple[int, int] = (0, 0)
+        self._offset = 0
+        self._facts = SessionFacts()
+
+    def update(self) -> SessionFacts:
+        """Take in what was added since the last time; the facts as they are then."""
+        try:
+            with opened_transcript(self._path) as file:
+                status = os.fstat(file.fileno())
+                place = (status.st_dev, status.st_ino)
+                if place != self._place or status.st_size < self._offset:
+                    self._place, self._offset, self._facts = place, 0, SessionFacts()
+                file.seek(self._offset)
+                while line := file.readline(LINE_BYTES):
+                    whole = line.endswith(b"\n")
+                    if not whole and len(line) < LINE_BYTES and decoded_row(line) is None:
+                        break  # still being written
+                    row = decoded_row(line) if line.strip() else None
+                    entry = None if row is None else entry_of(row)
+                    if entry is not None:
+                        self._facts.take(entry)
+                    self._offset += len(line)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise user_error_from_os(error, f"The transcript {self._path.name} was not read.") from error
+        return self._facts
+
+
+# A transcript of Claude Code as a person reads it (formats/claude-code.md section 8).
+#
+# One answer of the model stands on several lines: its words are one message. What nobody typed is
+# `context`; a compaction is an event, the text that then stands for the past a `summary`; what a sub-agent
+# said is `side`. What a rewind left behind is `undone`. An answer that no model gave is an `event`.
+# Attachments that set the agent up are one line where they stand together; those that load files are a
+# sentence with their names.
+#
+# Two looks at the file: the first finds the current branch, the second makes the messages; between them
+# stand a few bytes for each line. Threading, failure: as `agents.transcripts` says; a file that vanished
+# is an empty transcript.
+
+
+_QUIET = frozenset({"turn_duration", "stop_hook_summary", "microcompact_boundary", "away_summary"})
+"""System records that tell a reader of the conversation nothing."""
+
+
+_SET_UP_WITH = "What the agent was set up with: "
+
+
+class ClaudeReadable:
+    """Implements `agents.transcripts.ReadableTranscript` for one transcript file, a sub-agent's too."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def messages(self, reading: ReadStatistics) -> Iterator[Message]:
+        with contextlib.suppress(FileNotFoundError):
+            is_abandoned = abandoned(self._path)
+            makes = _Messages(_config_of(self._path))
+            for entry in entries(self._path, reading):
+                yield from makes.of(entry, undone=is_abandoned(entry))
+            yield from makes.rest()
+
+
+def _config_of(path: Path) -> str:
+    """The agent's home that a transcript lies in; empty where it lies in none."""
+    above = next((each.parent for each in path.parents if each.name == "projects"), None)
+    return "" if above is None else str(above)
+
+
+class _Messages:
+    """Makes messages of entries, in order. The words of an answer wait for the rest of it."""
+
+    def __init__(self, config: str) -> None:
+        self._config = config
+        self._pairing = Pairing()
+        self._words: Message | None = None
+        self._forked = False
+        self._set_up: Message | None = None
+        self._loaded: list[Message] = []
+
+    def of(self, entry: TranscriptEntry, *, undone: bool) -> Iterator[Message]:
+        words = self._words
+        if words is not None and (entry.kind != "assistant" or words.id != entry.response):
+            yield from self._flush()
+        about = entry.row.get("attachment") if entry.kind == "attachment" else None
+        if isinstance(about, dict) and self._is_attached(entry, about, undone):
+            return
+        yield from self._flush_attached()
+        yield from self._fork(entry)
+        if entry.kind == "assistant":
+            yield from self._answer(entry, undone)
+        elif entry.kind == "user":
+            yield from self._user(entry, undone)
+        else:
+            kind, text = _said_by_system(entry)
+            yield from self._put(_message(entry, "system", kind, text, undone))
+
+    def rest(self) -> Iterator[Message]:
+        yield from self._flush()
+        yield from self._flush_attached()
+        yield from self._pairing.rest()
+
+    def _is_attached(self, entry: TranscriptEntry, about: dict[str, Any], undone: bool) -> bool:
+        """Take what the program attached for itself; it waits for the others that stand beside it."""
+        kind = text_of(about.get("type"))
+        if kind in QUIET:
+            return True
+        if kind in SET_UP:
+            before = self._set_up
+            if before is None:
+                self._set_up = _message(entry, "system", "context", f"{_SET_UP_WITH}{SET_UP[kind]}", undone)
+            else:
+                self._set_up = replace(before, text=f"{before.text}, {SET_UP[kind]}")
+            return True
+        sentence = sentence_of(about, text_of(entry.row.get("cwd")), self._config)
+        if sentence:
+            self._loaded.append(_message(entry, "system", "context", sentence, undone))
+        return bool(sentence)
+
+    def _flush_attached(self) -> Iterator[Message]:
+        set_up, loaded = self._set_up, self._loaded
+        self._set_up, self._loaded = None, []
+        for message in (set_up, *loaded):
+            if message is not None:
+                yield from self._put(message)
+
+    def _fork(self, entry: TranscriptEntry) -> Iterator[Message]:
+        origin = entry.row.get("forkedFrom")
+        if isinstance(origin, dict) and not self._forked:
+            self._forked = True
+            told = f"The session continues a copy of {text_of(origin.get('sessionId')) or 'another one'}."
+            yield from self._put(_message(entry, "system", "event", told, False))
+
+    def _answer(self, entry: TranscriptEntry, undone: bool) -> Iterator[Message]:
+        model = "" if entry.synthetic else text_of(entry.message.get("model"))
+        for block in blocks_of(entry):
+            kind = block.get("type")
+            if kind in ("text", "image", "document"):
+                made = _message(entry, "assistant", "message", block_text(block), undone)
+                if entry.synthetic:
+                    yield from self._put(replace(made, speaker="system", kind="event"))
+                else:
+                    yield from self._say(replace(made, model=model))
+                continue
+            yield from self._flush()
+            if kind in ("thinking", "redacted_thinking"):
+                thought = text_of(block.get("thinking"))
+                yield from self._put(
+                    replace(_message(entry, "assistant", "reasoning", thought, undone), model=model)
+                )
+            elif kind in ("tool_use", "server_tool_use"):
+                shown, cut = shortened(_shown(block.get("input")))
+                tool = ToolUse(text_of(block.get("name")) or "?", shown)
+                made = replace(_message(entry, "tool", "tool", "", undone), tool=tool, model=model, cut=cut)
+                yield from self._pairing.put(made, call_id=text_of(block.get("id")))
+            elif isinstance(kind, str) and kind.endswith("_tool_result"):
+                yield from self._result(entry, block, undone)
+
+    def _user(self, entry: TranscriptEntry, undone: bool) -> Iterator[Message]:
+        for block in blocks_of(entry):
+            if block.get("type") == "tool_result":
+                yield from self._result(entry, block, undone)
+        text = message_text(entry)
+        kind: MessageKind = "context"
+        if entry.row.get("isCompactSummary") is True:
+            kind = "summary"
+        elif is_typed(entry) or (entry.side and text and entry.row.get("isMeta") is not True):
+            kind = "message"
+        speaker: Speaker = "system" if kind == "summary" else "user"
+        yield from self._put(_message(entry, speaker, kind, text, undone))
+
+    def _result(self, entry: TranscriptEntry, block: dict[str, Any], undone: bool) -> Iterator[Message]:
+        output = result_text(block.get("content")) or text_of(entry.row.get("toolUseResult"))
+        shown, cut = shortened(output)
+        failed = block.get("is_error") is True
+        late = replace(
+            _message(entry, "tool", "tool", "", undone), tool=ToolUse("?", "", shown, failed), cut=cut
+        )
+        yield from self._pairing.result(text_of(block.get("tool_use_id")), shown, is_error=failed, late=late)
+
+    def _say(self, message: Message) -> Iterator[Message]:
+        """Words of the model: those of one answer become one message."""
+        before = self._words
+        if before is None or not before.id:
+            yield from self._flush()
+            self._words = message
+            return
+        text, cut = shortened(f"{before.text}\n\n{message.text}" if message.text else before.text)
+        self._words = replace(before, text=text, cut=before.cut + message.cut + cut)
+
+    def _flush(self) -> Iterator[Message]:
+        words, self._words = self._words, None
+        if words is not None:
+            yield from self._put(words)
+
+    def _put(self, message: Message) -> Iterator[Message]:
+        if message.text:
+            yield from self._pairing.put(message)
+
+
+def _message(entry: TranscriptEntry, speaker: Speaker, kind: MessageKind, text: str, undone: bool) -> Message:
+    shown, cut = shortened(text)
+    return Message(
+        0,
+        speaker,
+        kind,
+        shown,
+        id=entry.response or entry.uuid,
+        timestamp=entry.timestamp,
+        undone=undone,
+        side=entry.side,
+        cut=cut,
+    )
+
+
+def _said_by_system(entry: TranscriptEntry) -> tuple[MessageKind, str]:
+    row = entry.row
+    if entry.kind == "attachment":
+        about = row.get("attachment")
+        if not isinstance(about, dict):
+            return "context", ""
+        words = result_text(about.get("content")) or _shown(
+            {name: value for name, value in about.items() if name != "type"}
+        )
+        return "context", f"[{text_of(about.get('type')) or 'attachment'}]\n{words}".strip()
+    subtype = text_of(row.get("subtype"))
+    if entry.is_compaction:
+        about = row.get("compactMetadata")
+        tokens = about.get("preTokens") if isinstance(about, dict) else None
+        size = f" It held {tokens:,} tokens." if isinstance(tokens, int) else ""
+        return "event", f"The conversation was compacted.{size}"
+    if subtype in _QUIET:
+        return "event", ""
+    if subtype == "memory_saved":
+        paths = row.get("writtenPaths")
+        listed = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
+        verb = text_of(row.get("verb")).lower() or "saved"
+        return "event", f"Memory was {verb}: {', '.join(listed)}" if listed else f"Memory was {verb}."
+    words = result_text(row.get("content")) or text_of(row.get("error"))
+    if subtype == "api_error":
+        return "event", f"The service failed: {words}" if words else "The service failed."
+    return "event", words
+
+
+def _shown(value: Any) -> str:
+    if value is None or value == {}:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)

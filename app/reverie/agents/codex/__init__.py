@@ -1,0 +1,1 @@
+"""Codex CLI: its home, memory store, threads, jobs and transcripts."""

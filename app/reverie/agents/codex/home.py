@@ -1,0 +1,636 @@
+"""The home of Codex CLI: `~/.codex` (formats/codex.md).
+
+The store of the version in use (`codex_store`), `memories/` or `memories_v2/`, is global; the other version
+is shown and never written. Which of its memories belong to a project, their own lines say (`codex_projects`).
+Older generations may lie in `memories/`, since nobody migrates: buckets per working directory (64 hex digits,
+later 16) are projects, read-only in homes of today. A bucket's name cannot be turned
+back: its directory is told by the trace files in it, or found among the directories that are known otherwise.
+Where both kinds of bucket stand for one directory, the older kind is the project and the newer a project of
+its own, named by its directory. Threads are transcripts to open, not workspaces.
+
+The home is only read; databases through copies in `cache`. Credentials are never opened.
+Failure: as `agents.base` says.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from reverie.agents.base import (
+    Companion,
+    HomeContents,
+    PlainHome,
+    Project,
+    TranscriptSource,
+    WatchedPlace,
+    no_workspace,
+)
+from reverie.agents.capabilities import (
+    AgentCheck,
+    AgentDreamConfig,
+    AgentJob,
+    ModelService,
+    StatusLine,
+    WriteLock,
+)
+from reverie.agents.codex import store as codex_store
+from reverie.agents.codex.jobs import MemoryBooks, jobs_of, read_memory_books, status_lines
+from reverie.agents.codex.locations import (
+    BUCKET,
+    KIND,
+    USER_BUCKET,
+    bucket_of,
+    database_names,
+    normalised_cwd,
+)
+from reverie.agents.codex.prompt import project_companions, was_reset
+from reverie.agents.codex.store import sibling_names, siblings
+from reverie.agents.codex.threads import (
+    Books,
+    Thread,
+    database_places,
+    read_books,
+    rollout_finder,
+    source_of,
+    threads,
+)
+from reverie.agents.known_layouts import CODEX_MEMORIES, codex_databases, codex_memories, codex_root, refusals
+from reverie.agents.reading import directory_names, file_names
+from reverie.agents.scopes import (
+    Caps,
+    FileRole,
+    FileRule,
+    ProjectGap,
+    Refusal,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    ScopeUnavailable,
+)
+from reverie.agents.transcripts import ReadableTranscript
+from reverie.errors import StoreError, Unavailable
+from reverie.files.paths import is_directory, is_file, open_regular, read_regular
+
+CAPS = Caps(
+    file_bytes=4 << 20,
+    files_per_scope=10_000,
+    description_chars=200,
+    description_prefix_bytes=4096,
+    view_depth=3,
+    descriptions=False,
+)
+"""The agent has no caps of this kind; these keep one huge file from being taken for a note."""
+
+EXTRACTION_FAILED = "extraction failed"
+_HEADER_BYTES = 4096
+_TRACES_LOOKED_AT = 50
+_ROLLOUTS_LOOKED_AT = 500
+_HEAD_CHANGES_BYTES = 1 << 16
+_CONFIG_BYTES = 4 << 20
+_INSTRUCTIONS = ("AGENTS.md", "AGENTS.override.md")
+_FROM_ROLLOUTS = "Codex writes this file from the rollouts again and again; a change would be lost."
+_RESET = "It was reset: all memories are deleted. Codex starts over; the old ones are in the history."
+_ANEW = "Each consolidation makes this anew: what is changed here stays in the history only."
+_OF_FEBRUARY = "Codex of today does not read memories per working directory; they are only shown."
+
+
+class CodexHome(PlainHome):
+    """One Codex home; see `agents.base.Home` for what each member promises."""
+
+    kind = KIND
+    caps = CAPS
+
+    def __init__(
+        self,
+        root: Path,
+        cache: Path | None = None,
+        *,
+        now: Callable[[], float] = time.time,
+        sqlite_home: Path | None = None,
+    ) -> None:
+        """`sqlite_home`: where the agent's environment puts the databases, if it does."""
+        super().__init__(root)
+        self._sqlite_home = sqlite_home
+        self._cache = None if cache is None else cache / "codex"
+        self._now = now
+
+    def contents(self) -> HomeContents:
+        self._require_available()
+        problems: list[str] = []
+        books = read_books(self._root, self._cache, self._sqlite_home)
+        known_cwds = self._known_cwds(books, problems)
+        owners = self._owners(known_cwds, problems)
+        projects = [
+            Project(path, _name(path, bucket), ())
+            for bucket, path in sorted(owners.items(), key=lambda pair: (pair[1].casefold(), pair[0]))
+        ]
+        known = set(owners.values())
+        projects += [Project(cwd, _name(cwd, ""), ()) for cwd in known_cwds if cwd not in known]
+        projects = [
+            project._replace(name=_named(books.project_roots.get(project.path, ""), project.name))
+            for project in projects
+        ]
+        self._require_available()
+        return HomeContents(tuple(projects), (), tuple(dict.fromkeys(problems)))
+
+    def context(
+        self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
+    ) -> ScopeContext:
+        self._require_available()
+        if not project_path:
+            return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
+        return ScopeContext(workspace_id, project_path, None)
+
+    def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
+        self._require_available()
+        if scope is Scope.GLOBAL:
+            return self._global_root()
+        if scope is Scope.WORKSPACE:
+            if self.extracts_to_notes:
+                raise ScopeUnavailable(
+                    scope,
+                    None,
+                    "There is no workspace memory here.",
+                    cause="Codex keeps one memory for all projects, none per session.",
+                    permanent=True,
+                )
+            raise no_workspace("Codex")
+        if context.store:
+            return self._project_root(context.store.removeprefix("project/"))
+        if not context.project_path:
+            raise ScopeUnavailable(
+                scope,
+                context.project_gap or ProjectGap.NO_PROJECT,
+                "There is no project memory here.",
+                cause="No project is chosen.",
+                next_step="Choose a project.",
+                permanent=self.extracts_to_notes,
+            )
+        return self._project_root(self._bucket(context.project_path))
+
+    def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
+        self._require_available()
+        root = self._global_root()
+        found = [root] if is_directory(root.directory) else []
+        found += [self._bucket_root(bucket) for bucket in self._buckets([])]
+        self._require_available()
+        return tuple(found)
+
+    def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
+        from reverie.agents.codex.store import project_files
+
+        first, *others = (self._root / name for name in _INSTRUCTIONS)
+        found = [Companion(Scope.GLOBAL, first, first.name, is_file(first))]
+        found += [Companion(Scope.GLOBAL, path, path.name, True) for path in others if is_file(path)]
+        found += project_companions(self._root, context.project_path)
+        if context.project_path:
+            found += project_files(self._global_root().directory, context.project_path)
+        used = codex_store.version_in_use(self._root)
+        other = codex_store.DIRECTORIES[used.other]
+        why = {other: codex_store.why_read_only(self._root, used.other)}
+        return (*found, *siblings(self._root, codex_store.DIRECTORIES[used.name], why))
+
+    def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
+        if root is not None and not root.read_only:
+            # A root from a journal (undo, recovery) does not say whether it may be written today.
+            root = replace(root, read_only=self._why_read_only(root))
+        refused = super().write_refusals(root)
+        if root is None:
+            return refused  # instructions are no part of the memories
+        found = (*codex_memories(self._root), *codex_databases(self._root, self._cache, self._sqlite_home))
+        return (*refused, *refusals(CODEX_MEMORIES, found), *refusals(root.key, codex_root(root.directory)))
+
+    def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
+        """Sheet sections 2, 3 and 10: what phase one makes is made anew; the rest is for editing."""
+        if root.read_only:
+            return FileRule("read-only", root.read_only)
+        first, _, below = rel.partition("/")
+        of_user = root.scope is Scope.GLOBAL and rel.startswith(f"{USER_BUCKET}/memory/")
+        if of_user:  # a bucket of the second generation, of no directory
+            rel = below.removeprefix("memory/")
+            first = rel.partition("/")[0]
+        if root.scope is Scope.PROJECT or of_user:
+            if first == "trace_summaries" or rel == "memory_summary.md":
+                return FileRule("generated", _FROM_ROLLOUTS)
+            if rel in ("MEMORY.md", "consolidated.md") or first == "skills":
+                return FileRule("editable", _ANEW)
+            return FileRule()
+        return codex_store.file_rule(self._version(root), rel)
+
+    def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
+        return "memory" if root.scope is Scope.PROJECT else codex_store.file_role(rel)
+
+    def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
+        version = codex_store.version_of(self._root, root.directory)
+        if version is not None and root.scope is Scope.GLOBAL:
+            if why := codex_store.why_read_only(self._root, version):
+                raise StoreError(f"{rel} was not changed.", cause=why, reason="read-only")
+            if version == "v2" or self._is_of_today():
+                codex_store.refuse_content(version, rel, before, after)
+
+    def write_lock(self, root: ScopeRoot) -> WriteLock | None:
+        version = codex_store.version_of(self._root, root.directory)
+        if version is None or not is_directory(self._root / codex_store.DIRECTORIES[version]):
+            return None
+        if version == "v1" and not self._is_of_today():
+            return None  # the first generations had none, and nothing of theirs is made anew
+        return WriteLock(self._root / codex_store.LOCKS[version], "Codex")
+
+    @property
+    def extracts_to_notes(self) -> bool:
+        """Whether what an extraction finds goes into notes to Codex. The layout per working directory is for
+        homes of the first generation only: Codex of today never reads it."""
+        return codex_store.version_in_use(self._root).name == "v2" or self._is_of_today()
+
+    def extracted_at(self) -> Mapping[str, int]:
+        """How new each thread was (UTC ms) when Codex itself extracted its memory, by its id. Its books hold
+        whole seconds: the end of each counts."""
+        return {thread_id: at + 999 for thread_id, at in self._memory_books().outputs.items()}
+
+    def note_path(self, title: str, at_ms: int, source: str = "") -> str:
+        return codex_store.note_path(title, at_ms, source)
+
+    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
+        books, now_ms = self._memory_books(), int(self._now() * 1000)
+        cwd = context.project_path or ""
+        lines = status_lines(books, jobs_of(books, self._threads(), now_ms), cwd, now_ms)
+        return (
+            (StatusLine(Scope.GLOBAL, "Codex memory", _RESET, "warn"), *lines)
+            if was_reset(self._root)
+            else lines
+        )
+
+    def agent_jobs(self) -> tuple[AgentJob, ...]:
+        books = self._memory_books()
+        return jobs_of(books, self._threads(), int(self._now() * 1000))
+
+    def checks(self) -> tuple[AgentCheck, ...]:
+        from reverie.agents.codex.jobs import CodexFacts, checks
+        from reverie.files.locks import is_held
+
+        books, threads, now_ms = self._memory_books(), self._threads(), int(self._now() * 1000)
+        jobs = jobs_of(books, threads, now_ms)
+        return checks(CodexFacts(self._root, now_ms, threads, books, jobs, is_held))
+
+    def dream_wishes(self, workspace_id: str | None) -> AgentDreamConfig:
+
+        return AgentDreamConfig(extraction_model(self._root))
+
+    def model_services(self) -> tuple[ModelService, ...]:
+
+        return model_services(self._root)
+
+    def threads(self) -> tuple[Thread, ...]:
+        """Every thread, those of sub-agents too."""
+        self._require_available()
+        return self._threads()
+
+    def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
+        found = (source_of(thread) for thread in self.threads() if not thread.subagent)
+        wanted = None if project_path is None else {project_path, normalised_cwd(project_path)}
+        failed = {job.source_id for job in self.agent_jobs() if job.state == "failed" and job.source_id}
+        return tuple(
+            _failed(source) if source.id.lower() in failed else source
+            for source in found
+            if source and (wanted is None or source.project_path in wanted)
+        )
+
+    def open_source(self, source: TranscriptSource) -> ReadableTranscript:
+        from reverie.agents.codex.transcript import CodexReadable
+
+        return CodexReadable(source.path, rollout_finder(self._root))
+
+    def source_title(self, source: TranscriptSource) -> str:
+        return source.title or self.source_told(source).title
+
+    def source_told(self, source: TranscriptSource) -> TranscriptSource:
+        from reverie.agents.codex.transcript import rollout_head
+
+        try:
+            head = rollout_head(source.path)
+        except FileNotFoundError:
+            return source
+        subagent = "sub-agent" if "subagent" in head.source else ""
+        return source._replace(
+            title=source.title or " ".join(head.first_prompt.split())[:200],
+            project_path=source.project_path or head.cwd or None,
+            state=source.state or subagent,
+        )
+
+    def watched(self) -> tuple[WatchedPlace, ...]:
+        used = codex_store.DIRECTORIES[codex_store.version_in_use(self._root).name]
+        beside = sibling_names(self._root, used)
+        stores = codex_store.DIRECTORIES.values()
+        names = ("config.toml", "sqlite", "session_index.jsonl", "memories_extensions")
+        known = (*_INSTRUCTIONS, *stores, *names, *beside)
+        elsewhere = (place for place in database_places(self._root, self._sqlite_home) if place != self._root)
+        return (
+            WatchedPlace(self._root, (*known, *database_names(self._root))),
+            *(WatchedPlace(place, database_names(place)) for place in elsewhere if is_directory(place)),
+            WatchedPlace(self._memories),
+            WatchedPlace(self._root / codex_store.DIRECTORIES["v2"]),
+            *(WatchedPlace(self._root / name) for name in beside),
+        )
+
+    # Reading
+
+    @property
+    def _memories(self) -> Path:
+        return self._root / "memories"
+
+    def _memory_books(self) -> MemoryBooks:
+        version = codex_store.version_in_use(self._root).name
+        return read_memory_books(self._root, self._cache, self._sqlite_home, version)
+
+    def _is_of_today(self) -> bool:
+        return codex_store.is_of_today(self._root, database_places(self._root, self._sqlite_home))
+
+    def _version(self, root: ScopeRoot) -> codex_store.Version:
+        return codex_store.version_of(self._root, root.directory) or "v1"
+
+    def _global_root(self) -> ScopeRoot:
+        """The store of the version in use. Each version has a key of its own, so that the history of one is
+        never put into the other."""
+        version = codex_store.version_in_use(self._root).name
+        directory = self._root / codex_store.DIRECTORIES[version]
+        why = codex_store.why_read_only(self._root, version)
+        if version == "v2":
+            return ScopeRoot(
+                Scope.GLOBAL,
+                "global/v2",
+                directory,
+                "global/v2:",
+                read_only=why,
+                headed=codex_store.SUMMARIES,
+            )
+        return ScopeRoot(
+            Scope.GLOBAL,
+            "global",
+            directory,
+            "global:",
+            BUCKET.pattern,
+            read_only=why,
+            headed=codex_store.SUMMARIES,
+        )
+
+    def _why_read_only(self, root: ScopeRoot) -> str:
+        """Why nothing may be written into a root as the home is now; empty where it may."""
+        version = codex_store.version_of(self._root, root.directory)
+        if version is None:
+            return ""
+        why = codex_store.why_read_only(self._root, version)
+        if not why and root.scope is Scope.PROJECT:
+            return self._bucket_root(root.key.removeprefix("project/")).read_only
+        return why
+
+    def _project_root(self, bucket: str) -> ScopeRoot:
+        """A bucket of the first generations; those that are not there are not made any more by a Codex of
+        today, nor by Reverie."""
+        root = self._bucket_root(bucket)
+        if root.read_only == _OF_FEBRUARY and not is_directory(root.directory):
+            raise ScopeUnavailable(
+                Scope.PROJECT,
+                None,
+                "Codex keeps no memory of its own for this project.",
+                cause="Codex keeps one memory for all projects.",
+                next_step="Look under Global; the files about this project are listed here.",
+                permanent=True,
+            )
+        return root
+
+    def _bucket_root(self, bucket: str) -> ScopeRoot:
+        if not BUCKET.fullmatch(bucket):
+            raise Unavailable(
+                f"{bucket} is no memory of Codex.", cause="Its name is not one that Codex gives."
+            )
+        key, why = f"project/{bucket}", ""
+        if self._is_of_today():
+            why = _OF_FEBRUARY
+        elif not is_directory(self._memories):
+            why = codex_store.NO_STORE
+        return ScopeRoot(Scope.PROJECT, key, self._memories / bucket / "memory", f"{key}:", read_only=why)
+
+    def _bucket(self, project_path: str) -> str:
+        """The bucket of a working directory, or the one that is named by its own directory."""
+        own = Path(project_path)
+        if own.parent == self._memories and BUCKET.fullmatch(own.name):
+            return own.name
+        first = [bucket_of(cwd) for cwd in dict.fromkeys((normalised_cwd(project_path), project_path))]
+        for bucket in (*first, *(each[:16] for each in first)):
+            if is_directory(self._memories / bucket / "memory"):
+                return bucket
+        return first[0]
+
+    def _buckets(self, problems: list[str]) -> Iterator[str]:
+        for name in directory_names(self._memories, problems):
+            if BUCKET.fullmatch(name) and is_directory(self._memories / name / "memory"):
+                yield name
+
+    def _owners(self, known_cwds: Iterable[str], problems: list[str]) -> dict[str, str]:
+        """The working directory of each bucket; its own directory where nobody knows."""
+        buckets = list(self._buckets(problems))
+        if not buckets:
+            return {}
+        by_hash = _by_hash(known_cwds)
+        told = {bucket: self._told_by_traces(bucket) for bucket in buckets}
+        if any(not told[bucket] and not _hashed(by_hash, bucket) for bucket in buckets):
+            by_hash = {
+                **_by_hash(self._cwds_of_rollouts(read_books(self._root, self._cache, self._sqlite_home))),
+                **by_hash,
+            }
+        owners: dict[str, str] = {}
+        for bucket in sorted(buckets, key=len, reverse=True):
+            owner = told[bucket] or _hashed(by_hash, bucket)
+            free = owner and owner not in owners.values()
+            owners[bucket] = owner if free else str(self._memories / bucket)
+        return owners
+
+    def _told_by_traces(self, bucket: str) -> str | None:
+        directory = self._memories / bucket / "memory" / "trace_summaries"
+        names = [name for name in file_names(directory, []) if name.endswith(".md")]
+        for name in names[:_TRACES_LOOKED_AT]:
+            try:
+                path = directory / name
+                status = path.stat()
+                cwd = _header_cwd(path, status.st_mtime_ns, status.st_size)
+            except OSError:
+                continue
+            if cwd and _hashed(_by_hash([cwd]), bucket):
+                return cwd
+        return None
+
+    def _known_cwds(self, books: Books, problems: list[str]) -> tuple[str, ...]:
+        """Directories that the books and the settings of the agent name; without books, the rollouts."""
+        problems += books.problems
+        named = [row.get("cwd") for row in books.threads.values()]
+        if not books.threads:
+            named += self._cwds_of_rollouts(books)
+        named += books.project_roots
+        named += _trusted_projects(self._root / "config.toml", problems)
+        return tuple(dict.fromkeys(cwd for cwd in named if isinstance(cwd, str) and cwd))
+
+    def _cwds_of_rollouts(self, books: Books) -> list[str]:
+        """Directories of the newest rollouts that the books do not tell of, by their beginnings."""
+        untold = [each for each in threads(self._root, books) if each.path and not each.cwd]
+        return [
+            cwd
+            for each in untold[:_ROLLOUTS_LOOKED_AT]
+            if each.path and (cwd := _rollout_cwd(each.path, min(each.size, _HEAD_CHANGES_BYTES)))
+        ]
+
+    def _threads(self) -> tuple[Thread, ...]:
+        return threads(self._root, read_books(self._root, self._cache, self._sqlite_home))
+
+
+@lru_cache(maxsize=4096)
+def _header_cwd(path: Path, _mtime_ns: int, _size: int) -> str:
+    """The `cwd:` line of a trace file's header; empty for none. Kept until the file changes."""
+    with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+        head = file.read(_HEADER_BYTES).decode("utf-8", "replace")
+    return next(
+        (line[4:].strip() for line in head.partition("\n\n")[0].splitlines() if line.startswith("cwd:")), ""
+    )
+
+
+@lru_cache(maxsize=4096)
+def _rollout_cwd(path: Path, _size: int) -> str:
+    """The directory a person's rollout begins in; empty for none. Read anew while the file is short."""
+    from reverie.agents.codex.transcript import rollout_head
+
+    try:
+        head = rollout_head(path)
+    except (FileNotFoundError, Unavailable):
+        return ""
+    return "" if "subagent" in head.source else head.cwd
+
+
+def _by_hash(cwds: Iterable[str]) -> dict[str, str]:
+    """Working directories by the hash of what the agent takes for them, or of the path as it is given."""
+    found: dict[str, str] = {}
+    for cwd in cwds:
+        for each in (cwd, normalised_cwd(cwd)):
+            found.setdefault(bucket_of(each), cwd)
+    return found
+
+
+def _hashed(by_hash: dict[str, str], bucket: str) -> str:
+    """The directory whose hash begins with a bucket's name; empty for none."""
+    return next((cwd for hashed, cwd in by_hash.items() if hashed.startswith(bucket)), "")
+
+
+def _trusted_projects(config: Path, problems: list[str]) -> Iterable[str]:
+    """The directories in `[projects."…"]` of the agent's settings."""
+    try:
+        data = tomllib.loads(read_regular(config, _CONFIG_BYTES).decode("utf-8", "replace"))
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        problems.append(f"config.toml cannot be read: {error.strerror or error}.")
+        return ()
+    except (ValueError, RecursionError) as error:
+        problems.append(f"config.toml is not valid TOML: {error}.")
+        return ()
+    projects = data.get("projects")
+    return tuple(projects) if isinstance(projects, dict) else ()
+
+
+def _failed(source: TranscriptSource) -> TranscriptSource:
+    """A transcript of which Codex could not extract a memory."""
+    return source._replace(state=", ".join(part for part in (source.state, EXTRACTION_FAILED) if part))
+
+
+def _named(given: str, directory: str) -> str:
+    """A name that a person gave a project, with its directory, which says which repository it is."""
+    return directory if given in ("", directory) else f"{given} ({directory})"
+
+
+def _name(path: str, bucket: str) -> str:
+    own = Path(path)
+    if bucket and own.name == bucket:
+        return f"unknown directory {bucket[:8]}…"
+    return own.name or path
+
+
+# Which models Codex CLI itself would use, by its `config.toml` (formats/codex.md section 4): the one that
+# extracts memories, and the services that a person set up in `[model_providers]`.
+#
+# Only what is written there counts: without `[memories] extract_model` Codex uses one that its versions do
+# not agree on. A service is offered with its address, its wire format, its plain headers and the name of
+# the environment variable with its key. Not offered: a service that needs Codex's own login, a command that
+# makes tokens, or parameters in the address, or that speaks a format that Reverie does not know. A token in
+# the settings is never used, and `auth.json` never opened.
+#
+# Pure but for one small file of settings; whatever is in it, nothing here raises.
+
+
+_MODEL_CONFIG_BYTES = 4 << 20
+_USUAL_PROVIDER = "openai"
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_VARIABLE = re.compile(r"[A-Za-z0-9_]{0,200}")
+_ADDRESS = re.compile(r"https?://\S+")
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
+_WIRES: Mapping[Any, Literal["openai", "openai-responses"]] = {
+    "responses": "openai-responses",
+    "chat": "openai",
+}
+"""`wire_api`; programs of today accept the first only, and take it when nothing is said."""
+_OUT_OF_REACH = ("query_params", "auth", "env_http_headers", "aws")
+"""Settings of a service that Reverie cannot follow."""
+_LOCAL = {"oss": "ollama", "ollama-chat": "ollama"}
+
+
+def extraction_model(root: Path) -> str | None:
+    """`provider:model`; None where the home names none."""
+    data = _config(root)
+    memories = data.get("memories")
+    model = _word(memories.get("extract_model")) if isinstance(memories, dict) else ""
+    provider = _word(data.get("model_provider")) or _USUAL_PROVIDER
+    return f"{_LOCAL.get(provider, provider)}:{model}" if model and ":" not in provider else None
+
+
+def model_services(root: Path) -> tuple[ModelService, ...]:
+    """The services of `[model_providers]` that Reverie can ask, by name."""
+    told = _config(root).get("model_providers")
+    entries = told.items() if isinstance(told, dict) else ()
+    found = (_service(name, entry) for name, entry in sorted(entries) if isinstance(entry, dict))
+    return tuple(service for service in found if service is not None)
+
+
+def _service(name: str, entry: Mapping[str, Any]) -> ModelService | None:
+    address, variable = entry.get("base_url"), entry.get("env_key", "")
+    if entry.get("requires_openai_auth") is True or any(entry.get(key) for key in _OUT_OF_REACH):
+        return None
+    if not _NAME.fullmatch(name) or not isinstance(address, str) or not _ADDRESS.fullmatch(address):
+        return None
+    wire = _WIRES.get(entry.get("wire_api", "responses"))
+    if wire is None or not isinstance(variable, str) or not _VARIABLE.fullmatch(variable):
+        return None
+    headers = entry.get("http_headers")
+    plain = {
+        key: value
+        for key, value in (headers.items() if isinstance(headers, dict) else ())
+        if _HEADER.fullmatch(key) and isinstance(value, str) and value.isprintable() and value.isascii()
+    }
+    return ModelService(name, address, wire, variable, plain)
+
+
+def _config(root: Path) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(
+            read_regular(root / "config.toml", _MODEL_CONFIG_BYTES).decode("utf-8", "replace")
+        )
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def _word(value: object) -> str:
+    """A name without white space; empty for anything else."""
+    return value if isinstance(value, str) and value and not any(map(str.isspace, value)) else ""

@@ -1,0 +1,413 @@
+"""The two memory versions of Codex: which one is in use, who may change what in it, and what Codex accepts
+(formats/codex.md section 10).
+
+`[memories] version` in config.toml decides if set; else version 1 if the path `<home>/memories` exists at
+all, and version 2 otherwise. So whoever creates `memories/` in a home of today switches the person's memory
+off: nothing is ever written into a version that is not in use, or that does not exist yet. After it
+consolidated, Codex refuses a store whose summary breaks its rules; `refuse_content` refuses such a text.
+
+Threading: any thread; pure but for one small file of settings and the question whether a path exists.
+Failure: `StoreError` for content; unreadable settings count as none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from reverie.agents.base import Companion
+from reverie.agents.codex.locations import BUCKET, MEMORY_DATABASES, normalised_cwd
+from reverie.agents.reading import entries_in, file_names
+from reverie.agents.scopes import EDITABLE, FileRole, FileRule, Scope
+from reverie.errors import StoreError
+from reverie.files.paths import is_directory, open_regular, read_regular
+from reverie.text.summaries import first_heading
+
+Version = Literal["v1", "v2"]
+DIRECTORIES: Mapping[Version, str] = {"v1": "memories", "v2": "memories_v2"}
+LOCKS: Mapping[Version, str] = {"v1": "memories.lock", "v2": "memories_v2.lock"}
+"""Codex holds `flock` on this file while it consolidates."""
+SUMMARY = "memory_summary.md"
+HANDBOOK = "MEMORY.md"
+SUMMARY_BYTES = 9_999
+"""The largest summary that version 2 accepts (measured: one byte more is refused). Version 1 accepts any size
+and loads a part."""
+HEADINGS = ("User Profile", "User preferences", "General Tips", "What's in Memory")
+"""The second-level headings that version 2 requires, in any order."""
+SUMMARIES = r"rollout_summaries/[^/]+\.md"
+"""The files that are about one rollout each; their first heading says which."""
+NOTES = "extensions/ad_hoc/notes"
+"""New files here are the accepted way to tell Codex something."""
+
+NO_STORE = "Codex has made no memory here yet. Start Codex once with its memory turned on."
+_CONFIG_BYTES = 4 << 20
+_SLUG_CHARS = 60
+_SOURCE_CHARS = 8
+_BOM = b"\xef\xbb\xbf"
+_FRONT_MATTER = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n")
+_FROM_ROLLOUTS = "Codex writes this file from the rollouts again and again; a change would be lost."
+_FROM_DATABASE = "Codex writes this file from its database before each consolidation; a change would be lost."
+_TRANSIENT = "Codex keeps this file for itself while it consolidates."
+_BASELINE = "Codex keeps here what its memories were at the last consolidation, to see what people changed."
+_HIDDEN = "Codex keeps hidden files for itself."
+_INSTRUCTIONS = "Codex wrote these instructions for itself and checks them when it consolidates."
+_MANIFEST = "Codex keeps the list of an extension's files in this file."
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryVersion:
+    """The version in use, and why as a sentence."""
+
+    name: Version
+    reason: str
+
+    @property
+    def other(self) -> Version:
+        return "v1" if self.name == "v2" else "v2"
+
+
+def version_in_use(home: Path) -> MemoryVersion:
+    """Which version Codex would use in this home now."""
+    named = settings(home).get("version")
+    if named == "v1" or named == "v2":
+        return MemoryVersion(named, f"[memories] version in config.toml is {named}.")
+    if os.path.lexists(home / DIRECTORIES["v1"]):
+        return MemoryVersion("v1", "memories/ exists, so Codex uses version 1.")
+    return MemoryVersion("v2", "There is no memories/, so Codex uses version 2.")
+
+
+def version_of(home: Path, directory: Path) -> Version | None:
+    """The version that a directory belongs to; None: it lies in neither."""
+    for version, name in DIRECTORIES.items():
+        if directory == home / name or directory.is_relative_to(home / name):
+            return version
+    return None
+
+
+def why_read_only(home: Path, version: Version) -> str:
+    """Why nothing may be written into this version; empty where it may."""
+    used = version_in_use(home)
+    if used.name != version:
+        mine, theirs = DIRECTORIES[version], DIRECTORIES[used.name]
+        return f"Not in use: Codex reads {theirs}/, not {mine}/. {used.reason}"
+    return "" if is_directory(home / DIRECTORIES[version]) else NO_STORE
+
+
+def settings(home: Path) -> Mapping[str, Any]:
+    """`[memories]` of config.toml; empty where it cannot be read."""
+    return _table(home / "config.toml", "memories")
+
+
+def features(home: Path) -> Mapping[str, Any]:
+    """`[features]` of config.toml; empty where it cannot be read."""
+    return _table(home / "config.toml", "features")
+
+
+def is_of_today(home: Path, places: tuple[Path, ...]) -> bool:
+    """Whether a Codex with one store for all projects has worked in this home. `places`: where its databases
+    may lie. Such a Codex never reads what the first generation kept per working directory."""
+    if is_directory(home / DIRECTORIES["v2"]) or is_directory(home / DIRECTORIES["v1"] / ".git"):
+        return True
+    return any(
+        MEMORY_DATABASES["v1"].fullmatch(name) or MEMORY_DATABASES["v2"].fullmatch(name)
+        for place in places
+        for name in file_names(place, [])
+    )
+
+
+def file_rule(version: Version, rel: str) -> FileRule:
+    """Who may change a file of the store."""
+    first, _, below = rel.partition("/")
+    if first.lower() == ".git" or first == ".codex-baseline":
+        return FileRule("read-only", _BASELINE)
+    if any(part.startswith(".") for part in rel.split("/")):
+        return FileRule("read-only", _HIDDEN)
+    if first == "rollout_summaries":
+        return FileRule("generated", _FROM_ROLLOUTS)
+    if rel == "raw_memories.md" and version == "v1":
+        return FileRule("generated", _FROM_DATABASE)
+    if rel == "phase2_workspace_diff.md":
+        return FileRule("generated", _TRANSIENT)
+    if first == "extensions":
+        name = below.rpartition("/")[2]
+        if name == "instructions.md":
+            return FileRule("read-only", _INSTRUCTIONS)
+        if name in ("manifest.json", "scope.json"):
+            return FileRule("read-only", _MANIFEST)
+    return EDITABLE
+
+
+def file_role(rel: str) -> FileRole:
+    """What a file of the store is to a consolidation of Reverie's."""
+    if rel == NOTES or rel.startswith(f"{NOTES}/"):
+        return "kept"
+    if rel in (SUMMARY, HANDBOOK) or rel.startswith(("skills/", "extensions/")):
+        return "document"
+    return "memory"
+
+
+def note_path(title: str, at_ms: int, source: str = "") -> str:
+    """Where a new note to Codex goes, below the store. `source`: the id of what it was made from, so that two
+    of one second and title have two names."""
+    at = datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H-%M-%S")
+    # The end of an id: Codex's ids begin with the time, which two sessions may share.
+    tail = re.sub(r"[^a-z0-9]+", "", source.lower())[-_SOURCE_CHARS:]
+    longest = _SLUG_CHARS - (len(tail) + 1 if tail else 0)
+    slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:longest].strip("-") or "note"
+    return f"{NOTES}/{at}-{slug}{f'-{tail}' if tail else ''}.md"
+
+
+def refuse_content(version: Version, rel: str, before: bytes | None, after: bytes | None) -> None:
+    """Raise `StoreError` where Codex would refuse the store with this file, or load junk from it."""
+    if rel == SUMMARY or (rel == HANDBOOK and version == "v1"):
+        if after is None:
+            raise _refused(
+                rel, "Codex does not accept its memory without this file.", "Empty a section instead."
+            )
+    elif after is None:
+        return
+    if rel.startswith(f"{NOTES}/") and before is not None and after != before:
+        raise _refused(rel, "A note to Codex is written once and never changed.", "Write another note.")
+    if rel.startswith("skills/"):
+        return
+    starts_with_front_matter = _FRONT_MATTER.match(after) is not None
+    had_front_matter = before is not None and _FRONT_MATTER.match(before) is not None
+    if starts_with_front_matter and (rel in (SUMMARY, HANDBOOK) or not had_front_matter):
+        raise _refused(
+            rel,
+            "Codex takes front matter for text, and may refuse the file.",
+            "Leave out the lines from --- to ---.",
+        )
+    if rel in (SUMMARY, HANDBOOK):
+        if after.startswith(_BOM):
+            raise _refused(rel, "It begins with a byte order mark.", "Save it without one.")
+        try:
+            text = after.decode("utf-8")
+        except UnicodeDecodeError:
+            raise _refused(
+                rel, "It is not valid UTF-8, and Codex would load nothing of it.", "Convert it to UTF-8."
+            ) from None
+        if rel == SUMMARY:
+            _refuse_summary(version, text, len(after))
+
+
+def _refuse_summary(version: Version, text: str, size: int) -> None:
+    if text.partition("\n")[0].removesuffix("\r") != "v1":
+        raise _refused(
+            SUMMARY,
+            "Its first line must be exactly v1, in both memory versions.",
+            "Put v1, alone, into the first line.",
+        )
+    if version == "v1":
+        return
+    if size > SUMMARY_BYTES:
+        raise _refused(
+            SUMMARY,
+            f"It would have {size:,} bytes; Codex accepts at most {SUMMARY_BYTES:,}.",
+            "Shorten it.",
+        )
+    found = {line.rstrip() for line in text.splitlines()}
+    missing = [heading for heading in HEADINGS if f"## {heading}" not in found]
+    if missing:
+        named = ", ".join(f"## {heading}" for heading in missing)
+        raise _refused(
+            SUMMARY, f"A required heading is missing: {named}.", "Put it back; its section may be empty."
+        )
+
+
+def _refused(rel: str, cause: str, next_step: str) -> StoreError:
+    return StoreError(
+        f"Codex would not accept this {rel}.", cause=cause, next_step=next_step, reason="agent-refuses"
+    )
+
+
+def _table(config: Path, name: str) -> Mapping[str, Any]:
+    try:
+        status = config.stat()
+    except OSError:
+        return {}
+    found = _parsed(config, status.st_mtime_ns, status.st_size, status.st_ino).get(name)
+    return found if isinstance(found, dict) else {}
+
+
+@lru_cache(maxsize=64)
+def _parsed(config: Path, _mtime_ns: int, _size: int, _inode: int) -> Mapping[str, Any]:
+    """The settings as TOML; empty where they are none. Kept until the file changes."""
+    try:
+        return tomllib.loads(read_regular(config, _CONFIG_BYTES).decode("utf-8", "replace"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+# Memories of Codex beside the version in use: the other version, and directories of a generation that
+# Reverie does not know, or of before (formats/codex.md sections 4 and 10.1).
+#
+# Codex does not read them, or nobody knows what it does with them, so their files are shown and never
+# written. Bounded, since such a directory may hold anything; links are not followed. Threading, failure: as
+# `agents.base` says; what cannot be listed is left out.
+
+
+MOST_DIRECTORIES = 8
+MOST_FILES = 60
+"""In all siblings together: they are shown in one list."""
+_MOST_ENTRIES = 2_000
+_DEPTH = 4
+_MEMORY_LIKE = re.compile(r"memor(?:y|ies)", re.IGNORECASE)
+_TEXTS = (".md", ".txt", ".json", ".jsonl", ".toml", ".yaml", ".yml")
+_CREDENTIALS = frozenset({"auth.json", "credentials.json"})
+"""Files that are never opened. Others may have any name: a note on secrets is a note."""
+READ_ONLY = "Reverie does not know this kind of Codex memory: it is only shown, never changed."
+
+
+def sibling_names(home: Path, used: str) -> tuple[str, ...]:
+    """The directories in a home that look like memories, in order. `used`: the one that Codex uses, which is
+    none of them."""
+    found = [
+        entry.name
+        for entry in entries_in(home)
+        if entry.name != used
+        and not entry.name.startswith(".")
+        and _MEMORY_LIKE.search(entry.name)
+        and _is(entry, directory=True)
+    ]
+    return tuple(sorted(found)[:MOST_DIRECTORIES])
+
+
+def siblings(home: Path, used: str, why: Mapping[str, str]) -> tuple[Companion, ...]:
+    """Their files, each to be read only. `why`: the reason for directories that Reverie knows, by name."""
+    names = sibling_names(home, used)
+    paths = (
+        (path, why.get(name, READ_ONLY))
+        for name in names
+        for path in _texts(home / name, _DEPTH, [_MOST_ENTRIES], skip=BUCKET if name == "memories" else None)
+    )
+    return tuple(
+        Companion(Scope.GLOBAL, path, path.relative_to(home).as_posix(), True, reason, read_only=reason)
+        for path, reason in islice(paths, MOST_FILES)
+    )
+
+
+def _texts(
+    directory: Path, depth: int, room: list[int], skip: re.Pattern[str] | None = None
+) -> Iterator[Path]:
+    """Files before directories, by name; `room` counts down the entries that may still be looked at. `skip`:
+    directories of these names are shown elsewhere."""
+    entries = sorted(islice(entries_in(directory), room[0]), key=lambda entry: entry.name)
+    room[0] -= len(entries)
+    entries = [entry for entry in entries if not entry.name.startswith(".")]
+    for entry in entries:
+        texts = entry.name.lower().endswith(_TEXTS) and entry.name.lower() not in _CREDENTIALS
+        if texts and _is(entry, directory=False):
+            yield Path(entry.path)
+    for entry in entries:
+        if depth > 1 and _is(entry, directory=True) and not (skip and skip.fullmatch(entry.name)):
+            yield from _texts(Path(entry.path), depth - 1, room)
+
+
+def _is(entry: os.DirEntry[str], *, directory: bool) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False) if directory else entry.is_file(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+# Which files of Codex's one store are about a project (formats/codex.md sections 3 and 10.4).
+#
+# Codex keeps one memory for all projects. A rollout summary names its directory in its `cwd:` line, a block
+# of the handbook (version 1) in `applies_to: cwd=…`, the summary of version 2 in a heading with its path.
+# Only the files' own words count. The files are shown under the project, and edited where they are.
+#
+# Threading: blocks on disk, any thread but the GUI's. Failure: what cannot be read is left out.
+
+
+MOST_SUMMARIES = 200
+"""Of one project; the newest by name."""
+_HEAD_BYTES = 4096
+_DOCUMENT_BYTES = 4 << 20
+_HERE = "Shown here because it is about this project."
+_ELSEWHERE = "Open it under Global to edit it."
+_CWD = re.compile(r"^cwd:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
+_APPLIES = re.compile(r"^applies_to:[^\n]*?\bcwd=([^;\n]+)", re.MULTILINE)
+
+
+def project_files(store: Path, project_path: str) -> Iterator[Companion]:
+    """The files about a project, each to be read only; the newest rollout summaries first."""
+    wanted = {project_path, normalised_cwd(project_path)}
+    for name, note in ((HANDBOOK, _handbook_note), (SUMMARY, _summary_note)):
+        said = note(store / name, wanted)
+        if said:
+            yield _shown(store, store / name, said)
+    names = (name for name in reversed(file_names(store / "rollout_summaries", [])) if name.endswith(".md"))
+    paths = (store / "rollout_summaries" / name for name in names)
+    own = ((path, *_head(path)) for path in paths)
+    of_project = ((path, title) for path, cwd, title in own if cwd in wanted)
+    for path, title in islice(of_project, MOST_SUMMARIES):
+        # The name alone: all lie in one directory, which would push what differs out of a narrow row.
+        shown = _shown(store, path, "Its cwd line names this project.")
+        yield shown._replace(label=path.name, about=title)
+
+
+def _shown(store: Path, path: Path, note: str) -> Companion:
+    label = path.relative_to(store).as_posix()
+    rule = file_rule("v2", label)
+    reason = _ELSEWHERE if rule.kind == "editable" else rule.sentence
+    return Companion(Scope.PROJECT, path, label, True, note, read_only=f"{_HERE} {reason}")
+
+
+def _handbook_note(path: Path, wanted: set[str]) -> str:
+    """The task groups that apply to the project, by their lines."""
+    found, first, title = [], 0, ""
+    lines = _lines(path)
+    for number, line in enumerate((*lines, "# Task Group: "), start=1):
+        if line.startswith("# Task Group: "):
+            block = "\n".join(lines[first - 1 : number - 1]) if first else ""
+            if any(cwd.strip() in wanted for cwd in _APPLIES.findall(block)):
+                found.append(f"{title} (lines {first}-{number - 1})")
+            first, title = number, line.removeprefix("# Task Group: ").strip()
+    return f"Task groups about this project: {', '.join(found)}." if found else ""
+
+
+def _summary_note(path: Path, wanted: set[str]) -> str:
+    """The lines of the summary below a heading with the project's path."""
+    first = 0
+    lines = _lines(path)
+    for number, line in enumerate((*lines, "## "), start=1):
+        if first and re.match(r"#{1,3} ", line):
+            return f"Lines {first}-{number - 1} are about this project."
+        if line.startswith("### ") and line.removeprefix("### ").strip().strip("`") in wanted:
+            first = number
+    return ""
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return read_regular(path, _DOCUMENT_BYTES).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+
+
+def _head(path: Path) -> tuple[str, str]:
+    try:
+        status = path.stat()
+        return _head_of(path, status.st_mtime_ns, status.st_size)
+    except OSError:
+        return "", ""
+
+
+@lru_cache(maxsize=4096)
+def _head_of(path: Path, _mtime_ns: int, _size: int) -> tuple[str, str]:
+    """The `cwd:` line in the head of a rollout summary and its first heading; empty for none. Kept until the
+    file changes."""
+    with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+        beginning = file.read(_HEAD_BYTES)
+    head = beginning.decode("utf-8", "replace").replace("\r\n", "\n")
+    found = _CWD.search(head.partition("\n\n")[0])
+    return found[1] if found else "", first_heading(beginning)

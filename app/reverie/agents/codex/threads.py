@@ -1,0 +1,331 @@
+"""The threads of a Codex home: rollouts on disk, and what the agent's own books say of them (formats/codex.md
+sections 1, 5, 6 and 10).
+
+The books are a cache that may be missing, behind, or name files that were moved: what lies on disk counts,
+and the books add titles, directories, the names of projects, and which of a reverted thread's files is the
+current one. No rollout is opened. Threading, failure: as `agents.base` says;
+what the books cannot tell is a sentence in `problems`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from reverie.agents.base import TranscriptSource
+from reverie.agents.codex.locations import MEMORY_DATABASES, STATE_DATABASES
+from reverie.agents.codex.transcript import Finder, rollout_id_of, thread_id_of
+from reverie.agents.database_copy import Database, Row, stamp
+from reverie.agents.reading import file_names
+from reverie.errors import Unavailable
+from reverie.files.paths import is_file, read_regular
+
+# The databases of Codex, looked at through copies (formats/codex.md sections 1, 2, 4 and 5).
+#
+# Which number a name carries differs between versions: the highest number counts, in the home, in its
+# `sqlite/` or where settings or environment put it, whichever is newer.
+#
+# Threading and failure: as `agents.database_copy`; a missing database is None.
+
+
+_CONFIG_BYTES = 4 << 20
+_OTHERWISE = "; the rollouts are read all the same"
+
+
+def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Database | None:
+    """The database of threads; None where there is none, or no place for a copy. `elsewhere`: see
+    `database_places`."""
+    return _newest(home, STATE_DATABASES, cache, elsewhere)
+
+
+def memory_database(
+    home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
+) -> Database | None:
+    """The database of memory jobs, of one version of the memory; early programs kept those in the state
+    database."""
+    return _newest(home, MEMORY_DATABASES[version], cache, elsewhere)
+
+
+def database_places(home: Path, elsewhere: Path | None = None) -> tuple[Path, ...]:
+    """Where databases may lie; none of these need exist. `elsewhere`: where the agent's environment puts
+    them, if it does."""
+    places = [home, home / "sqlite", *([elsewhere] if elsewhere is not None else [])]
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        config = read_regular(home / "config.toml", _CONFIG_BYTES).decode("utf-8", "replace")
+        told = tomllib.loads(config).get("sqlite_home")
+        if isinstance(told, str) and told and "\0" not in told:
+            places.append(home / told)  # an absolute path stands for itself
+    return tuple(dict.fromkeys(places))
+
+
+def _newest(
+    home: Path, pattern: re.Pattern[str], cache: Path | None, elsewhere: Path | None
+) -> Database | None:
+    if cache is None:
+        return None
+    found: list[tuple[int, int, str, Path]] = []
+    for directory in database_places(home, elsewhere):
+        for name in file_names(directory, []):
+            match = pattern.fullmatch(name)
+            if match:
+                path = directory / name
+                touched_at = stamp(path)
+                touched = max((each[0] for each in touched_at or () if each), default=0)
+                found.append((int(match[1] or 0), touched, str(path), path))
+    return Database(max(found)[3], cache / "databases", otherwise=_OTHERWISE) if found else None
+
+
+_INDEX_BYTES = 64 << 20
+_MOST_ROLLOUTS = 100_000
+_THREAD_COLUMNS = (
+    "id", "rollout_path", "created_at", "updated_at", "source", "cwd", "title", "archived", "memory_mode",
+    "first_user_message", "name", "git_branch", "preview", "is_pinned", "project_id",
+    "thread_section_id",
+)  # fmt: skip
+_NAME_COLUMNS = ("id", "name")
+_PINNED = "Pinned"
+"""The section that Codex itself makes for pinned threads; `is_pinned` is of versions before it."""
+_ROOT_COLUMNS = ("project_id", "path", "position")
+_MOST_PROJECTS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One thread. Times are UTC ms; `path` None where only the books know it. `source`: what led it, as the
+    books say; empty where they do not."""
+
+    id: str
+    path: Path | None
+    title: str = ""
+    cwd: str = ""
+    updated_at: int | None = None
+    size: int = 0
+    archived: bool = False
+    subagent: bool = False
+    source: str = ""
+    memory_mode: str = ""
+    git_branch: str = ""
+    pinned: bool = False
+    """Whether a person pinned it in the agent's own list."""
+    project: str = ""
+    """The name of the project it was put into, or whose root it works in; empty for none."""
+    section: str = ""
+    """The name of the section of the agent's list that it is in, other than that of pinned ones."""
+
+
+@dataclass(slots=True)
+class Books:
+    """What the agent's databases say."""
+
+    threads: Mapping[str, Row] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    projects: Mapping[str, str] = field(default_factory=dict)
+    """The names that people gave to projects, by project id."""
+    sections: Mapping[str, str] = field(default_factory=dict)
+    """The names of the sections of the agent's list, by section id."""
+    project_roots: Mapping[str, str] = field(default_factory=dict)
+    """The name of the project that a directory is a root of."""
+
+
+def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Books:
+    """The rows of threads, by thread id. `elsewhere`: see `codex_database.database_places`."""
+    books = Books()
+    database = state_database(home, cache, elsewhere)
+    if database is not None:
+        try:
+            rows = database.rows("threads", _THREAD_COLUMNS, limit=_MOST_ROLLOUTS)
+            books.threads = {str(row["id"]).lower(): row for row in rows if isinstance(row.get("id"), str)}
+            books.projects = _named(database, "projects")
+            books.sections = _named(database, "thread_sections")
+            roots = (
+                database.rows("project_roots", _ROOT_COLUMNS, limit=_MOST_PROJECTS) if books.projects else ()
+            )
+            books.project_roots = {
+                row["path"]: books.projects[row["project_id"]]
+                for row in roots
+                if isinstance(row.get("path"), str) and row.get("project_id") in books.projects
+            }
+        except Unavailable as error:
+            books.problems.append(str(error))
+    return books
+
+
+def _named(database: Database, table: str) -> dict[str, str]:
+    """The names in a table by id; empty where there is no such table."""
+    return {
+        row["id"]: row["name"]
+        for row in database.rows(table, _NAME_COLUMNS, limit=_MOST_PROJECTS)
+        if isinstance(row.get("id"), str) and isinstance(row.get("name"), str) and row["name"].strip()
+    }
+
+
+def threads(home: Path, books: Books) -> tuple[Thread, ...]:
+    """Every thread, the one touched last first; those of sub-agents too."""
+    names = _names(home)
+    found: dict[str, Thread] = {}
+    for path, archived, status in _rollouts(home, books.problems):
+        thread_id = thread_id_of(path)
+        if not thread_id:
+            continue
+        row = books.threads.get(thread_id, {})
+        known = found.get(thread_id)
+        if known is not None and known.path is not None and not _is_newer(path, known.path, row):
+            continue
+        found[thread_id] = _told(
+            Thread(
+                thread_id,
+                path,
+                updated_at=status.st_mtime_ns // 1_000_000,
+                size=status.st_size,
+                archived=archived,
+            ),
+            row,
+            names,
+            books,
+        )
+    for thread_id, row in books.threads.items():
+        if thread_id not in found:
+            found[thread_id] = _told(Thread(thread_id, None), row, names, books)
+    return tuple(sorted(found.values(), key=lambda thread: (-(thread.updated_at or 0), thread.id)))
+
+
+def rollout_finder(home: Path) -> Finder:
+    """Finds the file of a rollout by its id. The home is listed when the answer is not known, or out of date:
+    a thread that is archived moves."""
+    known: dict[str, Path] = {}
+
+    def find(rollout: str) -> Path | None:
+        path = known.get(rollout)
+        if path is not None and is_file(path):
+            return path
+        known.clear()
+        for each, _archived, _status in _rollouts(home, []):
+            other = known.get(rollout_id_of(each))
+            # A plain rollout is preferred to the same one compressed.
+            if other is None or other.suffix == ".zst":
+                known[rollout_id_of(each)] = each
+        return known.get(rollout) if rollout else None
+
+    return find
+
+
+def source_of(thread: Thread) -> TranscriptSource | None:
+    """The thread as a transcript to open; None for one whose rollout is gone."""
+    if thread.path is None:
+        return None
+    state = "sub-agent" if thread.subagent else "archived" if thread.archived else ""
+    if thread.memory_mode not in ("", "enabled"):
+        state = f"{state}, memory {thread.memory_mode}".removeprefix(", ")
+    if thread.pinned:
+        state = f"{state}, pinned".removeprefix(", ")
+    if thread.section:
+        state = f"{state}, in section “{thread.section}”".removeprefix(", ")
+    return TranscriptSource(
+        thread.id,
+        "rollout",
+        thread.path,
+        thread.title,
+        thread.cwd or None,
+        thread.updated_at,
+        thread.size,
+        state,
+        thread.archived,
+        project_name=thread.project,
+    )
+
+
+def _is_newer(path: Path, known: Path, row: Mapping[str, Any]) -> bool:
+    """Whether of two files of one thread the first is the one to read: the one that the books call current,
+    else the newest segment; a plain rollout rather than the same one compressed."""
+    current = Path(_text(row.get("rollout_path"))).name.removesuffix(".zst")
+
+    def rank(each: Path) -> tuple[bool, str, bool]:
+        segment = rollout_id_of(each)
+        # Segment ids grow with time; the first file of a thread carries the id of the thread.
+        later = "" if segment == thread_id_of(each) else segment
+        return each.name.removesuffix(".zst") == current, later, each.suffix != ".zst"
+
+    return rank(path) > rank(known)
+
+
+def _told(thread: Thread, row: Mapping[str, Any], names: Mapping[str, str], books: Books) -> Thread:
+    updated = row.get("updated_at")
+    source = row.get("source")
+    section = books.sections.get(_text(row.get("thread_section_id")), "")
+    return replace(
+        thread,
+        title=names.get(thread.id)
+        or _text(row.get("name"))
+        or _text(row.get("title"))
+        or _text(row.get("preview")),
+        cwd=_text(row.get("cwd")),
+        updated_at=thread.updated_at or (updated * 1000 if isinstance(updated, int) else None),
+        archived=thread.archived or bool(row.get("archived")),
+        subagent=isinstance(source, str) and "subagent" in source,
+        source=_text(source),
+        memory_mode=_text(row.get("memory_mode")),
+        git_branch=_text(row.get("git_branch")),
+        pinned=row.get("is_pinned") == 1 or section == _PINNED,
+        section="" if section == _PINNED else section,
+        project=books.projects.get(_text(row.get("project_id")))
+        or books.project_roots.get(_text(row.get("cwd")), ""),
+    )
+
+
+def _names(home: Path) -> dict[str, str]:
+    """Titles by thread id: the last line of `session_index.jsonl` wins."""
+    try:
+        data = read_regular(home / "session_index.jsonl", _INDEX_BYTES)
+    except OSError:
+        return {}
+    found: dict[str, str] = {}
+    for line in data.splitlines():
+        with contextlib.suppress(ValueError, RecursionError):
+            row = json.loads(line.decode("utf-8", "replace"))
+            if isinstance(row, dict) and isinstance(row.get("id"), str):
+                found[row["id"].lower()] = _text(row.get("thread_name"))
+    return found
+
+
+def _rollouts(home: Path, problems: list[str]) -> Iterator[tuple[Path, bool, os.stat_result]]:
+    """Every file that may be a rollout, whether it is archived, and its status."""
+    count = 0
+    for directory, archived, depth in ((home / "sessions", False, 3), (home / "archived_sessions", True, 0)):
+        for entry in _files(str(directory), depth, problems):
+            name = entry.name
+            if not name.startswith("rollout-") or not name.endswith((".jsonl", ".jsonl.zst")):
+                continue
+            count += 1
+            if count > _MOST_ROLLOUTS:
+                problems.append(f"Only the first {_MOST_ROLLOUTS:,} rollouts are listed.")
+                return
+            with contextlib.suppress(OSError):
+                yield Path(entry.path), archived, entry.stat(follow_symlinks=False)
+
+
+def _files(directory: str, depth: int, problems: list[str]) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name, reverse=True)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        problems.append(f"{directory} could not be listed: {error.strerror or error}.")
+        return
+    for entry in listed:
+        with contextlib.suppress(OSError):
+            if entry.is_file(follow_symlinks=False):
+                yield entry
+            elif depth and entry.is_dir(follow_symlinks=False):
+                yield from _files(entry.path, depth - 1, problems)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,814 @@
+"""Rollouts of Codex: `rollout-<time>-<thread id>.jsonl`, later `.jsonl.zst` (formats/codex.md sections 6 and
+10).
+
+This module knows lines: which are records, what kind, what the oldest files without an envelope meant, and
+how several files make one thread. Reverting a thread starts a new file, a segment, named
+`rollout-<time>-<thread id>_<segment id>.jsonl`; forking one starts a file that holds only what is new. The
+`session_meta` of either says in `history_base` which rollout came before, and how much of it still counts.
+`history_of` follows these references; every reader that wants the whole thread reads its segments in order.
+
+What the records say to a person is `agents.codex.transcript`'s business, what a model is shown `rollouts`'.
+
+A broken line or an unknown kind is counted and skipped. A reference that cannot be followed (missing,
+looping, damaged) ends the chain with a sentence. Threading, failure: as `agents.transcripts` says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from reverie.agents.transcripts import (
+    Citation,
+    Message,
+    MessageKind,
+    Pairing,
+    ReadStatistics,
+    Speaker,
+    ToolUse,
+    decoded_row,
+    rows_of,
+    shortened,
+    transcript_lines,
+)
+from reverie.errors import Unavailable
+
+ITEMS = frozenset(
+    {
+        *("message", "reasoning", "function_call", "function_call_output", "local_shell_call"),
+        *("custom_tool_call", "custom_tool_call_output", "web_search_call", "tool_search_call"),
+        *("tool_search_output", "image_generation_call", "ghost_snapshot", "compaction"),
+        *("compaction_summary", "context_compaction", "agent_message", "additional_tools", "other"),
+    }
+)
+"""The kinds of response items that are known; others are read as `other`."""
+KINDS = frozenset({"session_meta", "response_item", "compacted", "turn_context", "event_msg"})
+_IGNORED = frozenset(
+    {
+        *("inter_agent_communication", "inter_agent_communication_metadata", "world_state"),
+        *("realtime_item", "security_risk_score", "token_usage_record", "retained_context"),
+    }
+)
+"""Kinds that are known to say nothing of the conversation."""
+INJECTED = (
+    *("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skill>"),
+    *("<turn_aborted>", "<subagent_notification>"),
+)
+"""What a user message begins with that no person typed. Versions of today name the kind of each message
+beside it, which outranks this."""
+_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+_NAME = re.compile(rf"^rollout-.+-({_UUID})(?:_({_UUID}))?$")
+_ID = re.compile(_UUID)
+_HEAD_LINES = 50
+_META_LINES = 5
+"""How far into a file its `session_meta` is looked for; Codex writes it first."""
+MOST_SEGMENTS = 1_000
+"""A longer chain of references is not followed: each revert or fork adds one."""
+
+Finder = Callable[[str], Path | None]
+"""The file of a rollout, by its id: the thread id, or the segment id of a later segment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line. `timestamp` UTC ms. `payload` is untrusted: any of its values may be of any type."""
+
+    kind: str
+    payload: dict[str, Any]
+    timestamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutHead:
+    """What the beginning of a rollout says of its thread. Empty texts: it does not say."""
+
+    thread_id: str = ""
+    cwd: str = ""
+    timestamp: int | None = None
+    source: str = ""
+    git_branch: str = ""
+    memory_mode: str = ""
+    first_prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One file of a thread's history, and how much of it counts."""
+
+    path: Path
+    end_bytes: int | None = None
+    """Only the first bytes count; None for all of them."""
+    end_ordinal: int | None = None
+    """Only lines with a lower ordinal count; None for all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutHistory:
+    """The files that make up a thread, oldest first."""
+
+    segments: tuple[Segment, ...]
+    problem: str = ""
+    """Why the beginning is missing, as a sentence; empty when the history is complete."""
+
+
+def thread_id_of(path: Path) -> str:
+    """The thread of a rollout file, by its name; empty where that is no rollout's."""
+    return _ids(path)[0]
+
+
+def rollout_id_of(path: Path) -> str:
+    """What `history_base` calls a rollout file: the id of its segment, or of its thread for the first one;
+    empty where the name is no rollout's."""
+    thread, segment = _ids(path)
+    return segment or thread
+
+
+def history_of(path: Path, find: Finder) -> RolloutHistory:
+    """The files that Codex composes the thread of this rollout from. Reads the first line of each. Raises
+    `FileNotFoundError` and `Unavailable` for the file itself; whatever is wrong with an earlier one is the
+    `problem`."""
+    found = [Segment(path)]
+    seen = {rollout_id_of(path), str(path)}
+    base = _history_base(path)
+    while base is not None:
+        problem = ""
+        known = find(base.rollout) if base.rollout else None
+        if not base.rollout:
+            problem = "This thread refers to an earlier rollout in a way that cannot be read."
+        elif base.rollout in seen or str(known) in seen:
+            problem = f"The history of this thread refers back to itself at rollout {base.rollout}."
+        elif known is None:
+            problem = (
+                f"The earlier part of this thread is missing: no rollout {base.rollout} is in this home."
+            )
+        elif len(found) >= MOST_SEGMENTS:
+            problem = f"Only the newest {MOST_SEGMENTS:,} parts of this thread are read."
+        if problem or known is None:
+            return RolloutHistory(tuple(reversed(found)), problem)
+        seen |= {base.rollout, str(known)}
+        segment = Segment(known, base.end_bytes, base.end_ordinal)
+        try:
+            base = _history_base(known)
+        except (FileNotFoundError, Unavailable):
+            problem = f"The earlier part of this thread could not be read: {known.name}."
+            return RolloutHistory(tuple(reversed(found)), problem)
+        found.append(segment)
+    return RolloutHistory(tuple(reversed(found)))
+
+
+def records(path: Path, reading: ReadStatistics) -> Iterator[Record]:
+    """Every record of one file in order. Raises `FileNotFoundError`, `Unavailable`."""
+    return segment_records(Segment(path), reading)
+
+
+def segment_records(segment: Segment, reading: ReadStatistics) -> Iterator[Record]:
+    """Every record of a segment that counts, in order. Raises `FileNotFoundError`, `Unavailable`."""
+    for row in rows_of(segment.path, reading, end=segment.end_bytes):
+        ordinal = row.get("ordinal")
+        if segment.end_ordinal is not None and isinstance(ordinal, int) and ordinal >= segment.end_ordinal:
+            return  # ordinals only grow
+        record = record_of(row)
+        if record is None:
+            reading.unknown += str(row.get("type")) not in _IGNORED
+        else:
+            yield record
+
+
+def record_of(row: dict[str, Any]) -> Record | None:
+    """The record of a decoded line; None for a kind that is not known, or is known to say nothing."""
+    kind, payload = row.get("type"), row.get("payload")
+    when = timestamp_ms(row.get("timestamp"))
+    if isinstance(kind, str) and isinstance(payload, dict):
+        return Record(kind, payload, when) if kind in KINDS else None
+    if "payload" in row or kind in _IGNORED:
+        return None
+    if isinstance(kind, str):  # the oldest files had items without an envelope
+        return Record("response_item", row, when) if kind in ITEMS else None
+    if isinstance(row.get("id"), str) and when is not None:
+        return Record("session_meta", row, when)
+    return None
+
+
+def rollout_head(path: Path) -> RolloutHead:
+    """Read from the first lines only. Raises `FileNotFoundError`, `Unavailable`."""
+    meta: dict[str, Any] | None = None
+    cwd = prompt = ""
+    started: int | None = None
+    for number, record in enumerate(records(path, ReadStatistics())):
+        if number >= _HEAD_LINES or (meta is not None and cwd and prompt):
+            break
+        if record.kind == "session_meta" and meta is None:  # a fork brings a second one: the first counts
+            meta, started = record.payload, timestamp_ms(record.payload.get("timestamp")) or record.timestamp
+        elif record.kind == "response_item" and not prompt and is_typed(record.payload):
+            prompt = message_text(record.payload)
+        cwd = cwd or _text(record.payload.get("cwd"))
+    meta = meta or {}
+    git, source = meta.get("git"), meta.get("source")
+    return RolloutHead(
+        thread_id=_text(meta.get("id")) or thread_id_of(path),
+        cwd=cwd,
+        timestamp=started,
+        source=source if isinstance(source, str) else "subagent" if "subagent" in str(source) else "",
+        git_branch=_text(git.get("branch")) if isinstance(git, dict) else "",
+        memory_mode=_text(meta.get("memory_mode")),
+        first_prompt=prompt,
+    )
+
+
+def is_typed(item: dict[str, Any]) -> bool:
+    """Whether a response item is what a person typed, and not what was put in front of the model."""
+    if item.get("type") != "message" or item.get("role") != "user":
+        return False
+    about = item.get("internal_chat_message_metadata_passthrough")
+    kinds = about.get("content_item_kinds") if isinstance(about, dict) else None
+    named = [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, list) else []
+    if any(kind.startswith("user.") for kind in named):
+        return True
+    if named and "unknown" not in named:
+        return False
+    return not message_text(item).lstrip().startswith(INJECTED)
+
+
+def message_text(item: dict[str, Any]) -> str:
+    """The text of a message item; pictures and sounds are told by their kind."""
+    return content_text(item.get("content"))
+
+
+def content_text(content: Any) -> str:
+    """The text of a list of content items, or of a plain string."""
+    if isinstance(content, str):
+        return content
+    parts = []
+    for part in content if isinstance(content, list) else ():
+        if not isinstance(part, dict):
+            continue
+        kind, text = part.get("type"), part.get("text")
+        if isinstance(text, str):
+            parts.append(text)
+        elif isinstance(kind, str) and ("image" in kind or "audio" in kind):
+            parts.append(f"[{kind.removeprefix('input_').removeprefix('output_')}]")
+    return "\n".join(parts)
+
+
+def timestamp_ms(value: Any) -> int | None:
+    """RFC 3339 as UTC ms; None for anything else, and for a time without a zone."""
+    if not isinstance(value, str):
+        return None
+    try:
+        found = datetime.fromisoformat(value)
+        return round(found.timestamp() * 1000) if found.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """What `history_base` says. `rollout` empty: it cannot be understood."""
+
+    rollout: str
+    end_bytes: int | None = None
+    end_ordinal: int | None = None
+
+
+def _history_base(path: Path) -> _Base | None:
+    """The reference in a rollout's first `session_meta`; None where there is none."""
+    for number, record in enumerate(records(path, ReadStatistics())):
+        if record.kind == "session_meta":
+            told = record.payload.get("history_base")
+            if told is None:
+                return None
+            rollout = told.get("thread_id") if isinstance(told, dict) else None
+            if not isinstance(rollout, str) or not _ID.fullmatch(rollout):
+                return _Base("")
+            return _Base(
+                rollout.lower(),
+                _count(told.get("end_byte_offset")),
+                _count(told.get("end_ordinal_exclusive")),
+            )
+        if number + 1 >= _META_LINES:
+            return None
+    return None
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _ids(path: Path) -> tuple[str, str]:
+    found = _NAME.match(path.name.removesuffix(".zst").removesuffix(".jsonl"))
+    return (found[1].lower(), (found[2] or "").lower()) if found else ("", "")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+# A Codex thread as a person reads it (formats/codex.md sections 6 and 10).
+#
+# What was said is in most rollouts twice, as a response item and as an event. Response items are the
+# source; events add what only they know: how a command ended, which memory an answer used, what has no
+# response item. Where a file has no message among its items (the oldest ones), the words of events count
+# instead. What nobody typed is `context`. A rollback marks what it took back as `undone`; a reverted thread
+# is composed as Codex does it, from the segments that still count. A compaction is a `summary`; what it put
+# in place of the past is for the model only.
+#
+# Two passes: the first finds out whether events count and what was rolled back, without keeping more than
+# the places of the typed messages; the second makes the messages. Memory is bounded by the longest line.
+# Threading, failure: as `agents.transcripts` says; a file that vanished is an empty transcript.
+
+
+_MARKS = (b"thread_rolled_back", b'"user"', b'"message"')
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
+_EVENTS = {
+    "turn_aborted": "The turn was aborted: {reason}",
+    "error": "Error: {message}",
+    "thread_rolled_back": "Turns taken back: {num_turns}.",
+}
+_FIELDS = ("reason", "message", "num_turns")
+_TOOL_ITEMS = {
+    "CommandExecution": ("exec_command", "command"),
+    "FileChange": ("apply_patch", "changes"),
+    "McpToolCall": ("mcp", "arguments"),
+    "DynamicToolCall": ("tool", "arguments"),
+    "CollabAgentToolCall": ("agents", "prompt"),
+    "WebSearch": ("web_search", "query"),
+    "ImageView": ("view_image", "path"),
+    "ImageGeneration": ("image_generation", "revised_prompt"),
+    "Sleep": ("sleep", "duration"),
+}
+"""Items of events that are tool calls: a name for those without one, and the field with the request."""
+_OUTPUTS = ("aggregated_output", "stdout", "result", "error", "content_items", "results", "failure")
+_FAILED = frozenset({"failed", "declined", "error", "errored"})
+_KNOWN_CALLS = 10_000
+"""How many calls are remembered, to tell whether an event is of one of them."""
+_ANSWER_HEADS = ("Chunk ID:", "Wall time:", "Process exited", "Exit code:", "Command:")
+_UNSUPPORTED = ("unsupported call: ", "unsupported custom tool call: ")
+_EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re.MULTILINE)
+_STILL_RUNNING = re.compile(r"^Process running with session ID ", re.MULTILINE)
+_HEAD_CHARS = 400
+"""The lines that Codex puts above a command's own output are no longer."""
+_ABORTED = re.compile(r"^Wall time: [\d.]+ seconds\naborted by user\s*\Z")
+_CITATION = re.compile(r"<oai-mem-citation>(.*?)(?:</oai-mem-citation>|\Z)", re.DOTALL)
+_ENTRIES = re.compile(r"<citation_entries>(.*?)(?:</citation_entries>|\Z)", re.DOTALL)
+_THREADS = re.compile(r"<(?:rollout|thread)_ids>(.*?)(?:</(?:rollout|thread)_ids>|\Z)", re.DOTALL)
+_ENTRY = re.compile(r"^(?P<path>[^|]+?):(?P<first>\d{1,9})-(?P<last>\d{1,9})(?:\|note=\[(?P<note>.*)\])?$")
+
+
+@dataclass(slots=True)
+class ReadingPlan:
+    """What the first look found: `events` whether the words of events count; `undone` the ranges of lines
+    (from, up to and without) that were rolled back."""
+
+    events: bool = True
+    undone: list[tuple[int, int]] = field(default_factory=list)
+
+    def is_undone(self, place: int) -> bool:
+        """Whether the record at this place was rolled back later."""
+        return any(start <= place < end for start, end in self.undone)
+
+
+def nowhere(_rollout: str) -> Path | None:
+    """Finds no other rollout: for a file on its own."""
+    return None
+
+
+class CodexReadable:
+    """Implements `agents.transcripts.ReadableTranscript` for one thread, given by its newest rollout file.
+    `find` leads to the files of earlier parts."""
+
+    def __init__(self, path: Path, find: Finder = nowhere) -> None:
+        self._path = path
+        self._find = find
+
+    def messages(self, reading: ReadStatistics) -> Iterator[Message]:
+        with contextlib.suppress(FileNotFoundError):
+            history = history_of(self._path, self._find)
+            yield from _MessageReader(history, reading).messages()
+
+
+def planned(history: RolloutHistory) -> ReadingPlan:
+    """The first look at a thread. Raises `FileNotFoundError`, `Unavailable`."""
+    items, spoken = _Turns(), _Turns()
+    events = True
+    for number, raw in enumerate(_lines(history), start=1):
+        # Parsing every line would cost most of the time until the first message is there.
+        if not any(mark in raw for mark in (_MARKS if events else _MARKS[:2])):
+            continue
+        record = record_of(decoded_row(raw) or {})
+        if record is None:
+            continue
+        kind = record.payload.get("type")
+        if record.kind == "response_item" and kind == "message":
+            events = False
+            if is_typed(record.payload):
+                items.typed.append(number)
+        elif record.kind == "event_msg" and kind == "user_message":
+            spoken.typed.append(number)
+        elif record.kind == "event_msg" and kind == "thread_rolled_back":
+            for turns in (items, spoken):
+                turns.take_back(record.payload.get("num_turns"), number)
+    return ReadingPlan(events, (spoken if events else items).undone)
+
+
+def _lines(history: RolloutHistory) -> Iterator[bytes]:
+    for segment in history.segments:
+        yield from transcript_lines(segment.path, lambda: None, end=segment.end_bytes)
+
+
+@dataclass(slots=True)
+class _Turns:
+    """The lines of typed messages that still count, and the ranges of lines that were rolled back."""
+
+    typed: list[int] = field(default_factory=list)
+    undone: list[tuple[int, int]] = field(default_factory=list)
+
+    def take_back(self, count: object, place: int) -> None:
+        """The last `count` turns, at the line `place`."""
+        if isinstance(count, int) and count > 0 and self.typed:
+            first = max(0, len(self.typed) - count)
+            self.undone.append((self.typed[first], place))
+            del self.typed[first:]
+
+
+class _MessageReader:
+    """The second pass over one thread."""
+
+    def __init__(self, history: RolloutHistory, reading: ReadStatistics) -> None:
+        self._history = history
+        self._reading = reading
+        self._plan = planned(history)
+        self._pairing = Pairing()
+        self._calls: dict[str, None] = {}
+        self._failed: dict[str, None] = {}
+        self._running: dict[str, None] = {}
+        """Calls that were answered while their command was still running."""
+        self._spoken: dict[str, Message] = {}
+        """What events said and no response item has repeated yet, by the agent's id."""
+        self._typed_items = 0
+        """Typed response items whose event has not come yet."""
+        self._typed_events: list[str] = []
+        """Texts of events whose response item has not come yet."""
+        self._answer: Message | None = None
+        """An answer that no event announced: it may be the text of a compaction that follows."""
+        self._compacted = False
+        self._timestamp: int | None = None
+        self._undone = False
+
+    def messages(self) -> Iterator[Message]:
+        if self._history.problem:
+            self._reading.problems.append(self._history.problem)
+            yield from self._event(self._history.problem)
+        earlier: Path | None = None
+        for segment in self._history.segments:
+            metas = 0
+            for record in segment_records(segment, self._reading):
+                self._timestamp = record.timestamp
+                self._undone = self._plan.is_undone(self._reading.lines)
+                if record.kind == "session_meta":
+                    metas += 1
+                    yield from self._beginning(record, segment, earlier, first=metas <= 1)
+                else:
+                    yield from self._record(record)
+            earlier = segment.path
+        yield from self._said()
+        yield from self._pairing.rest()
+
+    def _beginning(
+        self, record: Record, segment: Segment, earlier: Path | None, *, first: bool
+    ) -> Iterator[Message]:
+        if not first:
+            yield from self._event("The session was continued or forked here.")
+            return
+        thread = _string(record.payload.get("id"))
+        if earlier is not None and thread_id_of(earlier) != thread:
+            origin = _string(record.payload.get("forked_from_id")) or thread_id_of(earlier)
+            yield from self._event(f"The thread was forked here from thread {origin}.")
+        if rollout_id_of(segment.path) != thread_id_of(segment.path):  # only a revert makes such a file
+            where = "to this point" if earlier is not None else "to its beginning"
+            rest = earlier if earlier is not None and thread_id_of(earlier) == thread else None
+            kept = f" What was taken back is still in {rest.name}." if rest is not None else ""
+            yield from self._event(f"The thread was reverted {where}.{kept}")
+
+    def _record(self, record: Record) -> Iterator[Message]:
+        payload, kind = record.payload, _string(record.payload.get("type"))
+        if record.kind == "response_item":
+            yield from self._item(payload, kind)
+        elif record.kind == "compacted":
+            self._compacted = True
+            text = _string(payload.get("message")) or "The conversation was compacted."
+            if self._answer is not None and self._answer.text.strip() in text:
+                self._answer = None
+            yield from self._put("system", "summary", text)
+        elif record.kind == "event_msg":
+            item = payload.get("item")
+            if kind == "item_completed" and isinstance(item, dict):
+                yield from self._completed(item, _string(item.get("type")))
+            elif kind in _EVENTS:
+                values = {key: _string(payload.get(key)) or str(payload.get(key, "")) for key in _FIELDS}
+                yield from self._event(_EVENTS[kind].format(**values))
+            elif self._plan.events and kind in ("user_message", "agent_message"):
+                speaker: Speaker = "user" if kind == "user_message" else "assistant"
+                yield from self._put(speaker, "message", _string(payload.get("message")))
+            elif self._plan.events and kind == "agent_reasoning":
+                yield from self._put("assistant", "reasoning", _string(payload.get("text")))
+
+    # Response items
+
+    def _item(self, item: dict[str, Any], kind: str) -> Iterator[Message]:
+        item_id = _string(item.get("id"))
+        if kind == "message":
+            yield from self._message(item, item_id)
+        elif kind == "reasoning":
+            event = self._spoken.pop(item_id, None)
+            text = _reasoning(item) or (event.text if event is not None else "")
+            yield from self._put("assistant", "reasoning", text)
+        elif kind in _CALLS:
+            call_id, (tool, cut) = _string(item.get("call_id")), _tool(kind, item)
+            self._know(call_id or item_id)
+            waits = call_id if kind in ("function_call", "custom_tool_call", "local_shell_call") else ""
+            yield from self._put("tool", "tool", "", tool=tool, call_id=waits, cut=cut)
+        elif kind.endswith("_output"):
+            call_id = _string(item.get("call_id"))
+            yield from self._said()
+            output, failed = _output(item.get("output"))
+            failed = failed or call_id in self._failed
+            if _STILL_RUNNING.search(output[:_HEAD_CHARS]):
+                self._running[call_id] = None
+                if len(self._running) > _KNOWN_CALLS:
+                    del self._running[next(iter(self._running))]
+            shown, cut = shortened(output)
+            late = self._made("tool", "tool", "", tool=ToolUse("?", "", shown, failed), cut=cut)
+            yield from self._pairing.result(call_id, shown, is_error=failed, late=late)
+        elif kind == "agent_message":
+            text = content_text(item.get("content")) or _string(item.get("message"))
+            yield from self._put("assistant", "message", text)
+        elif kind in ("compaction", "compaction_summary", "context_compaction"):
+            yield from self._event("The conversation was compacted.")
+
+    def _message(self, item: dict[str, Any], item_id: str) -> Iterator[Message]:
+        role, text = item.get("role"), message_text(item)
+        if role == "assistant":
+            event = self._spoken.pop(item_id, None)
+            text, citations, threads = cited(text)
+            if event is not None and event.citations and not citations:
+                citations, threads = event.citations, event.cited_threads
+            if event is None:
+                yield from self._said()
+                shown, cut = shortened(text)
+                if shown or citations:
+                    self._answer = self._made(
+                        "assistant",
+                        "message",
+                        shown,
+                        cut=cut,
+                        id=item_id,
+                        citations=citations,
+                        cited_threads=threads,
+                    )
+                return
+            yield from self._put(
+                "assistant", "message", text, id=item_id, citations=citations, cited_threads=threads
+            )
+        elif role == "user" and is_typed(item):
+            if text in self._typed_events:
+                self._typed_events.remove(text)
+                return
+            self._typed_items += 1
+            yield from self._put("user", "message", text)
+        else:
+            yield from self._put("user" if role == "user" else "system", "context", text)
+
+    # Items that an event says are complete
+
+    def _completed(self, item: dict[str, Any], kind: str) -> Iterator[Message]:
+        item_id = _string(item.get("id"))
+        if kind == "UserMessage":
+            text = content_text(item.get("content"))
+            if self._typed_items:
+                self._typed_items -= 1
+            else:
+                self._typed_events = [*self._typed_events[-9:], text]
+                yield from self._put("user", "message", text)
+        elif kind == "AgentMessage":
+            text, citations, threads = cited(content_text(item.get("content")))
+            given = _citation(item.get("memory_citation"))
+            citations, threads = given if given[0] or given[1] else (citations, threads)
+            # Its response item, if it has one, follows at once.
+            shown, cut = shortened(text)
+            self._spoken[item_id] = self._made(
+                "assistant", "message", shown, cut=cut, id=item_id, citations=citations, cited_threads=threads
+            )
+        elif kind == "Reasoning":
+            texts = [*_texts(item.get("summary_text")), *_texts(item.get("raw_content"))]
+            shown, cut = shortened("\n\n".join(texts))
+            self._spoken[item_id] = self._made("assistant", "reasoning", shown, cut=cut, id=item_id)
+        elif kind == "ContextCompaction":
+            if not self._compacted:
+                yield from self._event("The conversation was compacted.")
+            self._compacted = False
+        elif kind in _TOOL_ITEMS:
+            yield from self._tool_item(item, kind, item_id)
+        elif kind == "Plan":
+            yield from self._put("assistant", "message", _string(item.get("text")))
+        elif kind == "HookPrompt":
+            texts = [
+                content_text(part) if isinstance(part, list) else _shown(part)
+                for part in _list(item, "fragments")
+            ]
+            yield from self._put("user", "context", "\n".join(texts))
+        elif kind in ("EnteredReviewMode", "ExitedReviewMode"):
+            begins = kind == "EnteredReviewMode"
+            about = _shown(item.get("review", item.get("review_output"))).strip()
+            yield from self._event(f"A review {'started' if begins else 'ended'}. {about}".strip())
+        elif kind == "SubAgentActivity":
+            yield from self._event(
+                f"Sub-agent {_string(item.get('agent_path')) or _string(item.get('agent_thread_id'))}: "
+                f"{_shown(item.get('kind'))}"
+            )
+        else:
+            self._reading.unknown += 1
+
+    def _tool_item(self, item: dict[str, Any], kind: str, item_id: str) -> Iterator[Message]:
+        """What a tool call came to. Most calls are response items too; shown from here are the others, and
+        commands that went on after their first answer, where they ended and with what they printed."""
+        failed = _item_failed(item)
+        if item_id in self._calls and item_id not in self._running:
+            if failed:
+                self._failed[item_id] = None
+                if len(self._failed) > _KNOWN_CALLS:
+                    del self._failed[next(iter(self._failed))]
+                if not self._pairing.mark_failed(item_id):
+                    command = _command(item) or _TOOL_ITEMS[kind][0]
+                    code = item.get("exit_code")
+                    ended = f"ended with exit code {code}" if isinstance(code, int) else "failed"
+                    yield from self._event(f"The command {ended}: {command}")
+            for agent in _list(item, "receiver_agents") if item.get("tool") == "spawn_agent" else ():
+                if isinstance(agent, dict):
+                    name, role = _string(agent.get("agent_nickname")), _string(agent.get("agent_role"))
+                    about = f"{name} ({role})" if name and role else name or role
+                    yield from self._event(
+                        " ".join(f"Sub-agent {about} was started: thread {agent.get('thread_id')}.".split())
+                    )
+            return
+        name, asked = _TOOL_ITEMS[kind]
+        server, tool = _string(item.get("server")), _string(item.get("tool"))
+        name = ".".join(part for part in (server, tool) if part) or name
+        told = _command(item) if kind == "CommandExecution" else _shown(item.get(asked, item.get("action")))
+        output = next((text for key in _OUTPUTS if (text := _shown(item.get(key)))), "")
+        (shown, cut), (answer, more) = shortened(told), shortened(output)
+        yield from self._put("tool", "tool", "", tool=ToolUse(name, shown, answer, failed), cut=cut + more)
+
+    def _know(self, call_id: str) -> None:
+        if call_id:
+            self._calls[call_id] = None
+            if len(self._calls) > _KNOWN_CALLS:
+                del self._calls[next(iter(self._calls))]
+
+    # Messages
+
+    def _said(self) -> Iterator[Message]:
+        """What is still held: what no event announced, and what only events said."""
+        answer, self._answer = self._answer, None
+        spoken, self._spoken = self._spoken, {}
+        for message in (*((answer,) if answer is not None else ()), *spoken.values()):
+            if message.text or message.citations:
+                yield from self._pairing.put(message)
+
+    def _event(self, text: str) -> Iterator[Message]:
+        yield from self._put("system", "event", text)
+
+    def _put(
+        self, speaker: Speaker, kind: MessageKind, text: str, *, call_id: str = "", cut: int = 0, **more: Any
+    ) -> Iterator[Message]:
+        shown, left_out = shortened(text)
+        message = self._made(speaker, kind, shown, cut=cut + left_out, **more)
+        if shown or message.tool is not None or message.citations:
+            yield from self._said()
+            yield from self._pairing.put(message, call_id=call_id)
+
+    def _made(self, speaker: Speaker, kind: MessageKind, text: str, **more: Any) -> Message:
+        return Message(0, speaker, kind, text, timestamp=self._timestamp, undone=self._undone, **more)
+
+
+def cited(text: str) -> tuple[str, tuple[Citation, ...], tuple[str, ...]]:
+    """An answer without the block in which it cites memory, what that names, and the threads behind it. Codex
+    itself shows the answer so."""
+    if "<oai-mem-citation>" not in text:
+        return text, (), ()
+    citations: list[Citation] = []
+    threads: list[str] = []
+    for block in _CITATION.findall(text):
+        for entries in _ENTRIES.findall(block):
+            for line in entries.splitlines():
+                found = _ENTRY.match(line.strip())
+                if found:
+                    first, last = int(found["first"]), int(found["last"])
+                    citations.append(Citation(found["path"].strip(), first, last, found["note"] or ""))
+        for ids in _THREADS.findall(block):
+            threads += [line.strip() for line in ids.splitlines() if line.strip()]
+    return _CITATION.sub("", text), tuple(citations), tuple(dict.fromkeys(threads))
+
+
+def _citation(value: Any) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
+    """What a `memory_citation` names."""
+    if not isinstance(value, dict):
+        return (), ()
+    found = []
+    for entry in _list(value, "entries"):
+        if isinstance(entry, dict) and isinstance(entry.get("path"), str):
+            first, last = _number(entry.get("lineStart")), _number(entry.get("lineEnd"))
+            found.append(Citation(entry["path"], first, last, _string(entry.get("note"))))
+    return tuple(found), tuple(each for each in _list(value, "rolloutIds") if isinstance(each, str))
+
+
+def _item_failed(item: dict[str, Any]) -> bool:
+    code, status = item.get("exit_code"), item.get("status")
+    if isinstance(code, int):
+        return code != 0
+    return item.get("success") is False or (isinstance(status, str) and status.lower() in _FAILED)
+
+
+def _command(item: dict[str, Any]) -> str:
+    """The command line of a command, without the shell around it."""
+    words = item.get("command")
+    if isinstance(words, list):
+        texts = [each for each in words if isinstance(each, str)]
+        return texts[2] if len(texts) == 3 and texts[1] in ("-c", "-lc") else " ".join(texts)
+    return _string(words)
+
+
+def _reasoning(item: dict[str, Any]) -> str:
+    summary = item.get("summary")
+    texts = (
+        [part.get("text") for part in summary if isinstance(part, dict)] if isinstance(summary, list) else []
+    )
+    return "\n\n".join(text for text in texts if isinstance(text, str)) or content_text(item.get("content"))
+
+
+def _tool(kind: str, item: dict[str, Any]) -> tuple[ToolUse, int]:
+    name = _string(item.get("name")) or kind.removesuffix("_call").replace("local_", "")
+    space = _string(item.get("namespace"))
+    told = item.get("arguments") if kind == "function_call" else item.get("input", item.get("action"))
+    if isinstance(told, str):
+        with contextlib.suppress(
+            ValueError, RecursionError
+        ):  # arguments that are not JSON are shown as they are
+            told = json.loads(told)
+    shown, cut = shortened(_shown(told))
+    return ToolUse(f"{space}.{name}" if space else name, shown), cut
+
+
+def _output(value: Any) -> tuple[str, bool]:
+    """The text of a result, which may be a string, content items, or an object with `success`."""
+    failed = False
+    if isinstance(value, dict):
+        failed, value = value.get("success") is False, value.get("content")
+    if isinstance(value, str):
+        decoded: Any = None
+        if value.startswith("{"):
+            with contextlib.suppress(ValueError, RecursionError):
+                decoded = json.loads(value)
+        if isinstance(decoded, dict) and isinstance(decoded.get("output"), str):
+            about = decoded.get("metadata")
+            code = about.get("exit_code") if isinstance(about, dict) else None
+            return decoded["output"], failed or (isinstance(code, int) and code != 0)
+        return value, failed or _says_it_failed(value)
+    return content_text(value), failed
+
+
+def _says_it_failed(output: str) -> bool:
+    """Whether what Codex itself puts into a result says that the call failed."""
+    if not output.startswith(_ANSWER_HEADS):
+        return output.startswith(_UNSUPPORTED)
+    head = output.partition("\nOutput:\n")[0]
+    code = _EXIT.search(head)
+    return int(code[1]) != 0 if code else _ABORTED.match(output) is not None
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _list(item: dict[str, Any], key: str) -> list[Any]:
+    value = item.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,314 @@
+"""Finding homes and opening them: the list of agents Reverie knows.
+
+Adding an agent is one entry in `KINDS`. A kind is told by structure, never by the directory's name: projects
+have a `.mux` of their own, and a home may be anywhere. The environment and the user's home directory are
+arguments; the disk is only looked at.
+
+Each place is asked on its own and has a few seconds to answer, so that one bad home never keeps the good
+ones from being found: one that cannot be entered, or whose disk hangs, is a `TroubledPlace` with the cause.
+
+Threading: blocks on disk, in threads of its own (`files.paths.ask_each`). Failure: `Unavailable` for a
+directory that is no home, or cannot be looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from reverie.agents.base import Home
+from reverie.agents.claude import locations as claude_names
+from reverie.agents.codex import locations as codex_names
+from reverie.agents.loki import locations as loki_names
+from reverie.agents.mux import home as mux
+from reverie.agents.mux import locations as mux_location
+from reverie.errors import Unavailable, UserError, user_error_from_os
+from reverie.files.paths import ask_each
+
+ANSWER_S = 3.0
+"""How long a place may take to answer."""
+
+
+class User(NamedTuple):
+    """Whose homes these are: the environment that the agents run in, and the home directory."""
+
+    env: Mapping[str, str]
+    home_dir: Path
+
+
+class HomeKind(NamedTuple):
+    """One agent: how to recognise its home, how to open it, and where its homes usually are: `roots` those
+    that exist, `places` all where one may be, without asking the disk. `open` is given
+    the directory that may hold copies and what was found out (made on first use), None to do without; and
+    whose home it is, None where that shall not count."""
+
+    kind: str
+    detect: Callable[[Path], bool]
+    open: Callable[[Path, Path | None, User | None], Home]
+    roots: Callable[[Mapping[str, str], Path], tuple[Path, ...]]
+    places: Callable[[Mapping[str, str], Path], tuple[Path, ...]] = lambda _env, _home_dir: ()
+
+
+class FoundHome(NamedTuple):
+    """A home that exists on this machine and can be opened. `of_project`: it lies in a project, and is of
+    that one alone."""
+
+    root: Path
+    kind: str
+    of_project: bool = False
+
+
+class TroubledPlace(NamedTuple):
+    """A place where a home may be that could not be looked at."""
+
+    root: Path
+    error: UserError
+    silent: bool = False
+    """Its disk does not answer; it may later."""
+
+
+class DiscoveredHomes(NamedTuple):
+    """What a search for homes found."""
+
+    homes: tuple[FoundHome, ...]
+    troubled: tuple[TroubledPlace, ...] = ()
+
+
+def _loki_home(root: Path, cache: Path | None, user: User | None) -> Home:
+    from reverie.agents.loki.home import LokiHome  # late, as below
+
+    store = loki_names.store_of(root) or root
+    memory = None if user is None else loki_names.memory_elsewhere(store.parent, user.env)
+    around = User(os.environ, Path.home()) if user is None else user
+    claude = claude_names.home_root(around.env, around.home_dir)
+    return LokiHome(store, claude=claude, cache=cache, memory=memory)
+
+
+def _codex_home(root: Path, cache: Path | None, user: User | None) -> Home:
+    from reverie.agents.codex.home import CodexHome  # late: it brings sqlite along
+
+    elsewhere = None if user is None else codex_names.sqlite_home(root, user.env, user.home_dir)
+    return CodexHome(root, cache, sqlite_home=elsewhere)
+
+
+def _claude_home(root: Path, cache: Path | None, _user: User | None) -> Home:
+    from reverie.agents.claude.home import ClaudeHome  # late, as above
+
+    return ClaudeHome(root, cache)
+
+
+KINDS: tuple[HomeKind, ...] = (
+    # Before mux, which also takes a damaged home that has only sessions for its own.
+    HomeKind(
+        codex_names.KIND,
+        codex_names.detect,
+        _codex_home,
+        codex_names.existing_home_roots,
+        codex_names.usual_places,
+    ),
+    HomeKind(
+        claude_names.KIND,
+        claude_names.detect,
+        _claude_home,
+        claude_names.existing_home_roots,
+        claude_names.usual_places,
+    ),
+    HomeKind(
+        mux.KIND,
+        mux_location.detect,
+        lambda root, _cache, _user: mux.MuxHome(root),
+        mux_location.existing_home_roots,
+        mux_location.usual_places,
+    ),
+    # A project is taken for the store in it; where these are, `discover_projects` finds out.
+    HomeKind(
+        loki_names.KIND, lambda root: loki_names.store_of(root) is not None, _loki_home, lambda _e, _d: ()
+    ),
+)
+
+
+def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
+    """The homes worth offering, the one each agent would use first; each real directory once. A usual place
+    that holds nothing of the agent is left out."""
+    return find_homes(env, home_dir).homes
+
+
+def find_homes(env: Mapping[str, str], home_dir: Path, limit_s: float = ANSWER_S) -> DiscoveredHomes:
+    """What `discover` finds, and the places that could not be looked at or gave no answer within
+    `limit_s`."""
+    places = {
+        (kind.kind, root): partial(_ask, kind, root) for kind in KINDS for root in kind.places(env, home_dir)
+    }
+    answers = ask_each(places, limit_s)
+    # Which of several the agent would use first is asked from the disk, too: not from one that hangs.
+    silent = {kind for kind, root in places if (kind, root) not in answers}
+    awake = (kind for kind in KINDS if kind.kind not in silent)
+    first = ask_each({kind.kind: partial(kind.roots, env, home_dir) for kind in awake}, limit_s)
+    found: dict[Path, FoundHome] = {}
+    troubled: dict[Path, TroubledPlace] = {}
+    for kind in KINDS:
+        for root in dict.fromkeys((*first.get(kind.kind, ()), *kind.places(env, home_dir))):
+            answer = answers.get((kind.kind, root), _SILENT)
+            if answer is _SILENT:
+                troubled[root] = TroubledPlace(root.absolute(), not_answering(root), silent=True)
+            elif answer.home is not None:
+                found.setdefault(answer.real, answer.home)
+            elif answer.error is not None:
+                troubled.setdefault(root, TroubledPlace(root.absolute(), answer.error))
+    return DiscoveredHomes(tuple(found.values()), tuple(troubled.values()))
+
+
+class _Answer(NamedTuple):
+    """What is at a place: a home and its real directory, trouble, or nothing of the agent."""
+
+    home: FoundHome | None = None
+    real: Path = Path()
+    error: UserError | None = None
+
+
+_SILENT = _Answer()
+
+
+def _ask(kind: HomeKind, root: Path) -> _Answer:
+    try:
+        if not stat.S_ISDIR(os.stat(root).st_mode):  # noqa: PTH116 - follows links, as the agent does
+            return _Answer()
+        if kind.detect(root):
+            return _Answer(FoundHome(root.absolute(), kind.kind), root.resolve())
+        _enter(root)
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.islink(root):  # noqa: PTH114 - never raises
+            return _Answer(error=_link_to_nothing(root))
+    except OSError as error:
+        return _Answer(error=user_error_from_os(error, f"{root} cannot be looked at."))
+    except ValueError:
+        pass  # no path can be named like that
+    return _Answer()
+
+
+def _enter(directory: Path) -> None:
+    """Raises `OSError` where a directory cannot be listed, or what is in it cannot be reached."""
+    with os.scandir(directory):
+        pass
+    os.stat(directory / ".")  # noqa: PTH116 - a path that needs the right to enter
+
+
+def _link_to_nothing(root: Path) -> UserError:
+    return Unavailable(
+        f"{root} cannot be looked at.",
+        cause="It is a link to a place that is not there.",
+        next_step="Connect the disk or the share it leads to, or remove the link.",
+    )
+
+
+def not_answering(root: Path) -> UserError:
+    """What is said of a place whose disk hangs."""
+    return Unavailable(
+        f"{root} does not answer.",
+        cause="It lies on a disk or a network share that may be gone.",
+        next_step="Connect it again. The other homes work without it.",
+        reason="not-answering",
+    )
+
+
+def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
+    """Where `discover` looks; the disk is not asked."""
+    return tuple(dict.fromkeys(place for kind in KINDS for place in kind.places(env, home_dir)))
+
+
+def find_projects(
+    found: Iterable[FoundHome],
+    home_dir: Path,
+    cache: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    limit_s: float = ANSWER_S,
+) -> DiscoveredHomes:
+    """The stores that lie in projects: of those that the homes `found` list, and of those in loki-mode's own
+    list; each real directory once. Dearer than `find_homes`: it reads what the homes list. A home that does
+    not list its projects in time is troubled, and so is a project that does not answer."""
+    homes = tuple(found)
+    user = None if env is None else User(env, home_dir)
+    lists: dict[Path, Callable[[], tuple[Path, ...]]] = {
+        home.root: partial(_listed_projects, home, cache, user) for home in homes
+    }
+    index = home_dir / loki_names.STORE
+    lists.setdefault(index, partial(loki_names.indexed_projects, home_dir))
+    listed = ask_each(lists, limit_s)
+    projects = dict.fromkeys(project for paths in listed.values() for project in paths)
+    stores = ask_each({project: partial(_store, project) for project in projects}, limit_s)
+    unique: dict[Path, FoundHome] = {}
+    for answer in stores.values():
+        if answer.home is not None:
+            unique.setdefault(answer.real, answer.home)
+    silent = (
+        *(root for root in lists if root not in listed),
+        *(path for path in projects if path not in stores),
+    )
+    return DiscoveredHomes(
+        tuple(unique.values()),
+        tuple(TroubledPlace(path, not_answering(path), silent=True) for path in silent),
+    )
+
+
+def discover_projects(
+    found: Iterable[FoundHome],
+    home_dir: Path,
+    cache: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> tuple[FoundHome, ...]:
+    """The stores that `find_projects` finds."""
+    return find_projects(found, home_dir, cache, env).homes
+
+
+def _store(project: Path) -> _Answer:
+    try:
+        store = loki_names.store_of(project)
+        if store is not None:
+            return _Answer(FoundHome(store.absolute(), loki_names.KIND, of_project=True), store.resolve())
+    except (OSError, RuntimeError, ValueError):
+        pass  # a project that is gone, or cannot be reached, has no store to offer
+    return _Answer()
+
+
+def _listed_projects(home: FoundHome, cache: Path | None, user: User | None) -> tuple[Path, ...]:
+    kind = next(kind for kind in KINDS if kind.kind == home.kind)
+    try:
+        listed = kind.open(home.root, cache, user).contents().projects
+    except Unavailable:
+        return ()  # said when it is opened itself
+    return tuple(Path(project.path) for project in listed if Path(project.path).is_absolute())
+
+
+def open_home(path: Path, cache: Path | None = None, user: User | None = None) -> Home:
+    """The home in the directory `path`. `cache` and `user`: see `HomeKind`; shared by all homes. Raises
+    `Unavailable` where there is none."""
+    # A later change of the working directory must not move it; links stay as they are written.
+    path = path.absolute()
+    try:
+        there = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - follows links
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        there = False
+    except OSError as error:
+        raise user_error_from_os(error, f"{path} cannot be looked at.") from error
+    if not there:
+        raise Unavailable(
+            f"There is no home at {path}.",
+            cause="It is not a directory that can be reached.",
+            next_step="Check the path, or see `reverie homes` for the homes found.",
+        )
+    for kind in KINDS:
+        if kind.detect(path):
+            return kind.open(path, cache, user)
+    try:
+        _enter(path)
+    except OSError as error:
+        raise user_error_from_os(error, f"{path} cannot be looked at.") from error
+    raise Unavailable(
+        f"{path} is not a home that Reverie knows.",
+        cause=f"Nothing in it belongs to one of: {', '.join(kind.kind for kind in KINDS)}.",
+        next_step="Give the directory that holds the agent's memories, for example ~/.xum.",
+    )

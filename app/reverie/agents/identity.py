@@ -1,0 +1,236 @@
+"""Which home is which: random ids that history, runs and activity hang on.
+
+A home is found again by its real path together with device and inode. The rules, in order:
+
+- recorded path and inode both fit: it is that home (the device number may change with a reboot);
+- the recorded path still leads to this very directory, which now has a second name (a bind mount, another
+  spelling on a case-insensitive disk): it is that home;
+- else it is a new one. A known home whose directory is no longer at its recorded path is offered for
+  adoption where inode or path fit: the home was moved, or its directory was replaced by a restored backup.
+  Adoption is a person's decision. A copy, whose original is still in place, gets its own id and is offered
+  nothing.
+
+The registry is one JSON file of Reverie's own, changed only through `Sidecar.update`: two processes that meet
+a new home at the same time agree on its id. One damaged entry hides no other and survives. The home itself is
+only looked at.
+
+Who keeps a home open asks `OpenedHome` before each request: nothing of a home that was put in its place may
+land in its history.
+
+Threading: blocks on disk; any thread and process. Failure: `UserError`.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, overload
+
+from reverie.clock import Clock
+from reverie.errors import StoreError, Unavailable, user_error_from_os
+from reverie.files.directory import ensure_private
+from reverie.files.paths import real_path
+from reverie.files.sidecar import Change, Sidecar
+
+_ID_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHome:
+    """A home as it was last recorded. `root` is a real path; it need not exist any more."""
+
+    id: str
+    root: Path
+    kind: str
+    device: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class HomeIdentity:
+    """A home's id. `adoptable` are known homes that this one may be; see `HomeRegistry.adopt`."""
+
+    id: str
+    root: Path
+    adoptable: tuple[KnownHome, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    root: Path
+    device: int
+    inode: int
+
+    def is_inode(self, known: KnownHome) -> bool:
+        # Some file systems have no inodes and report 0 for everything.
+        return self.inode != 0 and (self.device, self.inode) == (known.device, known.inode)
+
+    def is_home(self, known: KnownHome) -> bool:
+        if self.root == known.root:
+            return self.inode == known.inode
+        return self.is_inode(known) and _still_there(known)
+
+    def may_be(self, known: KnownHome) -> bool:
+        return (self.root == known.root or self.is_inode(known)) and not _still_there(known)
+
+
+class HomeRegistry:
+    """The homes Reverie has met, in the JSON file `file`."""
+
+    def __init__(self, file: Path, *, lock_dir: Path, clock: Clock) -> None:
+        self._file = file
+        self._sidecar = Sidecar(file, lock_dir=lock_dir, clock=clock)
+        self._clock = clock
+
+    def known(self) -> tuple[KnownHome, ...]:
+        """Every home on record, in the order in which they were met."""
+        return tuple(_known(self._sidecar.read().data))
+
+    def stamp(self) -> tuple[int, int, int]:
+        """What changes when the registry changes."""
+        try:
+            status = self._file.stat()
+        except OSError:
+            return 0, 0, 0
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    @overload
+    def identify(self, root: Path, *, kind: str) -> HomeIdentity: ...
+    @overload
+    def identify(self, root: Path, *, kind: str, create: Literal[True]) -> HomeIdentity: ...
+    @overload
+    def identify(self, root: Path, *, kind: str, create: Literal[False]) -> HomeIdentity | None: ...
+    def identify(self, root: Path, *, kind: str, create: bool = True) -> HomeIdentity | None:
+        """The id of the home at `root`. A home not met before gets one, or, without `create`, is None and
+        nothing is written. Raises `Unavailable` where the directory is gone."""
+        place = _place(root)
+        known = self.known()
+        identity = _identity(place, known)
+        if identity is None and create:
+            fresh = secrets.token_hex(_ID_BYTES)
+            data = self._update(lambda data: _with(data, place, fresh, kind, self._clock()))
+            identity = _identity(place, tuple(_known(data)))
+        return identity
+
+    def adopt(self, root: Path, known_id: str) -> HomeIdentity:
+        """Say that the home at `root` is the known home `known_id`: from now on it has that id, and history
+        and runs follow. The id it had got in between stays on record, as replaced. Raises `StoreError` for a
+        home that is not `adoptable` there."""
+        place = _place(root)
+
+        def change(data: dict[str, Any]) -> dict[str, Any]:
+            known = {home.id: home for home in _known(data)}
+            if known_id not in known or not place.may_be(known[known_id]):
+                raise StoreError(
+                    f"The home {root} cannot take over the history of {known_id}.",
+                    cause="That home is not known, or it is still where it was.",
+                    next_step="Look at the list of homes again.",
+                )
+            homes = data["homes"]
+            for other in known.values():
+                if place.is_home(other):
+                    homes[other.id]["replacedBy"] = known_id
+            homes[known_id] |= _entry(place)
+            return data
+
+        self._update(change)
+        return HomeIdentity(known_id, place.root)
+
+    def _update(self, change: Change) -> dict[str, Any]:
+        ensure_private(self._file.parent)
+        return self._sidecar.update(change)
+
+
+class OpenedHome:
+    """Whether a home that was opened is still the one at its path: a process may outlive it, and find another
+    one in its place. Any thread; costs two looks at the disk."""
+
+    def __init__(self, registry: HomeRegistry, identity: HomeIdentity, path: Path, *, kind: str) -> None:
+        """`path`: as it was opened, which may be a link. Raises `Unavailable` where the directory is gone."""
+        self._registry = registry
+        self._path = path
+        self._identity = identity
+        self._kind = kind
+        self._place = _place(self._path)
+        self._known_at: tuple[int, int, int] | None = None
+
+    def require(self) -> None:
+        """Raises `Unavailable` where the directory is gone or another one (reason "replaced"), or the home
+        has another id by now."""
+        root = self._path
+        place = _place(root)
+        if place != self._place and (place.root, place.inode) != (self._place.root, self._place.inode):
+            raise Unavailable(
+                f"Another home was put in the place of {root}.",
+                cause="What belongs to the one that was opened here is not mixed with it.",
+                next_step="Open the home again, or end this command and start it again.",
+                reason="replaced",
+            )
+        known_at = self._registry.stamp()
+        if known_at == self._known_at:
+            return
+        found = self._registry.identify(root, kind=self._kind, create=False)
+        if found is not None and found.id != self._identity.id:
+            raise Unavailable(
+                f"The home {root} has taken over the history of another one meanwhile.",
+                next_step="Open the home again, or end this command and start it again.",
+                reason="replaced",
+            )
+        self._known_at = known_at
+
+
+def _identity(place: _Place, known: tuple[KnownHome, ...]) -> HomeIdentity | None:
+    found = [home for home in known if place.is_home(home)]
+    if not found:
+        return None
+    # The exact place speaks before another name of it.
+    own = next((home for home in found if home.root == place.root), found[0])
+    return HomeIdentity(own.id, place.root, tuple(home for home in known if place.may_be(home)))
+
+
+def _with(data: dict[str, Any], place: _Place, fresh: str, kind: str, now_ms: int) -> dict[str, Any] | None:
+    if any(place.is_home(home) for home in _known(data)):
+        return None  # another process was first
+    homes = data.get("homes")
+    entry = _entry(place) | {"kind": kind, "firstSeenAt": now_ms}
+    return data | {"homes": (homes if isinstance(homes, dict) else {}) | {fresh: entry}}
+
+
+def _entry(place: _Place) -> dict[str, Any]:
+    return {"root": str(place.root), "device": place.device, "inode": place.inode}
+
+
+def _known(data: Mapping[str, Any]) -> Iterator[KnownHome]:
+    homes = data.get("homes")
+    for identity, entry in homes.items() if isinstance(homes, dict) else ():
+        if not isinstance(entry, dict) or "replacedBy" in entry:
+            continue
+        root, kind = entry.get("root"), entry.get("kind")
+        device, inode = entry.get("device"), entry.get("inode")
+        if _is_id(identity) and isinstance(root, str) and isinstance(device, int) and isinstance(inode, int):
+            yield KnownHome(identity, Path(root), kind if isinstance(kind, str) else "", device, inode)
+
+
+def _is_id(text: str) -> bool:
+    """Ids become file names."""
+    return len(text) == 2 * _ID_BYTES and all(char in "0123456789abcdef" for char in text)
+
+
+def _place(root: Path) -> _Place:
+    try:
+        real = Path(real_path(root, strict=True))
+        status = real.stat()
+    except OSError as error:
+        raise user_error_from_os(error, f"The home {root} is not there now.") from error
+    return _Place(real, status.st_dev, status.st_ino)
+
+
+def _still_there(known: KnownHome) -> bool:
+    """Whether the recorded path still leads to the recorded directory."""
+    try:
+        status = known.root.stat()
+    except (OSError, ValueError):
+        return False
+    return status.st_ino == known.inode and Path(real_path(known.root)) == known.root

@@ -1,0 +1,374 @@
+"""Which layouts and versions of each agent's stores Reverie knows, and what in a home is none of them.
+
+The rule for versions to come: fields that Reverie does not know are kept and are no reason to refuse; a
+version number that it does not know, a part that it relies on and that is missing, and a value of another
+type are. What cannot be read or parsed is not judged here: every reader says so itself. Facts: formats/mux.md
+sections 1 to 3 and 20, formats/codex.md sections 3, 4 and 10, formats/claude-code.md sections 4, 5 and 12,
+formats/loki.md sections 3 to 9.
+
+Evidence is a sentence that names the file, what was found in it and what Reverie knows. It is stable, because
+a permission covers exactly that text (`memory.write_guard`).
+
+SQLite and TOML are imported where they are needed: a hook of an agent waits for the rest.
+
+Only looks: opens the few files named here, bounded, and lists few directories; databases through a copy.
+Threading: any thread but the GUI's. Failure: nothing is raised; what is out of reach is not judged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reverie.agents.reading import entries_in, file_names, read_json
+from reverie.agents.scopes import Refusal
+from reverie.errors import UserError
+from reverie.files.paths import is_directory, is_file, is_there, open_regular, read_regular
+
+if TYPE_CHECKING:
+    from reverie.agents.database_copy import Database, Row
+
+WHOLE_HOME = ""
+CODEX_MEMORIES = "memories"
+"""What stands for all memory roots of a Codex home; its instructions are not part of them."""
+
+_JSON_BYTES = 64 << 20
+_HEAD_BYTES = 4096
+_MOST_SESSIONS = 100
+_MOST_LOCKS = 500
+_JOURNAL = "durable-events.jsonl"
+_MOST_RECORDS = 20
+_LONGEST_VALUE = 60
+
+_MARKERS = frozenset({".version", "version", "version.json", "layout.json"})
+_DATABASE = re.compile(r"(?:memory|memories|index|store)\.(?:db|sqlite3?)", re.IGNORECASE)
+
+_Shape = Mapping[str, Any]
+"""A JSON object as it is judged: scalars as they are, `list` or `dict` for what holds more."""
+
+
+def refusals(store: str, evidence: Sequence[str]) -> tuple[Refusal, ...]:
+    """One refusal of a store for all that was found in it; none for nothing."""
+    if not evidence:
+        return ()
+    what = "these memories" if store else "this home"
+    return (
+        Refusal(
+            "unknown-layout",
+            store,
+            f"Reverie does not know how {what} are kept, so it only reads them."
+            if store
+            else f"Reverie does not know how {what} is kept, so it only reads it.",
+            " ".join(evidence),
+            "Update Reverie, or choose “Write anyway” in the Doctor (`reverie doctor --workspace ID --fix "
+            "known-layout`; a home with one workspace needs no ID).",
+        ),
+    )
+
+
+# mux
+
+
+def mux_home(home: Path, session: Path | None = None) -> tuple[Refusal, ...]:
+    """What holds for the whole home: its lists, its sidecars, and the locks and journals of a layout to come.
+    `session`: the directory of the session that is asked about, which is looked into whatever else there
+    is."""
+    # Lists of another type are damage that the agent reads as none, and so does Reverie.
+    found = [*_version(home / "config.json", known=(1,))]
+    found += _version(home / "memory-meta.json", known=(1,))
+    found += _version(home / "memory-consolidation.json", known=(1,))
+    found += _foreign_parts(home / "memory", "memory/", "folders of Markdown files for each scope")
+    locks = sorted(
+        entry.name
+        for entry in islice(entries_in(home / "locks"), _MOST_LOCKS)
+        if entry.name.startswith("target-") and entry.name.endswith(".lock")
+    )
+    if locks:
+        found.append(
+            "locks/ holds “target-….lock”: the agent locks each change of a memory. Reverie knows the "
+            "layout without these locks."
+        )
+    if _journaled(home, session):
+        found.append(
+            "sessions/…/durable-events.jsonl records each change of a memory. Reverie knows the layout "
+            "without this record."
+        )
+    return refusals(WHOLE_HOME, found)
+
+
+def _journaled(home: Path, session: Path | None) -> bool:
+    """Whether a session records each change of a memory. Of many sessions only some are looked into."""
+    if session is not None and is_file(session / _JOURNAL):
+        return True
+    return any(
+        os.path.isfile(f"{entry.path}/{_JOURNAL}")  # noqa: PTH113 - asked for many
+        for entry in islice(entries_in(home / "sessions"), _MOST_SESSIONS)
+    )
+
+
+# Codex
+
+_CODEX_GENERATION = re.compile(r"memories_v(\d+)(?:_(\d+))?(\.sqlite|\.lock)?", re.IGNORECASE)
+_CODEX_DATABASE = re.compile(r"memories_(\d+)\.sqlite")
+_CODEX_VERSIONS = ("v1", "v2")
+_NEWEST_GENERATION = 2
+_KNOWN_SCHEMA = 1
+_KNOWN_MIGRATION = 2
+_FAR_AHEAD = 10
+"""Migrations that only add something are expected; this many more mean another kind of database."""
+_CODEX_MEMORY_DATABASE = re.compile(r"memories(?:_v\d+)?(?:_\d+)?\.sqlite")
+_CODEX_COLUMNS: Mapping[str, frozenset[str]] = {
+    "jobs": frozenset({"kind", "job_key", "status"}),
+    "stage1_outputs": frozenset({"thread_id", "source_updated_at"}),
+}
+"""The columns of the memory databases that Reverie relies on."""
+
+
+def codex_memories(home: Path) -> tuple[str, ...]:
+    """Evidence for all memory roots: the names of generations, and the version that the settings name."""
+    import tomllib
+
+    found: list[str] = []
+    for name in sorted(entry.name for entry in entries_in(home)):
+        generation, database = _CODEX_GENERATION.fullmatch(name), _CODEX_DATABASE.fullmatch(name)
+        newer = generation and int(generation[1]) > _NEWEST_GENERATION
+        schema = (generation and generation[2]) or (database and database[1])
+        if newer or (schema and int(schema) > _KNOWN_SCHEMA):
+            known = "memories/ and memories_v2/, with memories_1.sqlite and memories_v2_1.sqlite"
+            found.append(f"The home holds {name}. Reverie knows {known}.")
+    try:
+        config = tomllib.loads(read_regular(home / "config.toml", 4 << 20).decode("utf-8", "replace"))
+    except (OSError, ValueError, RecursionError):
+        return tuple(found)
+    memories = config.get("memories")
+    version = memories.get("version") if isinstance(memories, dict) else None
+    if version is not None and version not in _CODEX_VERSIONS:
+        found.append(
+            f"config.toml has [memories] version {_shown(version)}. Reverie knows {_listed(_CODEX_VERSIONS)}."
+        )
+    return tuple(found)
+
+
+def codex_root(directory: Path) -> tuple[str, ...]:
+    """Evidence in one memory root: the mark of the summary, and the version of the baseline."""
+    found: list[str] = []
+    first = _first_line(directory / "memory_summary.md")
+    if re.fullmatch(r"v\d+", first) and first != "v1":
+        found.append(
+            f"{directory.name}/memory_summary.md begins with {_shown(first)}. Reverie knows {_shown('v1')}."
+        )
+    baseline = _first_line(directory / ".git" / "codex-baseline-version")
+    if baseline and baseline != "1":
+        found.append(f"The baseline of {directory.name}/ has version {_shown(baseline)}. Reverie knows 1.")
+    return tuple(found)
+
+
+def codex_databases(home: Path, cache: Path | None, elsewhere: Path | None) -> tuple[str, ...]:
+    """Evidence in the databases of memory jobs. `elsewhere`: see `codex_database.database_places`."""
+    from reverie.agents.codex.threads import database_places
+    from reverie.agents.database_copy import Database
+
+    found: list[str] = []
+    for place in database_places(home, elsewhere) if cache is not None else ():
+        for name in file_names(place, []):
+            if cache is not None and _CODEX_MEMORY_DATABASE.fullmatch(name):
+                database = Database(place / name, cache / "databases", otherwise="")
+                with contextlib.suppress(UserError):  # who reads it says that it cannot be read
+                    found += _codex_database(name, database)
+    return tuple(dict.fromkeys(found))
+
+
+def _codex_database(name: str, database: Database) -> Iterator[str]:
+    applied = [row["version"] for row in database.rows("_sqlx_migrations", ("version",))]
+    newest = max((each for each in applied if isinstance(each, int)), default=0)
+    if not newest:
+        return  # empty, or of a time before migrations were counted
+    if newest > _KNOWN_MIGRATION + _FAR_AHEAD:
+        yield f"{name} is at migration {newest}. Reverie knows those up to {_KNOWN_MIGRATION}."
+    tables = database.tables()
+    for table, needed in _CODEX_COLUMNS.items():
+        if table not in tables:
+            yield f"{name} has no table “{table}”, which Reverie relies on."
+        elif missing := sorted(needed - database.columns(table)):
+            yield f"The table “{table}” of {name} lacks {_listed(missing)}, which Reverie relies on."
+
+
+# Claude Code
+
+_FRONT_VERSION = re.compile(r"^(?:memory|format|schema)_version:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+
+
+def claude_root(directory: Path) -> tuple[str, ...]:
+    """Evidence in one memory directory."""
+    found = [*_foreign_parts(directory, "", "Markdown files with MEMORY.md as their index")]
+    index, lock = directory / "MEMORY.md", directory / ".consolidate-lock"
+    if is_directory(index):
+        found.append("MEMORY.md is a directory. Reverie knows it as a Markdown file.")
+    elif not is_file(index):
+        found += [
+            f"The index is {name}. Reverie knows MEMORY.md."
+            for name in ("MEMORY.json", "MEMORY.jsonl")
+            if is_file(directory / name)
+        ]
+    else:
+        head = _head(index)
+        front = head.partition("\n---")[0] if head.startswith("---\n") else ""
+        found += [
+            f"MEMORY.md has format version {_shown(match[1])}. Reverie knows the one without a number."
+            for match in _FRONT_VERSION.finditer(front)
+        ]
+    if is_directory(lock):
+        found.append(".consolidate-lock is a directory. Reverie knows it as a file with a process id.")
+    elif (body := _head(lock).strip()) and not body[0].isdigit():
+        found.append(
+            f".consolidate-lock holds {_shown(body.splitlines()[0])}. Reverie knows a process id, or nothing."
+        )
+    return tuple(found)
+
+
+# loki-mode
+
+_LOKI_VERSIONS = ("1.0", "1.1.0", "2.0.0")
+_LOKI_FIELDS = ("version", "schema_version")
+_LOKI_FILES: Mapping[str, Mapping[str, type]] = {
+    "index.json": {"topics": list},
+    "timeline.json": {"recent_actions": list, "key_decisions": list},
+    "semantic/patterns.json": {"patterns": list},
+    "semantic/anti-patterns.json": {"anti_patterns": list},
+}
+_LOKI_PARTS = ("index.json", "timeline.json", "episodic", "semantic", "skills")
+_LOKI_DATABASE = "memory.db"
+_LOKI_SCHEMA = "1"
+
+
+def loki_root(memory: Path) -> tuple[str, ...]:
+    """Evidence in the files of one store."""
+    found: list[str] = []
+    for name, types in _LOKI_FILES.items():
+        found += _version(memory / name, known=_LOKI_VERSIONS, fields=_LOKI_FIELDS, shown=name)
+        found += _types(memory / name, types, shown=name)
+    for path in _newest_records(memory):
+        shown = path.relative_to(memory).as_posix()
+        of_record = [*_version(path, known=_LOKI_VERSIONS, fields=_LOKI_FIELDS, shown=shown)]
+        if of_record:
+            found += of_record
+            break  # one is enough, and the next one would ask again for the same
+    if is_file(memory / _LOKI_DATABASE) and not any(is_there(memory / part) for part in _LOKI_PARTS):
+        found.append(f"The memories are in {_LOKI_DATABASE} only. Reverie knows stores of JSON files.")
+    return tuple(found)
+
+
+def loki_database(memory: Path, cache: Path | None) -> tuple[str, ...]:
+    """Evidence in the database beside the files."""
+    path = memory / _LOKI_DATABASE
+    if cache is None or not is_file(path):
+        return ()
+    from reverie.agents.database_copy import Database
+
+    rows: tuple[Row, ...] = ()
+    with contextlib.suppress(UserError):  # who reads it says that it cannot be read
+        rows = Database(path, cache / "databases", otherwise="").rows("metadata", ("key", "value"))
+    schema = next((row.get("value") for row in rows if row.get("key") == "schema_version"), None)
+    if schema is None or str(schema) == _LOKI_SCHEMA:
+        return ()
+    return (f"{_LOKI_DATABASE} has schema_version {_shown(schema)}. Reverie knows {_LOKI_SCHEMA}.",)
+
+
+def _newest_records(memory: Path) -> Iterator[Path]:
+    """A few of the newest episodes and of the skills: a new version of the agent writes those first."""
+    days = sorted((entry.name for entry in entries_in(memory / "episodic")), reverse=True)
+    for directory in [*(memory / "episodic" / day for day in days[:2]), memory / "skills"]:
+        names = sorted(entry.name for entry in islice(entries_in(directory), 10 * _MOST_RECORDS))
+        yield from (directory / name for name in names[-_MOST_RECORDS:] if name.endswith(".json"))
+
+
+# Looking
+
+
+def _foreign_parts(directory: Path, prefix: str, known: str) -> Iterator[str]:
+    """Marks of another layout among the names in a directory, and databases in place of its files."""
+    names = [entry.name for entry in islice(entries_in(directory), 5000)]
+    for name in sorted(names):
+        if name.lower() in _MARKERS and is_file(directory / name):
+            found = _shown(" ".join(_head(directory / name).split()))
+            yield f"{prefix}{name} marks a layout of its own ({found}). Reverie knows {known}."
+        elif _DATABASE.fullmatch(name):
+            yield f"{prefix}{name} is a database. Reverie knows {known}."
+
+
+def _version(
+    path: Path, *, known: Collection[Any], fields: Sequence[str] = ("version",), shown: str = ""
+) -> Iterator[str]:
+    """A version that is there, and is none of those that are known."""
+    shape = _shape(path)
+    for name in fields:
+        value = shape.get(name)
+        if name in shape and not any(value == each and type(value) is type(each) for each in known):
+            yield f"{shown or path.name} has {name} {_shown(value)}. Reverie knows {_listed(known)}."
+
+
+def _types(path: Path, types: Mapping[str, type], *, shown: str = "") -> Iterator[str]:
+    """A value of another type than the one that is known; null counts as missing."""
+    words: Mapping[type, str] = {list: "a list", dict: "an object"}
+    shape = _shape(path)
+    for name, wanted in types.items():
+        value = shape.get(name)
+        if value is not None and value is not wanted:
+            yield f"“{name}” in {shown or path.name} is not {words[wanted]}, as Reverie knows it."
+
+
+def _shape(path: Path) -> _Shape:
+    """The outermost object of a JSON file; empty for what is not there, cannot be read or is no object."""
+    try:
+        status = path.stat()
+    except OSError:
+        return {}
+    return _shape_of(path, status.st_ino, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=512)
+def _shape_of(path: Path, _inode: int, _mtime_ns: int, _size: int) -> _Shape:
+    try:
+        data = read_json(path, _JSON_BYTES)
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(data, dict):
+        return {}
+    return {
+        key: type(value) if isinstance(value, list | dict) else value
+        for key, value in islice(data.items(), 200)
+    }
+
+
+def _first_line(path: Path) -> str:
+    return _head(path).partition("\n")[0].rstrip("\r ")
+
+
+def _head(path: Path) -> str:
+    """The beginning of a file as text; empty for what is not there or cannot be read."""
+    try:
+        if path.stat().st_size <= _HEAD_BYTES:
+            return read_regular(path, _HEAD_BYTES).decode("utf-8", "replace")
+        with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+            return file.read(_HEAD_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _shown(value: object) -> str:
+    """A value from disk in a sentence: short, on one line."""
+    if isinstance(value, type):
+        return "a list or an object"
+    text = f"“{value}”" if isinstance(value, str) else repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+def _listed(values: Collection[Any]) -> str:
+    words = [_shown(value) for value in values]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

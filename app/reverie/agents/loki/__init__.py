@@ -1,0 +1,1 @@
+"""loki-mode: its home, records and anti-patterns."""

@@ -1,0 +1,260 @@
+"""The home of one project of loki-mode: its `.loki` (formats/loki.md).
+
+One project, whose scope is `.loki/memory`, namespaces in it as folders. Records are shown as what they say
+(`agents.loki.rendering`) and changed field by field through `services.failures`, under the store's own
+locks; notes
+are edited as any memory. Housekeeping (locks, halves of writes, the log of errors) is not shown. Crash
+records lie beside the memories; `failures.crash` reads them.
+
+The home is only read: opening the store with the agent's own library creates files, and so it is not used.
+Failure: as `agents.base` says; an odd record hides no other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reverie.agents.base import HomeContents, PlainHome, Project, TranscriptSource, WatchedPlace
+from reverie.agents.capabilities import ComparableText, Records, RootChange, StatusLine
+from reverie.agents.known_layouts import loki_database, loki_root, refusals
+from reverie.agents.loki.anti_patterns import AntiPatternRecords, essence, followed
+from reverie.agents.loki.locations import DERIVED, FOLDERS, KIND, STORE
+from reverie.agents.loki.records import moment, read_object, text_of
+from reverie.agents.loki.rendering import rendered
+from reverie.agents.reading import directory_names
+from reverie.agents.scopes import (
+    EDITABLE,
+    Caps,
+    FileRole,
+    FileRule,
+    Refusal,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    ScopeUnavailable,
+)
+from reverie.agents.transcripts import ReadableTranscript
+from reverie.files.paths import is_directory, is_file
+
+CAPS = Caps(
+    file_bytes=32 << 20,
+    files_per_scope=100_000,
+    description_chars=200,
+    description_prefix_bytes=4096,
+    view_depth=3,
+)
+"""The agent has no caps of this kind; these keep one huge file from being taken for a note."""
+
+HOUSEKEEPING = r"(?:.*/)?(?:[^/]*\.lock|\.[^/]*)"
+"""What is no memory: lock files and hidden files."""
+
+_SESSION = re.compile(r"[0-9A-Fa-f-]{8,64}")
+_RECORD = "This is a record of the agent, told in words; the file itself is not edited as text."
+_EPISODE = (
+    "This is a record of the agent, told in words; the file itself is not edited as text. It can be deleted; "
+    "its id then still stands in the agent's index and patterns."
+)
+_DERIVED_FROM = "The agent derives this file from its records again and again; a change would be lost."
+_RENDERING = "The agent makes this file from the skill's record beside it; a change would be lost."
+_KEPT = "The agent keeps this file for itself."
+_DATABASE = re.compile(r"memory\.db(?:-wal|-shm)?\Z")
+_RECORDS = AntiPatternRecords()
+
+
+class LokiHome(PlainHome):
+    """The store of one project; see `agents.base.Home` for what each member promises."""
+
+    kind = KIND
+    caps = CAPS
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        claude: Path | None = None,
+        cache: Path | None = None,
+        memory: Path | None = None,
+    ) -> None:
+        """`claude`: the home of Claude Code, whose transcripts the store points to. `cache`: where the copy
+        of a database may lie; without it none is read. `memory`: the memory root that the agent's environment
+        names (sheet section 1)."""
+        super().__init__(root)
+        self._claude = claude
+        self._cache = cache
+        self._own = root / "memory"
+        self._memory = memory or self._own
+
+    @property
+    def project(self) -> Path:
+        """The directory that the store belongs to."""
+        return self._root.parent
+
+    def contents(self) -> HomeContents:
+        self._require_available()
+        name = self.project.name if self._root.name == STORE else self._root.name
+        return HomeContents((Project(str(self.project), name or str(self.project), ()),))
+
+    def context(
+        self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
+    ) -> ScopeContext:
+        """Always the one project: the store is nothing but that."""
+        self._require_available()
+        return ScopeContext(workspace_id, str(self.project), None)
+
+    def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
+        self._require_available()
+        if scope is Scope.WORKSPACE:
+            raise _nowhere(scope, "There is no workspace memory here.")
+        if scope is Scope.GLOBAL:
+            raise _nowhere(scope, "There is no global memory here.")
+        return self._memory_root()
+
+    def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
+        self._require_available()
+        return (self._memory_root(),) if is_directory(self.memory) else ()
+
+    def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
+        refused = super().write_refusals(root)
+        if root is None:
+            return refused
+        found = (*loki_root(root.directory), *loki_database(root.directory, self._cache))
+        return (*refused, *refusals(root.key, found))
+
+    def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
+        """Sheet section 13. Markdown notes are for editing; what is not told here, too."""
+        if _RECORDS.holder(rel):
+            return EDITABLE
+        parts = rel.split("/")
+        if parts[-1] in DERIVED and len(parts) <= 2:
+            return FileRule("generated", _DERIVED_FROM)
+        if "handoffs" in parts or "ledgers" in parts:
+            return FileRule("read-only", _KEPT)
+        if "skills" in parts and parts[-1].endswith(".md"):
+            return FileRule("generated", _RENDERING)
+        if "episodic" in parts[:-1] and parts[-1].endswith(".json") and parts[-1] != "index.json":
+            return FileRule("read-only", _EPISODE, deletable=True)
+        if parts[-1].endswith((".json", ".jsonl")):
+            return FileRule("read-only", _RECORD)
+        if parts[-1] in FOLDERS or "vectors" in parts or "episodic" in parts:
+            return FileRule("read-only", _KEPT)
+        if _DATABASE.match(parts[-1]):
+            return FileRule("read-only", _KEPT)
+        return FileRule()
+
+    def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
+        """A dream looks after the consolidated anti-patterns, and after nothing else."""
+        return "memory" if _RECORDS.holder(rel) else "kept"
+
+    def records(self) -> Records:
+        return _RECORDS
+
+    def essence(self, text: str) -> ComparableText:
+        return essence(text)
+
+    def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
+        return followed(change)
+
+    def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
+        """The use of a record stands in the record."""
+        return None if _RECORDS.holder(rel) else super().usage_key(root, rel)
+
+    def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
+        """A database is told from a copy with what its write-ahead log holds, and so not from `data`."""
+        if _DATABASE.match(rel.rpartition("/")[2]):
+            from reverie.agents.loki.database import told  # it brings sqlite along
+
+            return told(root.directory / rel, self._cache)
+        return rendered(rel, data)
+
+    def database_patterns(self, problems: list[str]) -> tuple[dict[str, Any], ...]:
+        """The patterns that stand in the store's database and in no file; none where there is no database."""
+        if not is_file(self.memory / "memory.db"):
+            return ()
+        from reverie.agents.loki.database import database_patterns
+
+        return database_patterns(self.memory, self._cache, problems)
+
+    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
+        problems: list[str] = []
+        last = read_object(self._root / "state" / "LAST_ERROR.json", problems)
+        if not last:
+            return ()
+        at = moment(last.get("timestamp"))
+        told = " ".join((text_of(last.get("error_class")) or "an error").replace("_", " ").split())
+        iteration = text_of(last.get("iteration"))
+        text = f"{told} in iteration {iteration}." if iteration else f"{told}."
+        return (
+            StatusLine(
+                Scope.PROJECT,
+                "loki-mode last error",
+                text[:1].upper() + text[1:],
+                "warn",
+                None if at is None else at // 1000,
+            ),
+        )
+
+    def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
+        """The transcript of Claude Code that the store names, where it is there: loki-mode keeps none."""
+        self._require_available()
+        session = read_object(self._root / "state" / "claude-session.json", []) or {}
+        name = text_of(session.get("claude_session_uuid"))
+        if self._claude is None or not _SESSION.fullmatch(name):
+            return ()
+        projects = self._claude / "projects"
+        paths = (projects / directory / f"{name}.jsonl" for directory in directory_names(projects, []))
+        path = next((each for each in paths if is_file(each)), None)
+        if path is None:
+            return ()
+        try:
+            status = path.stat()
+        except OSError:
+            return ()
+        updated_at = status.st_mtime_ns // 1_000_000
+        return (
+            TranscriptSource(
+                name,
+                "session",
+                path,
+                project_path=str(self.project),
+                updated_at=updated_at,
+                size=status.st_size,
+            ),
+        )
+
+    def open_source(self, source: TranscriptSource) -> ReadableTranscript:
+        from reverie.agents.claude.transcript import ClaudeReadable
+
+        return ClaudeReadable(source.path)
+
+    def watched(self) -> tuple[WatchedPlace, ...]:
+        state = WatchedPlace(self._root / "state", ("LAST_ERROR.json", "claude-session.json"))
+        store = WatchedPlace(self._root, ("memory", "crash", "state", "config.json"))
+        return (store, WatchedPlace(self.crashes), state)
+
+    @property
+    def crashes(self) -> Path:
+        """Where the records of crashes lie."""
+        return self._root / "crash"
+
+    @property
+    def memory(self) -> Path:
+        """The memory root."""
+        return self._memory
+
+    def _memory_root(self) -> ScopeRoot:
+        key = "project/memory"
+        if self.memory != self._own:
+            # Another place has other memories: history and marks of the store's own are not theirs.
+            name = str(self.memory).encode("utf-8", "surrogateescape")
+            key = f"project/@{hashlib.sha256(name).hexdigest()[:16]}"
+        return ScopeRoot(Scope.PROJECT, key, self.memory, f"{key}:", without=HOUSEKEEPING)
+
+
+def _nowhere(scope: Scope, title: str) -> ScopeUnavailable:
+    return ScopeUnavailable(
+        scope, None, title, cause="loki-mode keeps all memories of a project in that project, and no others."
+    )

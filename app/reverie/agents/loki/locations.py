@@ -1,0 +1,97 @@
+"""How loki-mode names what it keeps, and how to tell one of its stores (formats/loki.md sections 1, 3, 10).
+
+Pure, but for looking at the disk in `is_store`, `store_of` and `namespaces`. Imports little: a command that
+has to answer at once begins here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from reverie.files.paths import read_regular
+
+KIND = "loki"
+STORE = ".loki"
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+CRASH_NAME = re.compile(r"(?:[0-9a-f]{64}|scruberror)-[0-9]+\.json")
+_LARGEST_LIST = 4 << 20
+FOLDERS = ("episodic", "semantic", "skills")
+"""Of a memory root: where records lie."""
+DERIVED = ("index.json", "timeline.json")
+"""What the agent makes from the records."""
+_OWN_BOOKS = ("timeline.json", "index.json")
+
+
+def is_store(directory: Path) -> bool:
+    """Whether a directory is a project's store, judged by what only this agent keeps in one."""
+    memory = directory / "memory"
+    if any(_is_directory(memory / part) for part in ("episodic", "semantic")):
+        return True
+    if all(_is_file(memory / book) for book in _OWN_BOOKS):
+        return True
+    return any(CRASH_NAME.fullmatch(name) for name in _names(directory / "crash"))
+
+
+def store_of(directory: Path) -> Path | None:
+    """The store that a person means who names it, or the project it belongs to."""
+    return next((each for each in (directory, directory / STORE) if is_store(each)), None)
+
+
+def memory_root(project: Path, env: Mapping[str, str]) -> Path:
+    """Where the agent keeps a project's memories under this environment; it need not exist."""
+    return memory_elsewhere(project, env) or project / STORE / "memory"
+
+
+def memory_elsewhere(project: Path, env: Mapping[str, str]) -> Path | None:
+    """The memory root that this environment names, if it does; a relative one is meant from the project."""
+    named = env.get("LOKI_MEMORY_BASE_PATH")
+    return Path(os.path.normpath(project / named)) if named else None
+
+
+def indexed_projects(home_dir: Path) -> tuple[Path, ...]:
+    """The projects in the agent's own list (formats/loki.md section 12); none where it cannot be read."""
+    path = home_dir / STORE / "knowledge" / "project-index.json"
+    try:
+        document = json.loads(read_regular(path, _LARGEST_LIST))
+    except (OSError, ValueError, RecursionError):
+        return ()
+    listed = document.get("projects") if isinstance(document, dict) else None
+    paths = (
+        each.get("path") for each in (listed if isinstance(listed, list) else ()) if isinstance(each, dict)
+    )
+    return tuple(Path(path) for path in paths if isinstance(path, str) and Path(path).is_absolute())
+
+
+def namespaces(memory: Path) -> tuple[str, ...]:
+    """The namespaces below a memory root: each repeats its tree."""
+    return tuple(
+        name
+        for name in sorted(_names(memory))
+        if not name.startswith(".")
+        and name not in FOLDERS
+        and any(_is_directory(memory / name / part) for part in FOLDERS)
+    )
+
+
+def safe_name(text: str) -> str:
+    """An id as part of a file's name: nothing in it can lead elsewhere."""
+    return "".join(char if char.isalnum() or char in "-_" else "_" for char in text)
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return os.listdir(directory)  # noqa: PTH208 - a missing directory must cost one call
+    except OSError:
+        return []
+
+
+def _is_directory(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - never raises
+
+
+def _is_file(path: Path) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113 - never raises

@@ -1,0 +1,1 @@
+"""mux/xum: its home, configuration, stores and transcripts."""

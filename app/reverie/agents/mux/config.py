@@ -1,0 +1,544 @@
+"""mux's `config.json` as a value: which projects and workspaces a home lists (formats/mux.md section 2).
+
+Pure: JSON in, projects out. Reverie never writes this file, so nothing here can lose a field. One bad entry
+never hides the others; each one skipped leaves a sentence in `problems`. No content raises.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reverie.agents.base import Project, Workspace
+from reverie.agents.mux.locations import (
+    MULTI_PROJECT_BUCKET,
+    SCRATCH_BUCKET,
+    base_name,
+    is_plain_component,
+    js_trim,
+    project_id,
+    strip_trailing_separators,
+)
+from reverie.errors import StoreError
+from reverie.text.summaries import utf16_length
+
+if TYPE_CHECKING:
+    from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
+
+
+MetadataId = Callable[[str], str | None]
+"""Gives the `id` in `<sessions>/<directory name>/metadata.json`, or None; only old workspaces need it."""
+
+_Raw = dict[str, Any]
+_WINDOWS_PATH = re.compile("[a-z]:(?:/|$)|//", re.IGNORECASE)
+_ROOT_PATH = re.compile("(?:[a-z]:|//[^/]*(?:/[^/]*)?)?", re.IGNORECASE)
+_SHOWN_CHARS = 80
+_BUCKET_NAMES = {SCRATCH_BUCKET: "Scratch", MULTI_PROJECT_BUCKET: "Several projects"}
+
+
+@dataclass(frozen=True, slots=True)
+class MuxConfig:
+    """Projects in the agent's own order; those whose workspaces moved to a parent stay, empty."""
+
+    projects: tuple[Project, ...]
+    problems: tuple[str, ...]
+
+
+def parse_config(data: object, metadata_id: MetadataId) -> MuxConfig:
+    """The projects of a decoded `config.json`."""
+    problems: list[str] = []
+    taken: set[str] = set()
+    projects = tuple(
+        Project(
+            path, _project_name(path, raw), tuple(_workspaces(path, entries, metadata_id, taken, problems))
+        )
+        for path, raw, entries in _gathered(data, problems)
+    )
+    return MuxConfig(projects, tuple(problems))
+
+
+def find_workspace(data: object, workspace_id: str, metadata_id: MetadataId) -> Workspace | None:
+    """The workspace that `parse_config` would list under this id, without building the others."""
+    found = _find(data, workspace_id, metadata_id)
+    return None if found is None else _workspace(workspace_id, *found)
+
+
+def find_entry(data: object, workspace_id: str, metadata_id: MetadataId) -> Mapping[str, Any] | None:
+    """That workspace as it stands in the file."""
+    found = _find(data, workspace_id, metadata_id)
+    return None if found is None else found[0]
+
+
+def _find(data: object, workspace_id: str, metadata_id: MetadataId) -> tuple[_Raw, str, str | None] | None:
+    for path, _, entries in _gathered(data, []):
+        for raw, sub_project in entries:
+            if _workspace_id(raw, path, metadata_id) == workspace_id:
+                return raw, path, sub_project
+    return None
+
+
+def is_archived(raw: _Raw) -> bool:
+    """Archived and not brought back since."""
+    archived, unarchived = raw.get("archivedAt"), raw.get("unarchivedAt")
+    if not archived:
+        return False
+    # A time that cannot be read compares as false, as it does in the agent.
+    return not unarchived or _time(archived) > _time(unarchived)
+
+
+def _buckets(data: object, problems: list[str]) -> dict[str, _Raw]:
+    """Project path -> its raw configuration. A path listed twice keeps its first place and its last value, as
+    in the agent's map."""
+    if not isinstance(data, dict):
+        problems.append("config.json does not hold a JSON object, so no project is known.")
+        return {}
+    pairs = data.get("projects")
+    if not isinstance(pairs, list):
+        if pairs is not None:
+            problems.append("`projects` in config.json is not a list, so no project is known.")
+        return {}
+    buckets: dict[str, _Raw] = {}
+    for number, pair in enumerate(pairs, 1):
+        path = pair[0] if isinstance(pair, list) and pair else None
+        if not isinstance(path, str) or not path:
+            problems.append(f"Project entry {number} in config.json has no path and is skipped.")
+            continue
+        key = strip_trailing_separators(path)
+        if key in buckets:
+            problems.append(f"Project {_shown(key)} is listed twice in config.json; the later entry counts.")
+        raw = pair[1] if len(pair) > 1 else None
+        buckets[key] = raw if isinstance(raw, dict) else {}
+    return buckets
+
+
+def _gathered(data: object, problems: list[str]) -> Iterator[tuple[str, _Raw, list[tuple[_Raw, str | None]]]]:
+    """Path, raw configuration and raw workspaces of each project; a workspace comes with the path of the
+    sub-project that it was merged from. Sub-projects stay, without workspaces."""
+    buckets = _buckets(data, problems)
+    entries: dict[str, list[tuple[_Raw, str | None]]] = {path: [] for path in buckets}
+    parents = _parents(buckets)
+    # Own workspaces first, then those of sub-projects, each in file order: so does the agent merge them.
+    for merged in (False, True):
+        for path, raw in buckets.items():
+            parent = parents.get(path)
+            if (parent is not None) is merged:
+                target = path if parent is None else parent
+                entries[target] += [(entry, parent and path) for entry in _entries(path, raw, problems)]
+    return ((path, raw, entries[path]) for path, raw in buckets.items())
+
+
+def _parents(paths: Iterable[str]) -> dict[str, str]:
+    """Sub-project -> the topmost listed project above it. Decided by the paths alone: `parentProjectPath` in
+    the file is derived, and derived again on each load."""
+    by_normal: dict[str, str] = {}
+    for path in paths:
+        normal = _comparable(path)
+        # A file-system root is nobody's parent: it would adopt every project.
+        if not _ROOT_PATH.fullmatch(normal):
+            by_normal.setdefault(normal, path)
+    parents: dict[str, str] = {}
+    for path in paths:
+        normal = _comparable(path)
+        above = (by_normal.get(normal[:cut]) for cut in _positions(normal, "/"))
+        parent = next((found for found in above if found is not None), None)
+        if parent is not None:
+            parents[path] = parent
+    return parents
+
+
+def _positions(text: str, char: str) -> Iterator[int]:
+    at = text.find(char)
+    while at >= 0:
+        yield at
+        at = text.find(char, at + 1)
+
+
+def _comparable(path: str) -> str:
+    slashed = path.replace("\\", "/")
+    normal = slashed.rstrip("/")
+    return normal.lower() if _WINDOWS_PATH.match(slashed) else normal
+
+
+def _entries(path: str, raw: _Raw, problems: list[str]) -> Iterator[_Raw]:
+    entries = raw.get("workspaces")
+    for number, entry in enumerate(entries if isinstance(entries, list) else [], 1):
+        if isinstance(entry, dict):
+            yield entry
+        else:
+            problems.append(
+                f"Workspace entry {number} of {_shown(path)} in config.json is not an object; skipped."
+            )
+
+
+def _workspaces(
+    bucket: str,
+    entries: list[tuple[_Raw, str | None]],
+    metadata_id: MetadataId,
+    taken: set[str],
+    problems: list[str],
+) -> Iterator[Workspace]:
+    for raw, sub_project in entries:
+        identity = _workspace_id(raw, bucket, metadata_id)
+        if identity is None:
+            problems.append(
+                f"A workspace of {_shown(bucket)} in config.json has neither id nor path; skipped."
+            )
+        elif not is_plain_component(identity):
+            problems.append(
+                f"Workspace id {_shown(identity)} in config.json cannot be a directory name; skipped."
+            )
+        elif identity in taken:
+            problems.append(
+                f"Workspace id {_shown(identity)} is listed twice in config.json; the first entry counts."
+            )
+        else:
+            taken.add(identity)
+            yield _workspace(identity, raw, bucket, sub_project)
+
+
+def _workspace(identity: str, raw: _Raw, bucket: str, sub_project: str | None) -> Workspace:
+    listed = raw.get("projects")
+    references = listed if isinstance(listed, list) else ()
+    paths = tuple(path for path in map(_reference_path, references) if path is not None)
+    path = _text(raw, "path")
+    # The number of entries decides, even where one is malformed: never bind such a workspace to one.
+    several = len(references) > 1 or MULTI_PROJECT_BUCKET in (paths or (bucket,))[:1]
+    scratch = raw.get("kind") == "scratch"
+    # Sessions bind a workspace in the bucket of several projects to the one that it names, and a scratch chat
+    # to its own directory. Consolidations of the agent do neither (formats/mux.md 20.D2 and D4).
+    dreams_as = "" if bucket == MULTI_PROJECT_BUCKET else (*paths, bucket)[0] if scratch else None
+    return Workspace(
+        id=identity,
+        name=_text(raw, "name") or base_name(path) or identity,
+        title=_text(raw, "title"),
+        path=path,
+        bucket=bucket,
+        project_paths=paths,
+        multi_project=several and not scratch,
+        archived=is_archived(raw),
+        parent_id=_text(raw, "parentWorkspaceId") or None,
+        sub_project=_text(raw, "subProjectPath") or sub_project,
+        scratch=scratch,
+        dreams_as=None if several and not scratch else dreams_as,
+    )
+
+
+def _workspace_id(raw: _Raw, bucket: str, metadata_id: MetadataId) -> str | None:
+    if identity := _text(raw, "id"):
+        return identity
+    name = base_name(_text(raw, "path"))
+    if not name:
+        return None
+    generated = f"{base_name(bucket) or 'unknown'}-{name}"
+    return metadata_id(name) or metadata_id(generated) or generated
+
+
+def _reference_path(reference: object) -> str | None:
+    path = reference.get("projectPath") if isinstance(reference, dict) else None
+    # An empty path is kept: it means no project, where a missing one means the bucket.
+    return path if isinstance(path, str) else None
+
+
+def _project_name(path: str, raw: _Raw) -> str:
+    named = js_trim(_text(raw, "displayName"))
+    return named or _BUCKET_NAMES.get(path) or base_name(path) or "unknown"
+
+
+def _text(raw: _Raw, key: str) -> str:
+    value = raw.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _time(value: object) -> float:
+    """Seconds since the epoch as JavaScript's Date would read it, or NaN."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return value / 1000
+        except OverflowError:
+            return math.nan
+    try:
+        moment = datetime.fromisoformat(value if isinstance(value, str) else "")
+        # A date alone is UTC, a time without a zone is local.
+        if moment.tzinfo is None and len(str(value)) <= len("2026-01-01"):
+            moment = moment.replace(tzinfo=UTC)
+        return moment.timestamp()
+    except (ValueError, OverflowError, OSError):
+        return math.nan
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…")
+
+
+# Which model mux itself would let dream, from its `config.json` (formats/mux.md section 10).
+#
+# Pure: the decoded file in, a model string (`provider:model`) or None out. Nothing in the file raises: what
+# is of the wrong type or no model string is passed over, as if it were not there.
+
+
+_DREAM = "dream"
+_MODEL = re.compile(r"[^\s:]+:\S+")
+
+
+def dream_model(
+    config: object, workspace_id: str | None, metadata_id: MetadataId = lambda _name: None
+) -> str | None:
+    """The first of: the workspace's own model for dreams, the home's default for dreams, the workspace's
+    model, the home's default model."""
+    return next(
+        (model for model in _candidates(config, workspace_id, metadata_id) if model is not None), None
+    )
+
+
+def dream_enabled(config: object) -> bool:
+    """Whether the home lets its dream agent run; it does unless it says otherwise."""
+    return below(config, "agentAiDefaults", _DREAM).get("enabled") is not False
+
+
+def _candidates(config: object, workspace_id: str | None, metadata_id: MetadataId) -> Iterator[str | None]:
+    entry: Mapping[str, Any] = {}
+    if workspace_id is not None:
+        entry = find_entry(config, workspace_id, metadata_id) or {}
+    yield model_string(below(entry, "aiSettingsByAgent", _DREAM).get("model"))
+    yield model_string(below(config, "agentAiDefaults", _DREAM).get("modelString"))
+    yield model_string(below(entry, "aiSettings").get("model"))
+    yield model_string(below(config).get("defaultModel"))
+
+
+def below(value: object, *keys: str) -> Mapping[str, Any]:
+    """The object at `keys`, empty where there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def model_string(value: object) -> str | None:
+    """`value` as a model string."""
+    if not isinstance(value, str) or not _MODEL.fullmatch(value.strip()):
+        return None
+    return value.strip()
+
+
+# What mux's memory writer (System 1) keeps where, and what `config.json` says of it (formats/mux.md section
+# 14).
+#
+# Pure: nothing is read from disk here. Nothing in the file raises: a value of the wrong type is passed
+# over, but for the interval, which is handed on as it stands so that whoever schedules can say what is
+# wrong with it.
+
+
+STATE_FILE = "system1-memory-writer-state.json"
+AGENT = "system1_memory_writer"
+INTERVAL = "memoryWriterIntervalMessages"
+_INSTRUCTIONS = ("AGENTS.md", "AGENT.md", "CLAUDE.md")
+
+
+def writer_place(
+    root: Path, workspace_id: str, project_path: str | None, listed: Workspace | None
+) -> WriterPlace:
+    """`workspace_id` is a plain directory name."""
+    from reverie.agents.capabilities import WriterPlace  # late: no name that is listed needs it
+
+    identity = project_id(project_path) if project_path else ""
+    # Where the agent works first; the project's own directory for one that was never checked out.
+    checkouts = [Path(path) for path in (listed.path if listed else "", project_path or "") if path]
+    return WriterPlace(
+        state_file=root / "sessions" / workspace_id / STATE_FILE,
+        dump_directory=root / "debug_obj" / workspace_id / AGENT,
+        memory_file=root / "memories" / f"{identity}.md" if identity else None,
+        memory_id=identity,
+        instructions=tuple(root / name for name in _INSTRUCTIONS),
+        context_instructions=tuple(path / name for path in checkouts for name in _INSTRUCTIONS),
+    )
+
+
+def writer_wishes(config: object, workspace_id: str, metadata_id: MetadataId) -> AgentWriterConfig:
+    """What the config says of the memory writer for this workspace; its own settings before the defaults."""
+    from reverie.agents.capabilities import AgentWriterConfig  # late, as above
+
+    entry: Mapping[str, Any] = find_entry(config, workspace_id, metadata_id) or {}
+    defaults = below(config, "agentAiDefaults", AGENT)
+    own = model_string(below(entry, "aiSettingsByAgent", AGENT).get("model"))
+    usual = model_string(below(entry, "aiSettings").get("model"))
+    return AgentWriterConfig(
+        enabled=defaults.get("enabled") is not False,
+        interval=below(config, "taskSettings").get(INTERVAL),
+        model=own or model_string(defaults.get("modelString")),
+        default_model=usual or model_string(below(config).get("defaultModel")),
+    )
+
+
+# An agent's definition file, `<home>/agents/<id>.md`: YAML front matter and a prompt (formats/mux.md
+# section 10).
+#
+# As the agent reads it: a byte order mark is dropped, CRLF becomes LF, the first line is `---`, a closing
+# `---` is required, unknown keys are ignored, a known key of the wrong type spoils the whole file. Pure;
+# bytes in, value out. Failure: `StoreError` that says what is wrong, upon which the caller goes on with its
+# built-in prompt and says so.
+
+
+MAX_BYTES = 1 << 20
+# Ours, not the agent's: parsing costs seconds for each megabyte, and real ones have a few hundred characters.
+_FRONT_CHARS = 65_536
+_NAME_UNITS = 128
+_DESCRIPTION_UNITS = 1024
+_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(
+    r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+)"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+)
+# Where a key stands -> what its value must be.
+_SCHEMA: Mapping[str, Any] = {
+    "name": str,
+    "description": str,
+    "base": str,
+    "disabled": bool,
+    "ui": {"hidden": bool, "color": str},
+    "prompt": {"append": bool},
+    "subagent": {"runnable": bool},
+    "ai": {"model": str, "thinkingLevel": str},
+    "tools": {"add": list, "remove": list, "require": list},
+}
+_WORDS = {str: "text", bool: "true or false", list: "a list of texts", dict: "a mapping"}
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDefinition:
+    """One definition. `body` is the prompt; None and empty tuples: the file does not say."""
+
+    name: str
+    body: str
+    description: str | None = None
+    base: str | None = None
+    disabled: bool = False
+    model: str | None = None
+    thinking_level: str | None = None
+    prompt_append: bool | None = None
+    tools_add: tuple[str, ...] = ()
+    tools_remove: tuple[str, ...] = ()
+    tools_require: tuple[str, ...] = ()
+
+
+def parse_agent_definition(data: bytes) -> AgentDefinition:
+    """The definition that a file's bytes hold. Raises `StoreError`, also where the prompt is empty."""
+    front, body = _parts(data)
+    fields = _front_matter(front)
+    _check(fields, _SCHEMA, "")
+    name, description = fields.get("name"), fields.get("description")
+    if name is None:
+        raise _malformed("It has no name.")
+    _check_length("name", name, _NAME_UNITS)
+    if description is not None:
+        _check_length("description", description, _DESCRIPTION_UNITS)
+    if not body.strip():
+        raise StoreError(
+            "The agent definition holds no prompt.",
+            cause="Nothing stands below its front matter.",
+            next_step="Write the prompt there, or remove the file.",
+            reason="empty",
+        )
+    ai, tools = fields.get("ai") or {}, fields.get("tools") or {}
+    return AgentDefinition(
+        name=name,
+        body=body,
+        description=description,
+        base=fields.get("base"),
+        disabled=bool(fields.get("disabled")),
+        model=ai.get("model"),
+        thinking_level=ai.get("thinkingLevel"),
+        prompt_append=(fields.get("prompt") or {}).get("append"),
+        tools_add=tuple(tools.get("add") or ()),
+        tools_remove=tuple(tools.get("remove") or ()),
+        tools_require=tuple(tools.get("require") or ()),
+    )
+
+
+def _parts(data: bytes) -> tuple[str, str]:
+    """Front matter and body."""
+    if len(data) > MAX_BYTES:
+        raise _malformed(f"It has {len(data):,} bytes; {MAX_BYTES:,} are allowed.")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _malformed("It is not UTF-8 text.") from None
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    if lines[0] != "---":
+        raise _malformed("Its first line is not ---.")
+    if "---" not in lines[1:]:
+        raise _malformed("Its front matter has no closing ---.")
+    end = lines.index("---", 1)
+    return "\n".join(lines[1:end]), "\n".join(lines[end + 1 :])
+
+
+def _front_matter(text: str) -> dict[Any, Any]:
+    if len(text) > _FRONT_CHARS:
+        raise _malformed(f"Its front matter has more than {_FRONT_CHARS:,} characters.")
+    # Late: it costs tens of milliseconds, and few homes have such a file.
+    import yaml
+
+    try:
+        value = yaml.load(text, Loader=_loader(yaml))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", None)
+        where = "" if line is None else f" (line {line + 2} of the file)"
+        raise _malformed(f"Its front matter is not YAML{where}.") from None
+    if not isinstance(value, dict):
+        raise _malformed("Its front matter is not a mapping.")
+    return value
+
+
+def _loader(yaml: Any) -> Any:
+    """The safe loader with the scalars of YAML 1.2, as the agent's own parser has them: `yes` is text, a date
+    is text, and a key that occurs twice is an error."""
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012 - as PyYAML wants it
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            keys = [key.value for key, _value in node.value if isinstance(key.value, str)]
+            if len(set(keys)) < len(keys):
+                raise yaml.constructor.ConstructorError(None, None, "a key occurs twice", node.start_mark)
+            return super().construct_mapping(node, deep=deep)
+
+    tag = "tag:yaml.org,2002:"
+    Loader.add_implicit_resolver(tag + "null", re.compile(r"(?:~|[Nn]ull|NULL|)\Z"), None)
+    Loader.add_implicit_resolver(tag + "bool", re.compile(r"(?:[Tt]rue|TRUE|[Ff]alse|FALSE)\Z"), None)
+    for number in (_INTEGER, _FLOAT):
+        # Which number does not matter: no key that is read is one.
+        Loader.add_implicit_resolver(tag + "number", re.compile(rf"(?:{number.pattern})\Z"), None)
+    Loader.add_constructor(tag + "number", lambda loader, node: 0)
+    return Loader
+
+
+def _check(fields: Mapping[Any, Any], schema: Mapping[str, Any], above: str) -> None:
+    """Every known key that is there has a value of its type."""
+    for key, expected in schema.items():
+        value = fields.get(key)
+        if key not in fields:
+            continue
+        below = isinstance(expected, Mapping)
+        kind = dict if below else expected
+        texts = not isinstance(value, list) or all(isinstance(item, str) for item in value)
+        if not isinstance(value, kind) or not texts:
+            raise _malformed(f"{above}{key} must be {_WORDS[kind]}.")
+        if below:
+            _check(value, expected, f"{above}{key}.")
+
+
+def _check_length(key: str, text: str, most: int) -> None:
+    if not 1 <= utf16_length(text) <= most:
+        raise _malformed(f"{key} must have 1 to {most} characters.")
+
+
+def _malformed(cause: str) -> StoreError:
+    return StoreError(
+        "The agent definition cannot be used.",
+        cause=cause,
+        next_step="Mend the file, or remove it.",
+        reason="malformed",
+    )

@@ -1,0 +1,471 @@
+"""The home of mux, renamed xum: `~/.xum`, `~/.mux` and their relatives (formats/mux.md sections 1 to 3).
+
+Everything that is constant about this agent lives here and in its neighbours `mux_location`, `mux_config`,
+`mux_names` and `mux_stores`. The home is only read: each call reads what it needs anew, so that an instance
+never goes stale, and creates nothing. An id that is not a plain directory name is refused before it becomes a
+path, so that no scope root ever lies outside the home.
+
+Failure policy: a home whose directory is gone raises `Unavailable`; a `config.json` that cannot be read is a
+sentence in `contents().problems`, and then nothing is called an orphan, since nobody knows what is listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reverie.agents.base import (
+    Companion,
+    HomeContents,
+    LostStore,
+    PlainHome,
+    SessionPlace,
+    TranscriptSource,
+    WatchedPlace,
+    Workspace,
+)
+from reverie.agents.known_layouts import mux_home
+from reverie.agents.mux.config import AGENT, INTERVAL, find_workspace, parse_config
+from reverie.agents.mux.locations import (
+    ACTIVITY,
+    CONFIG,
+    CONFIG_BYTES,
+    COVERAGE,
+    MULTI_PROJECT_BUCKET,
+    USAGE,
+    escape_key,
+    is_plain_component,
+    project_dir_name,
+    project_id,
+    strip_trailing_separators,
+)
+from reverie.agents.mux.stores import DUMPS, MuxStores, dump_places, owners_of, watched_dumps
+from reverie.agents.reading import read_json
+from reverie.agents.scopes import Caps, ProjectGap, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.errors import Unavailable, user_error_from_os
+from reverie.files.paths import is_directory, is_file, read_regular
+
+if TYPE_CHECKING:
+    from reverie.agents.capabilities import (
+        AgentDreamConfig,
+        AgentWriterConfig,
+        DumpPlaces,
+        MemoryKinds,
+        WriterPlace,
+    )
+    from reverie.agents.transcripts import ReadableTranscript, Transcript
+
+
+KIND = "mux"
+CAPS = Caps(
+    file_bytes=102_400,
+    files_per_scope=1000,
+    description_chars=200,
+    description_prefix_bytes=4096,
+    view_depth=2,
+)
+
+_INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
+_METADATA_BYTES = 1 << 20
+_PROBLEMS_SHOWN = 100
+_ARRAY_INDEX_LIMIT = 2**32 - 1
+
+
+class MuxHome(PlainHome):
+    """One mux or xum home; see `agents.base.Home` for what each member promises."""
+
+    kind = KIND
+    caps = CAPS
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self._stores = MuxStores(root)
+
+    @property
+    def usage_sidecar(self) -> Path | None:
+        return self._root / USAGE
+
+    @property
+    def coverage_sidecar(self) -> Path | None:
+        return self._root / COVERAGE
+
+    def contents(self) -> HomeContents:
+        self._require_available()
+        data, known, problem = self._config()
+        config = parse_config(data, self._metadata_id)
+        problems = [problem] if problem else []
+        problems += config.problems
+        orphans = [*self._stores.orphans(config, problems)] if known else []
+        orphans += self._stores.older_layouts(config, problems)
+        if len(problems) > _PROBLEMS_SHOWN:
+            problems[_PROBLEMS_SHOWN:] = [f"There are {len(problems) - _PROBLEMS_SHOWN:,} more problems."]
+        # Again at the end: a home that vanished meanwhile must not look like an emptied one.
+        self._require_available()
+        return HomeContents(config.projects, tuple(orphans), tuple(problems))
+
+    def context(
+        self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
+    ) -> ScopeContext:
+        self._require_available()
+        if workspace_id is not None:
+            _refuse_hostile_id(workspace_id)
+        if project_given or project_path is not None:
+            return _context(workspace_id, strip_trailing_separators(project_path or ""))
+        if workspace_id is None:
+            return ScopeContext(None, None, ProjectGap.NO_PROJECT)
+        data, known, _ = self._config()
+        workspace = find_workspace(data, workspace_id, self._metadata_id)
+        if workspace is None:
+            gap = ProjectGap.NO_PROJECT if known else ProjectGap.UNKNOWN
+            return ScopeContext(workspace_id, None, gap)
+        if workspace.memory_project is None:
+            return ScopeContext(workspace_id, None, ProjectGap.MULTI_PROJECT)
+        return replace(_context(workspace_id, workspace.memory_project), dreams_as=workspace.dreams_as)
+
+    def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
+        self._require_available()
+        if scope is Scope.GLOBAL:
+            return self._stores.global_root()
+        if scope is Scope.PROJECT:
+            if context.store:
+                _refuse_hostile_id(context.store.removeprefix("project/"))
+                return self._stores.project_root(context.store.removeprefix("project/"), None)
+            if context.project_path is None or context.project_path in ("", MULTI_PROJECT_BUCKET):
+                raise _no_project(context)
+            return self._stores.project_root(project_dir_name(context.project_path), context.project_path)
+        if context.workspace_id is None:
+            raise ScopeUnavailable(
+                scope,
+                None,
+                "There is no workspace memory here.",
+                cause="No workspace is chosen.",
+                next_step="Choose a workspace.",
+            )
+        _refuse_hostile_id(context.workspace_id)
+        return self._stores.workspace_root(context.workspace_id)
+
+    def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
+        of_session = root is not None and root.scope is Scope.WORKSPACE
+        session = root.directory.parent if root is not None and of_session else None
+        return (*super().write_refusals(root), *mux_home(self._root, session))
+
+    def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
+        contents = contents or self.contents()
+        stores, owners = self._stores, owners_of(contents)
+        found = [stores.global_root()] if is_directory(stores.global_root().directory) else []
+        # What cannot be listed is named by `contents()`; here it is only left out, and so left as it was.
+        unlisted: list[str] = []
+        found += [
+            stores.project_root(name, owners.get(name)) for name in stores.project_stores(owners, unlisted)
+        ]
+        listed = {workspace.id for workspace in contents.workspaces()}
+        found += [
+            stores.workspace_root(name)
+            for name in stores.sessions(listed, unlisted)
+            if stores.has_memory(name)
+        ]
+        self._require_available()
+        return tuple(found)
+
+    def lost_stores(self) -> tuple[LostStore, ...]:
+        from reverie.agents.mux.stores import lost_stores
+
+        contents = self.contents()
+        return lost_stores(self._root, contents, self.roots(contents), owners_of(contents))
+
+    def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
+        instructions, extra = (self._root / name for name in _INSTRUCTIONS)
+        found = [Companion(Scope.GLOBAL, instructions, instructions.name, is_file(instructions))]
+        if is_file(extra):
+            found.append(Companion(Scope.GLOBAL, extra, extra.name, True))
+        if context.project_path:
+            # The one file of older versions; those of today never load it, so nobody is invited to begin it.
+            path = self._root / "memories" / f"{project_id(context.project_path)}.md"
+            exists = is_file(path)
+            if exists or writer_in_use(self._root):
+                found.append(Companion(Scope.PROJECT, path, f"memories/{path.name}", exists))
+        return tuple(found)
+
+    def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
+        return None if root.usage_prefix is None else root.usage_prefix + escape_key(rel)
+
+    def recencies(self) -> tuple[tuple[str, int], ...]:
+        self._require_available()
+        try:
+            data = read_json(self._root / ACTIVITY, CONFIG_BYTES)
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            raise user_error_from_os(error, f"{ACTIVITY} could not be read.") from error
+        except ValueError:
+            return ()  # the agent, too, starts afresh from a damaged one
+        version = data.get("version") if isinstance(data, dict) else None
+        if version != 1 or version is True:
+            return ()  # of another version the agent, too, reads nothing
+        entries = data.get("workspaces")
+        return tuple(_recencies(entries)) if isinstance(entries, dict) else ()
+
+    def transcript(self, workspace_id: str) -> Transcript | None:
+        # Late: json lines are read by harvests only.
+        from reverie.agents.mux.transcript import MuxTranscript
+
+        _refuse_hostile_id(workspace_id)
+        return MuxTranscript(self._root / "sessions" / workspace_id)
+
+    def session(self, workspace_id: str) -> SessionPlace | None:
+        from reverie.agents.mux.transcript import session_place
+
+        _refuse_hostile_id(workspace_id)
+        return session_place(self._root, workspace_id)
+
+    def sessions_in_use(self) -> tuple[SessionPlace, ...]:
+        from reverie.agents.mux.transcript import in_use
+
+        return in_use(self._root, self.contents(), dict(self.recencies()))
+
+    def use_watched(self) -> tuple[WatchedPlace, ...]:
+        return (WatchedPlace(self._root, (CONFIG, ACTIVITY)), WatchedPlace(self._root / "sessions"))
+
+    def memory_kinds(self) -> MemoryKinds:
+
+        self._require_available()
+        return memory_kinds(self._root, self._config()[0])
+
+    def dream_wishes(self, workspace_id: str | None) -> AgentDreamConfig:
+        """Model cascade and prompt override of formats/mux.md section 10; definitions of a project are not
+        consulted for a dream."""
+        from reverie.agents.capabilities import AgentDreamConfig
+        from reverie.agents.mux.config import dream_enabled, dream_model
+
+        config, _readable, _problem = self._config()
+        definition, problem = self._definition("dream")
+        model = dream_model(config, workspace_id, self._metadata_id)
+        return AgentDreamConfig(model, definition, dream_enabled(config), problem)
+
+    def workspace(self, workspace_id: str) -> Workspace | None:
+        self._require_available()
+        _refuse_hostile_id(workspace_id)
+        data, known, problem = self._config()
+        if not known:
+            raise Unavailable(problem, next_step="Repair config.json.")
+        return find_workspace(data, workspace_id, self._metadata_id)
+
+    def writer_place(self, workspace_id: str) -> WriterPlace | None:
+        from reverie.agents.mux.config import writer_place
+
+        context = self.context(workspace_id=workspace_id)
+        listed = find_workspace(self._config()[0], workspace_id, self._metadata_id)
+        return writer_place(self._root, workspace_id, context.project_path, listed)
+
+    def dump_places(self) -> DumpPlaces | None:
+        return dump_places(self._root)
+
+    def writer_wishes(self, workspace_id: str) -> AgentWriterConfig:
+        from reverie.agents.mux.config import AGENT, writer_wishes
+
+        wishes = writer_wishes(self._config()[0], workspace_id, self._metadata_id)
+        definition, problem = self._definition(AGENT)
+        return replace(wishes, definition=definition, problem=problem)
+
+    def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
+        from reverie.agents.mux.transcript import sources
+
+        return sources(self._root, self.contents(), project_path)
+
+    def open_source(self, source: TranscriptSource) -> ReadableTranscript:
+        from reverie.agents.mux.transcript import MuxReadable
+
+        return MuxReadable(source.path)
+
+    def watched(self) -> tuple[WatchedPlace, ...]:
+        return (
+            WatchedPlace(
+                self._root,
+                (
+                    *(CONFIG, ACTIVITY, USAGE, COVERAGE, *_INSTRUCTIONS),
+                    *("memory", "memories", "sessions", DUMPS),
+                ),
+            ),
+            WatchedPlace(self._root / "memory"),
+            WatchedPlace(self._root / "memory" / "project"),
+            WatchedPlace(self._root / "memories"),
+            WatchedPlace(self._root / "sessions"),
+            *watched_dumps(self._root),
+        )
+
+    # Reading
+
+    def _definition(self, agent: str) -> tuple[bytes | None, str]:
+        """The file that overrides a built-in agent, and why it cannot be read."""
+        from reverie.agents.mux.config import MAX_BYTES
+
+        try:
+            return read_regular(self._root / "agents" / f"{agent}.md", MAX_BYTES), ""
+        except FileNotFoundError:
+            return None, ""
+        except OSError as error:
+            return None, f"agents/{agent}.md cannot be read ({error.strerror or error})."
+
+    def _config(self) -> tuple[dict[str, Any], bool, str]:
+        """The decoded config.json; whether it was readable, so that what it lacks is indeed not listed; and
+        what is wrong with it."""
+        try:
+            data = read_json(self._root / CONFIG, CONFIG_BYTES)
+        except FileNotFoundError:
+            return {}, True, "There is no config.json, so no project or workspace is listed."
+        except OSError as error:
+            why = f"cannot be read: {error.strerror or error}"
+        except ValueError as error:
+            why = f"is not valid JSON: {error}"
+        else:
+            if isinstance(data, dict):
+                return data, True, ""
+            why = "does not hold a JSON object"
+        return {}, False, f"No project or workspace is known, because config.json {why}."
+
+    def _metadata_id(self, directory_name: str) -> str | None:
+        if not is_plain_component(directory_name):
+            return None
+        try:
+            data = read_json(self._root / "sessions" / directory_name / "metadata.json", _METADATA_BYTES)
+        except (OSError, ValueError):
+            return None  # then the id is made from the names, as the agent does
+        identity = data.get("id") if isinstance(data, dict) else None
+        return identity if isinstance(identity, str) and identity else None
+
+
+def _context(workspace_id: str | None, project_path: str) -> ScopeContext:
+    if not project_path:
+        return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
+    if project_path == MULTI_PROJECT_BUCKET:
+        return ScopeContext(workspace_id, None, ProjectGap.MULTI_PROJECT)
+    return ScopeContext(workspace_id, project_path)
+
+
+def _no_project(context: ScopeContext) -> ScopeUnavailable:
+    gap = context.project_gap
+    if gap is ProjectGap.MULTI_PROJECT or context.project_path == MULTI_PROJECT_BUCKET:
+        return ScopeUnavailable(
+            Scope.PROJECT,
+            ProjectGap.MULTI_PROJECT,
+            "Project memory is not available in this workspace.",
+            cause="It works on several projects, and their memories are never mixed.",
+            next_step="Use workspace or global memory, or open a workspace of one project.",
+        )
+    if gap is ProjectGap.UNKNOWN:
+        return ScopeUnavailable(
+            Scope.PROJECT,
+            ProjectGap.UNKNOWN,
+            "Which project this workspace belongs to is not known now.",
+            cause="The config.json of its home cannot be read.",
+            next_step="Repair config.json, or name the project.",
+        )
+    return ScopeUnavailable(
+        Scope.PROJECT,
+        ProjectGap.NO_PROJECT,
+        "There is no project memory here.",
+        cause="No project belongs to what is chosen.",
+        next_step="Use workspace or global memory, or choose a project.",
+    )
+
+
+def _refuse_hostile_id(workspace_id: str) -> None:
+    if not is_plain_component(workspace_id):
+        raise Unavailable(
+            f"There is no workspace {workspace_id[:80]!r}.",
+            cause="A workspace id is a single directory name.",
+            next_step="Use an id as `reverie homes` shows it.",
+        )
+
+
+def _recencies(entries: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    for workspace_id in sorted(entries, key=_js_key_order):
+        entry = entries[workspace_id]
+        if not isinstance(entry, dict) or not isinstance(entry.get("streaming"), bool):
+            continue
+        recency = entry.get("recency")
+        if isinstance(recency, int | float) and not isinstance(recency, bool) and abs(recency) < float("inf"):
+            yield workspace_id, int(recency)
+
+
+def _js_key_order(key: str) -> tuple[bool, int]:
+    """JavaScript lists keys that are array indexes first, in ascending order, then the others as written."""
+    is_index = key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) <= 10
+    index = int(key) if is_index else _ARRAY_INDEX_LIMIT
+    return (True, 0) if index >= _ARRAY_INDEX_LIMIT else (False, index)
+
+
+# Which version of the agent a mux home belongs to, and so which memories its agent loads.
+#
+# It is written nowhere, so it is judged by what only one version writes (formats/mux.md sections 14 and
+# 17): the version with the memory writer names it in `config.json` and copies each written memory to
+# `debug_obj/memories`; the versions with stores keep pins, coverage and `memory/`. What Reverie writes
+# itself counts for neither.
+#
+# Imported before the first names are shown, so it imports little.
+#
+# Threading: pure but for looking at the disk. Failure: what cannot be reached is not there.
+
+
+_COPIES = "debug_obj/memories"
+
+
+def writer_in_use(root: Path) -> bool:
+    """Whether the agent of this home is of a version that loads one file a project. Asked for each project:
+    `config.json` is read again only after it changed."""
+    try:
+        status = (root / CONFIG).stat()
+        signs = _config_signs(root / CONFIG, status.st_mtime_ns, status.st_size, status.st_ino)
+    except OSError:
+        signs = ()
+    return bool(signs) or is_directory(root / _COPIES)
+
+
+@lru_cache(maxsize=16)
+def _config_signs(config: Path, _mtime_ns: int, _size: int, _inode: int) -> tuple[str, ...]:
+    try:
+        return tuple(_signs_in(read_json(config, CONFIG_BYTES)))
+    except ValueError:
+        return ()
+
+
+def memory_kinds(root: Path, config: object) -> MemoryKinds:
+    """Judged by `config.json` and by what lies in the home."""
+    from reverie.agents.capabilities import MemoryKinds  # late: no name that is listed needs it
+
+    writer = _writer_signs(root, config)
+    store = [name for name in (USAGE, COVERAGE) if is_file(root / name)]
+    store += [name for name in ("memory/global", "memory/project") if is_directory(root / name)]
+    if not writer and not store:
+        return MemoryKinds(None, None, "Nothing in this home tells which memories its agent loads.")
+    told = []
+    if writer:
+        told.append(f"{_listed(writer)}: of a version that loads one file a project.")
+    if store:
+        told.append(f"{_listed(store)}: of a version that loads project memories.")
+    return MemoryKinds(bool(writer), bool(store), " ".join(told))
+
+
+def _writer_signs(root: Path, config: object) -> list[str]:
+    return [*_signs_in(config), *((_COPIES,) if is_directory(root / _COPIES) else ())]
+
+
+def _signs_in(config: object) -> list[str]:
+    found = []
+    if INTERVAL in _below(config, "taskSettings"):
+        found.append(f"config.json sets {INTERVAL}")
+    if AGENT in _below(config, "agentAiDefaults"):
+        found.append(f"config.json names the agent {AGENT}")
+    return found
+
+
+def _below(config: object, key: str) -> Mapping[str, Any]:
+    inner = config.get(key) if isinstance(config, dict) else None
+    return inner if isinstance(inner, dict) else {}
+
+
+def _listed(signs: list[str]) -> str:
+    return ", ".join(signs)

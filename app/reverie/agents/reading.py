@@ -1,0 +1,184 @@
+"""Reading a home without being blocked or flooded by it.
+
+A home is written by others: `config.json` may be a pipe, a device or ten gigabytes. Pure I/O without state,
+safe from any thread. Failure: plain `OSError`, which the caller turns into a sentence about its file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath
+from typing import Any
+
+from reverie.files.paths import read_regular
+
+
+def entries_in(directory: Path) -> Iterator[os.DirEntry[str]]:
+    """What lies in a directory, in no order; nothing where it cannot be listed."""
+    try:
+        with os.scandir(directory) as entries:
+            yield from entries
+    except OSError:
+        return
+
+
+def read_json(path: Path, limit: int, *, follow: bool = True) -> Any:
+    """Raises `OSError` where the file cannot be read and `ValueError` where it is not JSON, also when it is
+    nested too deep. Bytes that are not UTF-8 become U+FFFD, as Node reads them."""
+    text = read_regular(path, limit, follow=follow).decode("utf-8", "replace").removeprefix("\ufeff")
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def directory_names(directory: Path, problems: list[str]) -> list[str]:
+    """Sorted names of the subdirectories, symlinked ones included; see `file_names`."""
+    return _names(directory, problems, os.DirEntry.is_dir)
+
+
+def file_names(directory: Path, problems: list[str]) -> list[str]:
+    """Sorted names of the regular files, symlinked ones included; a missing directory has none, one that
+    cannot be listed adds a sentence to `problems`."""
+    return _names(directory, problems, os.DirEntry.is_file)
+
+
+def _names(directory: Path, problems: list[str], kind: Callable[[os.DirEntry[str]], bool]) -> list[str]:
+    try:
+        with os.scandir(directory) as entries:
+            return sorted(entry.name for entry in entries if _is(entry, kind))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        problems.append(f"{directory} could not be listed: {error.strerror or error}.")
+        return []
+
+
+def _is(entry: os.DirEntry[str], kind: Callable[[os.DirEntry[str]], bool]) -> bool:
+    try:
+        return kind(entry)
+    except OSError:
+        return False  # a link in a circle, or to a place that may not be looked at: not one of ours
+
+
+# Which files Reverie never opens, whatever names or links to them: credentials, and the files of the
+# system.
+#
+# An instruction file can import any path, and a repository is written by others. So every place that opens
+# a file because another file names it asks here first. A file that an agent would open only after asking is
+# listed with `UNAPPROVED` and not opened either (`agents.base.Companion.unopened`).
+#
+# Pure functions over paths; nothing is looked up on the disk. Callers pass the path as written and the one
+# that it resolves to.
+
+
+UNAPPROVED = (
+    "It lies outside of the project. Reverie does not open it, as Claude Code does not without asking."
+)
+
+CREDENTIAL = "Claude Code loads it. It may hold credentials, so Reverie never opens it."
+
+# Pseudo files: to read one may wait, act on a device, or show the environment of this process.
+_SYSTEM = ("/proc", "/sys", "/dev", "/run/secrets", "/run/credentials", "/var/run/secrets")
+# `/dev/shm` holds plain files of people and programs.
+_PLAIN = ("/dev/shm",)
+
+# Directories that hold keys, tokens or the secrets of a keyring, wherever they are.
+_FOLDERS = frozenset(
+    [
+        ".ssh",
+        ".aws",
+        ".azure",
+        ".gnupg",
+        ".kube",
+        ".gcloud",
+        ".password-store",
+        ".vault",
+        ".terraform.d",
+        ".oci",
+        ".aliyun",
+        ".bluemix",
+        ".1password",
+        "keyrings",
+        "gcloud",
+        ".databricks",
+        ".snowsql",
+        ".fly",
+        ".mc",
+        ".sops",
+        ".minikube",
+        ".step",
+        ".chef",
+        ".helm",
+        ".pulumi",
+    ]
+)
+# Names of files, in small letters; `*` stands for any characters.
+_NAMES = (
+    ".env", ".env.*", "*.env", ".envrc", ".netrc", "_netrc", ".authinfo", ".authinfo.gpg", ".pgpass",
+    "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc",
+    ".git-credentials", ".dockercfg", ".boto", ".s3cfg", ".htpasswd", ".credentials.json", ".claude.json",
+    "auth.json", "providers.jsonc", ".vault-token", ".terraformrc", "terraform.rc", "*.tfvars",
+    "*.tfvars.json", "*.tfstate", "*.tfstate.backup", ".msmtprc", ".fetchmailrc", ".mbsyncrc",
+    ".databrickscfg", ".cdsapirc", "kaggle.json", "kubeconfig", "kubeconfig.*", "*.kubeconfig",
+    "rclone.conf", ".rediscli_auth", ".ngrok.yml", "ngrok.yml", ".pgservice.conf", ".pg_service.conf",
+    "service-account*.json", "service_account*.json", "client_secret*.json", "*-credentials.json",
+    "*_credentials.json", "credentials", "credentials.*", "credentials-*", "credentials_*", "secret",
+    "secrets", "secrets.*", "secret.*", "*.secret", "*.secrets", "token", "token.json", "tokens.json",
+    "application_default_credentials.json", "gradle.properties", "nuget.config", "hosts.yml",
+    "oauth_creds.json", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "id_xmss*", "*.pem", "*.key",
+    "*.p8", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.ovpn", "*.asc", "*.gpg", "*.age",
+    "*.agekey", "key.txt", "keys.txt", "*_history", ".viminfo", ".lesshst", "shadow", "gshadow",
+    "master.passwd", "login.keychain-db", "cookies.sqlite", "cookies", "login data", "logins.json",
+    "key4.db",
+)  # fmt: skip
+# A directory and a name in it, where the name alone says nothing.
+_IN = (
+    (".docker", "config.json"), ("gh", "hosts.yml"), ("hub", "*"), (".cargo", "credentials*"),
+    (".gem", "credentials"), (".m2", "settings*.xml"), (".bundle", "config"), ("heroku", "*"),
+    (".huggingface", "token"), ("huggingface", "token"), ("containers", "auth.json"), (".subversion", "*"),
+    ("doctl", "*"), ("op", "*"), ("rclone", "*"), ("stripe", "*"), (".wrangler", "*"),
+    ("wrangler", "*.toml"), (".netlify", "config.json"), ("netlify", "config.json"),
+    ("github-copilot", "*"), ("sops", "*"), ("composer", "auth.json"), (".composer", "auth.json"),
+    (".kaggle", "*"), ("etc", "shadow*"), ("etc", "sudoers*"), ("etc", "passwd*"), ("ssl", "private"),
+)  # fmt: skip
+# Instructions, documentation and templates may have such a name; so may the public half of a key.
+_HARMLESS = (
+    "*.md", "*.mdc", "*.mdx", "*.markdown", "*.rst", "*.adoc", "*.pub", ".env.example", ".env.sample",
+    ".env.template", ".env.dist", "*.example", "*.sample", "*.template",
+)  # fmt: skip
+
+
+def never_opened(*paths: Path) -> bool:
+    """Whether one of `paths` (a file as named, and what that leads to) is a credential or of the system."""
+    return any(_is_system(path) or _is_credential(path) for path in paths)
+
+
+def may_be_named(path: Path, real: Path) -> bool:
+    """Whether a credential may be listed by its name: one that lies where it is named, not in a directory of
+    credentials or of the system."""
+    inside_secrets = any(
+        not _FOLDERS.isdisjoint(part.casefold() for part in each.parts[:-1]) for each in (path, real)
+    )
+    return not (inside_secrets or _is_system(path) or _is_system(real))
+
+
+def _is_system(path: PurePath) -> bool:
+    return any(path.is_relative_to(place) for place in _SYSTEM) and not any(
+        path.is_relative_to(place) for place in _PLAIN
+    )
+
+
+def _is_credential(path: PurePath) -> bool:
+    folders = [part.casefold() for part in path.parts[:-1]]
+    if not _FOLDERS.isdisjoint(folders):
+        return True
+    name = path.name.casefold()
+    if any(fnmatchcase(name, pattern) for pattern in _HARMLESS):
+        return False
+    if any(fnmatchcase(name, pattern) for pattern in _NAMES):
+        return True
+    return any(folder in folders[-2:] and fnmatchcase(name, pattern) for folder, pattern in _IN)

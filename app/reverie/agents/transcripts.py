@@ -1,0 +1,568 @@
+"""A transcript as a person reads it, whatever agent wrote it: messages in order, tool calls with their
+results, what the agent injected for itself told apart.
+
+Each agent's reader (`agents.mux.transcript` and the like) makes these; a viewer needs nothing else. Texts
+are untrusted and may be large: a reader streams, and cuts no text silently (`cut` says so).
+
+Threading: values; a reader belongs to one thread at a time. Failure: `Unavailable` where the file cannot be
+read at all; a line that cannot be read is counted in `Reading` and hides no other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, Protocol
+
+from reverie.errors import NotRegularFileError, Unavailable, user_error_from_os
+from reverie.files.paths import open_regular
+
+SHOWN_CHARS = 200_000
+"""What a message shows of a text."""
+Speaker = Literal["user", "assistant", "system", "tool"]
+MessageKind = Literal["message", "reasoning", "tool", "context", "summary", "event"]
+"""`message`: what a person typed or the model answered; `context`: what the agent put in front of the model
+by itself; `summary`: what stands for a compacted past; `event`: what happened besides (aborted, rolled
+back)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """One tool call with its result. `output` None: no result is in the transcript."""
+
+    name: str
+    input: str
+    output: str | None = None
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """One place in the agent's memory that an answer says it used."""
+
+    path: str
+    """As the agent names it, relative to its memory."""
+    first: int = 0
+    """First line, from 1; 0 when no lines are named."""
+    last: int = 0
+    note: str = ""
+    """What it was used for, in the agent's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One entry. `number` counts from 0 in reading order; `id` is the agent's own, empty where it has none;
+    `timestamp` UTC ms. `undone`: a later rollback took it back. `side`: said by or to a sub-agent. `cut`: how
+    many characters of the text (or of a tool's output) were left out."""
+
+    number: int
+    speaker: Speaker
+    kind: MessageKind
+    text: str
+    id: str = ""
+    timestamp: int | None = None
+    tool: ToolUse | None = None
+    model: str = ""
+    undone: bool = False
+    side: bool = False
+    cut: int = 0
+    citations: tuple[Citation, ...] = ()
+    """The memory that an answer used."""
+    cited_threads: tuple[str, ...] = ()
+    """The ids of the earlier threads that an answer used."""
+
+    @property
+    def folded(self) -> bool:
+        """Whether a reader of the conversation wants it closed at first."""
+        return self.kind not in ("message", "summary") or self.undone
+
+
+@dataclass(slots=True)
+class ReadStatistics:
+    """What became of the lines so far: filled while messages are taken."""
+
+    lines: int = 0
+    unknown: int = 0
+    broken: int = 0
+    half_written: bool = False
+    problems: list[str] = field(default_factory=list)
+
+
+_ESCAPE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # colours, cursor
+    r"|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # titles, links
+    r"|[ -/]*[0-Z\\^-~])"
+)
+
+
+def without_escapes(text: str) -> str:
+    """The text without the sequences that colour a terminal, move its cursor or set its title."""
+    return _ESCAPE.sub("", text) if "\x1b" in text else text
+
+
+def shortened(text: str) -> tuple[str, int]:
+    """As much of a text as one message shows, and how many characters were left out. Escape sequences of a
+    terminal are no text."""
+    text = without_escapes(text)
+    return text[:SHOWN_CHARS], max(0, len(text) - SHOWN_CHARS)
+
+
+class ReadableTranscript(Protocol):
+    """One transcript on disk. Opening it reads nothing."""
+
+    def messages(self, reading: ReadStatistics) -> Iterator[Message]:
+        """Every message in order, streaming from the start of the file; a half-written last line is left for
+        the next time. Memory stays bounded by the longest line."""
+
+
+# What every transcript amounts to: turns in order, and the boundaries where an agent compacted its context.
+#
+# Plain immutable data without a word of any agent; the readers (`agents.mux.transcript` and the like) make
+# it, and a home says which reader its sessions need.
+
+
+Role = Literal["system", "user", "assistant"]
+TurnKind = Literal["message", "synthetic", "request", "boundary", "reset"]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One row of a transcript. `kind` tells what people and the model said (`message`) from what the agent
+    added for itself: `synthetic` rows, the `request` for a compaction, the `boundary` row with its summary
+    and a context `reset`. `timestamp` is UTC ms; `finished` is False for an answer cut off or in error."""
+
+    id: str
+    role: Role
+    text: str
+    sequence: int
+    timestamp: int | None = None
+    kind: TurnKind = "message"
+    finished: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """One compaction: everything after `previous_sequence` (None: from the start) and before `sequence` was
+    summarised by the row `summary_message_id`. `request_message_id`: who asked, None for an automatic one."""
+
+    summary_message_id: str
+    sequence: int
+    epoch: int
+    previous_sequence: int | None = None
+    request_message_id: str | None = None
+    timestamp: int | None = None
+
+
+class Transcript(Protocol):
+    """One session's transcript, read anew at each call; it need not exist. Raises `Unavailable`."""
+
+    def turns(self, after: int | None = None, up_to: int | None = None) -> Iterator[Turn]:
+        """Every row with `after` < sequence <= `up_to`, in order."""
+
+    def boundaries(self) -> tuple[Boundary, ...]:
+        """Every compaction, oldest first."""
+
+
+# The lines of a transcript file, one at a time: never more than one in memory, none longer than 16 MiB.
+#
+# Only read, never locked: the agent may be writing. Threading: any thread but the GUI's, one reader each.
+# Failure: `FileNotFoundError` is the caller's; `Unavailable` for anything else that is in the way.
+
+
+LINE_BYTES = 16 * 1024 * 1024
+_PIECE = 1 << 20
+_PACKED_PIECE = 1024
+"""Small, since a few bytes may stand for many: what they unpack to is in memory at once."""
+
+
+def opened_transcript(path: Path) -> BinaryIO:
+    """A regular file opened for reading; never blocks on a pipe that somebody put in its place."""
+    try:
+        return os.fdopen(open_regular(path, os.O_RDONLY), "rb")
+    except (NotRegularFileError, IsADirectoryError) as error:
+        raise Unavailable(
+            f"The transcript {path.name} was not read.",
+            cause="It is not a regular file.",
+            next_step="Look at what lies in its place.",
+        ) from error
+
+
+def transcript_lines(
+    path: Path,
+    skipped: Callable[[], object],
+    *,
+    cut_short: Callable[[], object] = lambda: None,
+    end: int | None = None,
+) -> Iterator[bytes]:
+    """Every line that is not blank; a name in `.zst` is read through its compression. `skipped` is called for
+    one that is too long, `cut_short` where a compressed file ends early. A half-written last line comes as it
+    is, without its line break. `end`: stop after this many (uncompressed) bytes. Raises `FileNotFoundError`,
+    `Unavailable`."""
+    try:
+        file = opened_transcript(path)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise user_error_from_os(error, f"The transcript {path.name} was not read.") from error
+    with file:
+        try:
+            if path.suffix == ".zst":
+                yield from _compressed(file, skipped, cut_short, end)
+            else:
+                yield from _lines(file, skipped, end)
+        except OSError as error:
+            raise user_error_from_os(error, f"The transcript {path.name} was not read.") from error
+
+
+def decoded_row(line: bytes) -> dict[str, Any] | None:
+    """The JSON object of a line; None for anything else."""
+    try:
+        row = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _lines(file: BinaryIO, skipped: Callable[[], object], end: int | None) -> Iterator[bytes]:
+    left = end
+
+    def following(most: int) -> bytes:
+        nonlocal left
+        if left is None:
+            return file.readline(most)
+        piece = file.readline(min(most, left))
+        left -= len(piece)
+        return piece
+
+    while line := following(LINE_BYTES + 1):
+        if len(line) > LINE_BYTES and not line.endswith(b"\n"):
+            while (piece := following(LINE_BYTES)) and not piece.endswith(b"\n"):
+                pass
+            skipped()
+        elif not line.isspace():
+            yield line
+
+
+def _compressed(
+    file: BinaryIO, skipped: Callable[[], object], cut_short: Callable[[], object], end: int | None
+) -> Iterator[bytes]:
+    import zstandard
+
+    class Tolerant(io.RawIOBase):
+        """A file still being written, or damaged, ends where it cannot be read on."""
+
+        def __init__(self) -> None:
+            self._frame = zstandard.ZstdDecompressor().decompressobj()
+            self._begun = False
+            self._packed = self._ready = b""
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+            while not self._ready:
+                self._packed = self._packed or file.read(_PACKED_PIECE)
+                if not self._packed:
+                    if self._begun:
+                        self._end()
+                    return 0
+                try:
+                    self._ready, self._begun = self._frame.decompress(self._packed), True
+                except zstandard.ZstdError:
+                    self._end()
+                    return 0
+                self._packed = self._frame.unused_data
+                if self._frame.eof:  # one file may hold several frames
+                    self._frame, self._begun = zstandard.ZstdDecompressor().decompressobj(), False
+            piece, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
+            buffer[: len(piece)] = piece
+            return len(piece)
+
+        def _end(self) -> None:
+            cut_short()
+            self._begun, self._packed = False, b""
+            file.seek(0, io.SEEK_END)
+
+    yield from _lines(io.BufferedReader(Tolerant(), _PIECE), skipped, end)
+
+
+# The rows of a transcript: its lines as JSON objects, with a tally of what was none.
+#
+# Threading, failure: as `agents.transcripts` says.
+
+
+def rows_of(path: Path, reading: ReadStatistics, *, end: int | None = None) -> Iterator[dict[str, Any]]:
+    """Every row in order; `reading` counts the lines, and those that are broken, too long or half-written.
+    `end`: read only the first bytes of the file. Raises `FileNotFoundError`, `Unavailable`."""
+
+    def too_long() -> None:
+        reading.broken += 1
+        reading.problems.append("A line of more than 16 MiB was skipped.")
+
+    def cut_short() -> None:
+        reading.half_written = True
+
+    for line in transcript_lines(path, too_long, cut_short=cut_short, end=end):
+        reading.lines += 1
+        row = decoded_row(line)
+        if row is not None:
+            yield row
+        elif line.endswith(b"\n"):
+            reading.broken += 1
+        else:
+            reading.half_written = True
+
+
+# Bringing tool calls together with their results, which come later in a transcript, while streaming.
+#
+# Messages leave in the order in which they came in; one that waits for its result holds back those behind
+# it, at most `HELD` of them. A result that comes too late leaves as a message of its own. So memory stays
+# bounded.
+#
+# Pure; one transcript, one thread.
+
+
+HELD = 200
+
+
+class Pairing:
+    """One stream. Numbers are given here, in the order of leaving."""
+
+    def __init__(self) -> None:
+        self._held: deque[Message] = deque()
+        self._waiting: dict[str, int] = {}
+        self._places: dict[str, int] = {}
+        self._left = 0
+
+    def put(self, message: Message, *, call_id: str = "") -> Iterator[Message]:
+        """Take a message in; with `call_id` it is a call that waits for a result."""
+        self._held.append(message)
+        if call_id:
+            self._waiting[call_id] = self._places[call_id] = self._left + len(self._held) - 1
+        yield from self._ready()
+
+    def result(self, call_id: str, output: str, *, is_error: bool, late: Message) -> Iterator[Message]:
+        """Take a result in; `late` is what to show where its call has left already or never came."""
+        place = self._waiting.pop(call_id, None)
+        if place is None:
+            self._held.append(late)
+        else:
+            index = place - self._left
+            message = self._held[index]
+            tool = message.tool or ToolUse("?", "")
+            self._held[index] = replace(
+                message,
+                tool=replace(tool, output=output, is_error=is_error or tool.is_error),
+                cut=message.cut + late.cut,
+            )
+        yield from self._ready()
+
+    def mark_failed(self, call_id: str) -> bool:
+        """Mark a call as failed. False: it has left already, or never came."""
+        place = self._places.get(call_id, -1)
+        if place < self._left:
+            return False
+        message = self._held[place - self._left]
+        tool = message.tool or ToolUse("?", "")
+        self._held[place - self._left] = replace(message, tool=replace(tool, is_error=True))
+        return True
+
+    def rest(self) -> Iterator[Message]:
+        """Everything that is still held: the transcript is at its end."""
+        self._waiting.clear()
+        yield from self._ready()
+
+    def _ready(self) -> Iterator[Message]:
+        while self._held:
+            first = min(self._waiting.values(), default=None)
+            if first is not None and first <= self._left:
+                if len(self._held) <= HELD:
+                    return
+                self._waiting = {name: place for name, place in self._waiting.items() if place > self._left}
+            message = self._held.popleft()
+            yield replace(message, number=self._left)
+            self._left += 1
+        if len(self._places) > 2 * HELD:
+            self._places = {name: place for name, place in self._places.items() if place >= self._left}
+
+
+# A long transcript page by page: what a viewer shows of it, and where in it something stands.
+#
+# Pages follow each other at the cost of reading on; a page before the last one costs reading from the start
+# again. No more than a page is kept, and for the end of a transcript no more than a page before it. A
+# search reads through on its own, so that it disturbs no page.
+#
+# Threading: any thread but the GUI's, one at a time. Failure: as `agents.transcripts` says.
+
+
+PAGE_MESSAGES = 120
+PAGE_CHARS = 150_000
+_LINE_CHARS = 60
+
+Check = Callable[[], object]
+Wanted = Callable[[Message], bool]
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptStatistics:
+    """What became of the lines read so far."""
+
+    lines: int = 0
+    unknown: int = 0
+    broken: int = 0
+    half_written: bool = False
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Messages in order, numbered without a gap. `at_end`: none follows for now."""
+
+    messages: tuple[Message, ...]
+    at_end: bool
+    facts: TranscriptStatistics
+
+
+class PagedTranscript:
+    """One transcript. `path` is its file, or the directory its files lie in."""
+
+    def __init__(self, readable: ReadableTranscript, path: Path) -> None:
+        self._readable = readable
+        self._path = path
+        self._reading = ReadStatistics()
+        self._rest: Iterator[Message] | None = None
+        self._next = 0
+        self._pushed: Message | None = None
+
+    def page(
+        self, start: int, check: Check, *, messages: int = PAGE_MESSAGES, chars: int = PAGE_CHARS
+    ) -> Page:
+        """The messages from number `start` on: at most `messages`, and about `chars` characters. A page is
+        not empty unless nothing is there."""
+        position = self._pushed.number if self._pushed is not None else self._next
+        if self._rest is None or start < position:
+            self._begin()
+        found: list[Message] = []
+        held, at_end = 0, False
+        while len(found) < messages and held < chars:
+            check()
+            message = self._take()
+            if message is None:
+                at_end = True
+                break
+            if message.number >= start:
+                found.append(message)
+                held += weight(message)
+        if not at_end:
+            self._pushed = self._take()
+            at_end = self._pushed is None
+        facts = self._facts()
+        if at_end:
+            self._rest = None  # what is appended later is read from the start: lines may have changed since
+        return Page(tuple(found), at_end, facts)
+
+    def last(self, check: Check, *, messages: int = PAGE_MESSAGES) -> Page:
+        """The last messages."""
+        self._begin()
+        kept: deque[Message] = deque(maxlen=messages)
+        while (message := self._take()) is not None:
+            check()
+            kept.append(message)
+        self._rest = None
+        chars = 0
+        for place in range(len(kept) - 1, -1, -1):
+            chars += weight(kept[place])
+            if chars > PAGE_CHARS and place < len(kept) - 1:
+                kept = deque(list(kept)[place + 1 :])
+                break
+        return Page(tuple(kept), True, self._facts())
+
+    def find(self, wanted: Wanted, number: int, check: Check, *, back: bool = False) -> int | None:
+        """The number of the message nearest behind `number` (with `back`: before it) that is wanted; where
+        there is none, the first (the last) one of all. None: no message is."""
+        nearest: int | None = None
+        other: int | None = None
+        for message in self._readable.messages(ReadStatistics()):
+            check()
+            if back and nearest is not None and message.number >= number:
+                return nearest
+            if not wanted(message):
+                continue
+            if back:
+                if message.number < number:
+                    nearest = message.number
+                else:
+                    other = message.number
+            elif message.number > number:
+                return message.number
+            elif other is None:
+                other = message.number
+        return nearest if nearest is not None else other
+
+    def stamp(self) -> Stamp:
+        """Changes whenever the transcript does; empty where nothing is there."""
+        with contextlib.suppress(NotADirectoryError, FileNotFoundError), os.scandir(self._path) as entries:
+            names = sorted(entry.path for entry in entries if entry.name.endswith(".jsonl"))
+            return tuple(each for name in names for each in _stamped(name))
+        return tuple(_stamped(str(self._path)))
+
+    def _begin(self) -> None:
+        self._reading = ReadStatistics()
+        self._rest = self._readable.messages(self._reading)
+        self._next, self._pushed = 0, None
+
+    def _take(self) -> Message | None:
+        if self._pushed is not None:
+            message, self._pushed = self._pushed, None
+            return message
+        found = next(self._rest, None) if self._rest is not None else None
+        if found is not None:
+            self._next = found.number + 1
+        return found
+
+    def _facts(self) -> TranscriptStatistics:
+        reading = self._reading
+        return TranscriptStatistics(
+            reading.lines, reading.unknown, reading.broken, reading.half_written, tuple(reading.problems)
+        )
+
+
+def weight(message: Message) -> int:
+    """What a message costs to show, in characters; a line costs as much as some."""
+    tool = message.tool
+    texts = [message.text] if tool is None else [message.text, tool.input, tool.output or ""]
+    texts += [f"{each.path}{each.note}\n" for each in message.citations]
+    return sum(len(text) + _LINE_CHARS * text.count("\n") for text in texts)
+
+
+def says(needle: str) -> Wanted:
+    """Whether a message holds these words somewhere, in whatever case."""
+    folded = needle.casefold()
+
+    def wanted(message: Message) -> bool:
+        tool = message.tool
+        said = [message.text] if tool is None else [message.text, tool.name, tool.input, tool.output or ""]
+        said += [f"{each.path} {each.note}" for each in message.citations]
+        said += message.cited_threads
+        return any(folded in text.casefold() for text in said)
+
+    return wanted
+
+
+def is_prompt(message: Message) -> bool:
+    """Whether a person typed it."""
+    return message.speaker == "user" and message.kind == "message"
+
+
+def _stamped(path: str) -> Iterator[tuple[str, int, int]]:
+    with contextlib.suppress(OSError):
+        status = os.stat(path)  # noqa: PTH116 - called every second
+        yield path, status.st_size, status.st_mtime_ns

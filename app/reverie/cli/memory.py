@@ -1,0 +1,489 @@
+"""`reverie memory`: memory commands as JSON lines, for scripts, agents and tests (design.md section 5).
+
+Each line names its own context, actor and time; a bad line is answered and the next one goes on. Besides the
+six commands of an agent there are `read`, `save`, `pin` and `index`, what an editor does. An agent's views
+count as use, a person's never do.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reverie.agents.capabilities import StatusLine
+from reverie.agents.scopes import (
+    FileRule,
+    ProjectGap,
+    Refusal,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    ScopeUnavailable,
+)
+from reverie.cli import answers
+from reverie.cli.answers import DONE, FAILED, print_json, print_json_line, print_text, printable, trouble
+from reverie.cli.homes import require_workspace
+from reverie.cli.session import Invocation
+from reverie.clock import DAY_MS, HOUR_MS, is_time
+from reverie.errors import Conflict, StoreError, UserError
+from reverie.jobs.consolidate.coverage import Status
+from reverie.memory.commands import COMMANDS, MemoryCommands, normalise
+from reverie.memory.listing import index_entries, scan_scope
+from reverie.memory.store import MemoryStore
+from reverie.memory.write_guard import rule_under
+from reverie.services.container import HomeContainer
+from reverie.services.host import keep_usage
+from reverie.text.summaries import some
+
+if TYPE_CHECKING:
+    from reverie.services.memory_index import RenamePlan
+    from reverie.services.search import SearchHit
+
+
+_ACTORS = ("agent", "user")
+
+
+def memory(session: Invocation) -> int:
+    """Answer the lines of stdin until it ends."""
+    clock = LineClock(session.clock)
+    parts = session.home(clock)
+    lines = MemoryLines(
+        parts,
+        clock,
+        workspace_id=session.arguments.workspace,
+        project=session.arguments.project,
+        warn=trouble,
+    )
+    source = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace", newline="\n")
+    for answer in lines.answer_all(source):
+        print_json_line(answer)
+    return DONE
+
+
+class LineClock:
+    """The clock of a session of lines: a line's `now` holds for that line, else the clock given."""
+
+    def __init__(self, fallback: Any) -> None:
+        self._fallback = fallback
+        self.now: int | None = None
+
+    def __call__(self) -> int:
+        """UTC ms."""
+        return int(self._fallback()) if self.now is None else self.now
+
+
+class MemoryLines:
+    """Answers lines over one home. `workspace_id` and `project` hold for lines that name none; `warn` gets a
+    sentence for what went wrong once the lines were answered."""
+
+    def __init__(
+        self,
+        parts: HomeContainer,
+        clock: LineClock,
+        *,
+        workspace_id: str | None,
+        project: str | None,
+        warn: Callable[[str], None],
+    ) -> None:
+        self._parts = parts
+        self._clock = clock
+        self._workspace_id = workspace_id
+        self._project = project
+        self._warn = warn
+        self._changed: list[Path] = []
+        self._pinned_by = ""
+        self._known: set[str] = set()
+
+    def answer_all(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """One answer a line, blank lines aside; what changed goes into the history at the end."""
+        keep_usage(self._parts)
+        try:
+            for line in lines:
+                if line.strip():
+                    yield self.answer(line)
+        finally:
+            self._note_changes()
+
+    def _note_changes(self) -> None:
+        """Take what was changed into the history. The changes are made and answered by now: where this
+        fails, the next snapshot takes them in."""
+        try:
+            if self._changed:
+                self._parts.snapshots.observe(source="memory commands", dirty=self._changed)
+            if self._pinned_by:
+                self._parts.snapshots.record(
+                    actor=self._pinned_by, source="memory commands", subject="Pins", dirty=[]
+                )
+        except UserError as error:
+            self._warn(f"What was changed is not in the history yet. {error}")
+
+    def answer(self, line: str) -> dict[str, Any]:
+        """The answer to one line; never raises for what a person or a model can mend."""
+        try:
+            request = json.loads(line)
+        except (ValueError, RecursionError):
+            return {"success": False, "error": "The line is not valid JSON."}
+        if not isinstance(request, dict):
+            return {"success": False, "error": "A line must be a JSON object."}
+        try:
+            return self._dispatch(request)
+        except UserError as error:
+            if request.get("command") != "save":
+                return {"success": False, "error": str(error)}
+            kind = "conflict" if isinstance(error, Conflict) else "error"
+            return {"success": False, "kind": kind, "error": str(error)}
+
+    def _dispatch(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        command, now = request.get("command"), request.get("now")
+        if command is not None and not isinstance(command, str):
+            raise StoreError("command must be text.", reason="usage")
+        if now is not None and not is_time(now):
+            raise StoreError("now must be a whole number of milliseconds since 1970.", reason="usage")
+        self._clock.now = now
+        self._parts.require_same_home()
+        actor = request.get("actor") or ("agent" if command in COMMANDS else "user")
+        if actor not in _ACTORS:
+            raise StoreError(f"actor must be one of {', '.join(_ACTORS)}.", reason="usage")
+        context = self._context(request)
+        warnings: list[str] = []
+        store = self._parts.store(
+            context, actor=actor, after_change=self._changed.append, warn=warnings.append
+        )
+        answer = self._answer(store, context, request, actor)
+        if warnings:
+            answer["warnings"] = [*answer.get("warnings", ()), *warnings]
+        return answer
+
+    def _answer(
+        self, store: MemoryStore, context: ScopeContext, request: Mapping[str, Any], actor: str
+    ) -> dict[str, Any]:
+        command = request.get("command")
+        if command in COMMANDS:
+            plan = self._plan(context, request)
+            answer = MemoryCommands(store, count_reads=actor == "agent").execute(request)
+            if plan is not None and answer.get("success"):
+                self._follow(context, plan, actor, answer)
+            return answer
+        own = {"read": self._read, "save": self._save, "pin": self._pin, "index": self._index}.get(
+            str(command)
+        )
+        if own is None:
+            known = ", ".join(sorted({*COMMANDS, "read", "save", "pin", "index"}))
+            raise StoreError(
+                f"Unknown command {command!r}.", next_step=f"Use one of {known}.", reason="usage"
+            )
+        return own(store, request, actor)
+
+    def _plan(self, context: ScopeContext, request: Mapping[str, Any]) -> RenamePlan | None:
+        """What follows a rename where the agent keeps an index; None for anything else."""
+        fields = normalise(request)
+        old, new = fields.get("old_path"), fields.get("new_path")
+        if fields.get("command") != "rename" or not isinstance(old, str) or not isinstance(new, str):
+            return None
+        from reverie.agents.claude.index import INDEX
+        from reverie.services.memory_index import IndexService
+
+        try:
+            _path, root, _files = self._parts.store(context, actor="user").resolve(old)
+            if self._parts.home.file_role(root, INDEX) != "index":
+                return None
+            return IndexService(self._parts).plan_renames(context, {old: new})
+        except UserError:
+            return None  # the rename itself says what is wrong
+
+    def _follow(self, context: ScopeContext, plan: RenamePlan, actor: str, answer: dict[str, Any]) -> None:
+        """Bring the index and links after a rename; what could not follow is a sentence in the answer."""
+        from reverie.services.memory_index import IndexService
+
+        left = IndexService(self._parts).follow_rename(
+            context, plan, actor=actor, changed=self._changed.append
+        )
+        if left:
+            answer["output"] = " ".join([str(answer.get("output", "")), *left]).strip()
+
+    def _context(self, request: Mapping[str, Any]) -> ScopeContext:
+        workspace_id = request.get("workspace_id", self._workspace_id)
+        project = request.get("project_path", self._project)
+        for name, value in (("workspace_id", workspace_id), ("project_path", project)):
+            if value is not None and not isinstance(value, str):
+                raise StoreError(f"{name} must be text.", reason="usage")
+        given = "project_path" in request or self._project is not None
+        context = self._parts.home.context(
+            workspace_id=workspace_id or None, project_path=project or None, project_given=given
+        )
+        # A line that says `"project_path": null` gives its whole context itself, as the battery's lines do,
+        # and is believed. A project beside the workspace says nothing about the workspace.
+        if workspace_id and (project or not given):
+            self._require_known(workspace_id)
+        return context
+
+    def _require_known(self, workspace_id: str) -> None:
+        """Raises `Ambiguous` for a workspace that the home neither lists nor has a store of: a typing error
+        must not make a store that nobody owns, whether or not a project is named beside it."""
+        if workspace_id in self._known:
+            return
+        # While the list cannot be read, nobody knows which workspaces there are. A context with a project
+        # does not say so, as it needs no list.
+        alone = self._parts.home.context(workspace_id=workspace_id)
+        if alone.project_gap is not ProjectGap.UNKNOWN:
+            require_workspace(self._parts, workspace_id)
+            self._known.add(workspace_id)
+
+    @staticmethod
+    def _read(store: MemoryStore, request: Mapping[str, Any], actor: str) -> dict[str, Any]:
+        text = store.read_text(_path(request), as_use=actor == "agent")
+        return {"success": True, "content": text.content, "sha256": text.sha256}
+
+    @staticmethod
+    def _save(store: MemoryStore, request: Mapping[str, Any], _actor: str) -> dict[str, Any]:
+        content, expected = request.get("content"), request.get("expected_sha256")
+        if not isinstance(content, str) or not isinstance(expected, str | None):
+            raise StoreError(
+                "save needs content as text and expected_sha256 as text or null.", reason="usage"
+            )
+        return {"success": True, "sha256": store.save(_path(request), content, expected)}
+
+    def _pin(self, store: MemoryStore, request: Mapping[str, Any], actor: str) -> dict[str, Any]:
+        pinned = request.get("pinned")
+        if not isinstance(pinned, bool):
+            raise StoreError("pin needs pinned as true or false.", reason="usage")
+        path = _path(request)
+        store.pin(path, pinned)
+        self._pinned_by = actor
+        return {"success": True, "output": f"{'Pinned' if pinned else 'Unpinned'} {path.strip()}."}
+
+    def _index(self, store: MemoryStore, _request: Mapping[str, Any], _actor: str) -> dict[str, Any]:
+        home, usage = self._parts.home, self._parts.usage.load_for_showing()
+        entries: list[dict[str, Any]] = []
+        for scope in (Scope.GLOBAL, Scope.PROJECT, Scope.WORKSPACE):
+            try:
+                root = home.scope_root(store.context, scope)
+            except ScopeUnavailable:
+                continue
+            listing = scan_scope(root, home.caps, usage, partial(home.usage_key, root))
+            entries.extend(dict(entry) for entry in index_entries(listing, scope, home.caps))
+        answer: dict[str, Any] = {"success": True, "entries": entries}
+        if problem := self._parts.usage.closed_problem():
+            answer["warnings"] = [problem]
+        return answer
+
+
+def _path(request: Mapping[str, Any]) -> str:
+    path = normalise({"path": request.get("path")}).get("path")
+    if not isinstance(path, str):
+        raise StoreError("The command lacks path.", reason="usage")
+    return path
+
+
+# `tree` and `status`: what a context holds, and how its consolidations stand.
+
+
+def show_tree(session: Invocation) -> int:
+    """The three trees of a context."""
+    from reverie.memory.listing import tree
+    from reverie.services.workbench import Workbench
+
+    parts = session.home()
+    context = session.context(parts)
+    view = Workbench(parts).view(context)
+    nodes = [tree(scope, view.scopes[scope]) for scope in Scope]
+    for scope, node in zip(Scope, nodes, strict=True):
+        root = view.scopes[scope].root
+        if root is not None:
+            mark_rules(node, partial(_rule, parts, root, view.refusals.get(scope)))
+    if session.as_json:
+        print_json(nodes)
+    else:
+        print_text("\n".join(tree_lines(nodes)))
+    problem = parts.usage.problem()
+    if problem:
+        answers.trouble(problem)
+    return DONE
+
+
+def _rule(parts: HomeContainer, root: ScopeRoot, refusal: Refusal | None, rel: str) -> FileRule:
+    return rule_under(refusal, parts.home.file_rule(root, rel))
+
+
+def _never_has(parts: HomeContainer, context: ScopeContext, scope: Scope) -> bool:
+    """Whether the agent has no such scope in any context."""
+    try:
+        parts.home.scope_root(context, scope)
+    except ScopeUnavailable as gap:
+        return gap.permanent
+    return False
+
+
+def show_status(session: Invocation) -> int:
+    """When each scope was consolidated last, and how that ended."""
+    from reverie.jobs.consolidate.coverage import status_of
+
+    parts = session.home()
+    context = session.context(parts)
+    status = status_of(parts.coverage.load(), context, now=session.clock())
+    agent = parts.home.agent_status(context)
+    if session.as_json:
+        told = [
+            {"label": line.label, "text": line.text, "state": line.state, "at": line.at} for line in agent
+        ]
+        print_json({**status.as_json(), **({"agent": told} if told else {})})
+    else:
+        without = tuple(scope for scope in Scope if _never_has(parts, context, scope))
+        print_text("\n".join(status_lines(status, agent, without, now=session.clock())))
+    for problem in status.problems:
+        answers.trouble(problem)
+    return DONE
+
+
+# `reverie tree` for people. Pure.
+
+
+def tree_lines(nodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Scopes, directories and memories, indented; pins, use, size and description behind the name."""
+    for node in nodes:
+        yield from _lines(node, 0)
+
+
+def mark_rules(node: dict[str, Any], rule_of: Callable[[str], FileRule]) -> None:
+    """Say of each file in a scope's tree that is not for editing what it is (`rule`), and why
+    (`ruleReason`). `rule_of` is asked by the name below the scope's root."""
+    top = str(node["path"])
+
+    def mark(each: dict[str, Any]) -> None:
+        for child in each.get("children", ()):
+            mark(child)
+        if "children" not in each:
+            rule = rule_of(str(each["path"]).removeprefix(f"{top}/"))
+            if rule.kind != "editable":
+                each.update({"rule": rule.kind, "ruleReason": rule.sentence})
+
+    mark(node)
+
+
+def _lines(node: Mapping[str, Any], depth: int) -> Iterator[str]:
+    yield "  " * depth + printable(str(node["name"])) + _remarks(node)
+    for child in node.get("children", ()):
+        yield from _lines(child, depth + 1)
+
+
+def _remarks(node: Mapping[str, Any]) -> str:
+    if node.get("unavailable"):
+        return f"  (unavailable: {node['unavailable']})"
+    if "children" in node:
+        return "/"
+    remarks = [f"{node['size']} B"]
+    if node.get("pinned"):
+        remarks.append("pinned")
+    if node.get("accessCount"):
+        remarks.append(f"used {some(node['accessCount'], 'time')}")
+    if node.get("rule"):
+        remarks.append(str(node["rule"]))
+    if not node.get("seenByAgent", True):
+        remarks.append(f"not seen by the agent: {node.get('unseenReason', '')}")
+    description = printable(str(node.get("description") or ""))
+    return f"  [{', '.join(remarks)}]" + (f"  {description}" if description else "")
+
+
+# `reverie status` for people. Pure.
+
+
+_MINUTE_MS = 60_000
+
+
+def status_lines(
+    status: Status, agent: Iterable[StatusLine] = (), without: Collection[Scope] = (), *, now: int
+) -> Iterator[str]:
+    """One line a scope, then the harvest, then what the agent says of its own jobs; "never" only where there
+    could have been a run. `without`: scopes that this agent does not have."""
+    agent = tuple(agent)
+    never = "never by Reverie" if agent else "never"
+    if Scope.WORKSPACE not in without:
+        yield _line("Workspace", status.workspace_record, now, never)
+    if Scope.PROJECT not in without:
+        if status.project_available:
+            yield _line("Project", status.project_record, now, never)
+        else:
+            yield "Project: unavailable in this context"
+    yield _line("Global", status.global_record, now, never)
+    harvest = status.latest_harvest
+    if harvest is not None:
+        at = harvest.get("completedAt") or harvest["startedAt"]
+        error = f" ({printable(str(harvest['error']))})" if harvest.get("error") else ""
+        yield f"Harvest: {ago(now - at)}, {harvest['status']}, {harvest['acceptedCandidates']} kept{error}"
+    for line in agent:
+        age = "" if line.at is None or line.at > now else f" ({ago(now - line.at)})"
+        yield f"{line.label}: {printable(line.text)}{age}"
+
+
+def ago(age_ms: float) -> str:
+    """An age in the largest unit that fits, never negative."""
+    if age_ms < _MINUTE_MS:
+        return "just now"
+    for unit, length in (("d", DAY_MS), ("h", HOUR_MS), ("min", _MINUTE_MS)):
+        if age_ms >= length:
+            return f"{int(age_ms // length)} {unit} ago"
+    return "just now"
+
+
+def _line(name: str, record: Mapping[str, Any] | None, now: int, never: str) -> str:
+    if record is None:
+        return f"{name}: {never}"
+    changes = some(sum(bool(op["applied"]) for op in record["ops"]), "change")
+    summary = printable(record["summary"])
+    return f"{name}: {ago(now - record['lastRunAt'])}, {record['trigger']}, {changes} - {summary}"
+
+
+# `reverie search QUERY`: full text over every home that is given or found.
+
+
+def search(session: Invocation) -> int:
+    """Bring the index up to date, then ask it. Finding nothing is no failure."""
+    from reverie.cli.homes import NAME_ONE, NO_HOME, every_home
+    from reverie.compose import open_parts
+    from reverie.services.search import COUNT, SearchService
+
+    roots, places = every_home(session)
+    desk = SearchService()
+    errors: list[UserError] = [*places]
+    for root in roots:
+        try:
+            desk.add(open_parts(root, session.profile, session.clock))
+        except UserError as error:
+            errors.append(error)
+    if errors and len(errors) == len(roots) + len(places):
+        raise errors[0]
+    desk.update()
+    limit = session.arguments.limit
+    answer = desk.search(" ".join(session.arguments.query), count=COUNT if limit is None else limit)
+    if not answer.complete and desk.waiting:
+        # The index turned out to be damaged: it is built anew.
+        desk.update()
+        answer = desk.search(answer.query, count=COUNT if limit is None else limit)
+    problems = (*map(str, errors), *answer.problems)
+    if session.as_json:
+        print_json([hit.as_json() for hit in answer.hits])
+    else:
+        print_text("\n".join(_hit_lines(answer.hits, several=len(roots) > 1)) or "Nothing was found.")
+        if not roots:
+            print_text(f"{NO_HOME} {NAME_ONE}")
+    for problem in problems:
+        trouble(problem)
+    return FAILED if problems else DONE
+
+
+def _hit_lines(hits: tuple[SearchHit, ...], *, several: bool) -> list[str]:
+    lines: list[str] = []
+    for hit in hits:
+        place = [hit.home] if several else []
+        place += [hit.workspace_id] if hit.workspace_id and hit.scope == "workspace" else []
+        place += [hit.project_path] if hit.project_path and hit.scope == "project" else []
+        lines.append(printable("  ".join((hit.path, *(f"({each})" for each in place)))))
+        if hit.snippet.text:
+            number = f"{hit.snippet.line}: " if hit.snippet.line else ""
+            lines.append(printable(f"    {number}{hit.snippet.text}"))
+    return lines

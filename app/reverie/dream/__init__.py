@@ -1,1 +1,0 @@
-"""Consolidation: engines, rules, prompts, review, apply; coverage, sweep, harvest, triggers."""

@@ -1,0 +1,307 @@
+"""Mutual exclusion between Reverie processes and threads for one target file, on kernel locks.
+
+The lock belongs to an open file description, so it dies with its process, and two threads exclude each other
+as two processes do. Lock files live in Reverie's own directory, never beside the target, and are never
+deleted: removing one would let a waiter lock a file that nobody else can find. Agents do not take these
+locks; against them compare-and-swap helps.
+
+The standard library's calls are used directly: `flock` on POSIX, a byte-range lock on Windows. (A wrapper
+package costs a fiftyfold per lock and a tenth of a second of import.) Not reentrant: a thread that asks twice
+waits for itself until the time-out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from reverie.errors import Busy, user_error_from_os
+from reverie.files.directory import ensure_private
+from reverie.files.paths import real_path
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_log = logging.getLogger("reverie.files")
+
+# Short enough that a waiter meets the gap between two locks of a busy neighbour; a try costs microseconds.
+_FIRST_WAIT_S = 0.0005
+_LONGEST_WAIT_S = 0.005
+
+
+@contextlib.contextmanager
+def file_lock(lock_dir: Path, target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
+    """Hold the lock of `target` (named by its real path, which need not exist) for the `with` block.
+
+    Raises Busy after `timeout_s` seconds, Unavailable when `lock_dir` cannot be used.
+    """
+    ensure_private(lock_dir)
+    real = os.path.normcase(real_path(target))
+    file = lock_dir / f"{hashlib.sha256(os.fsencode(real)).hexdigest()}.lock"
+    with held_lock(file, target, timeout_s=timeout_s):
+        yield
+
+
+@contextlib.contextmanager
+def held_lock(file: Path, target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
+    """Hold the kernel's lock on `file` itself, which is made if it is missing, for the `with` block; its
+    directory must exist. `target`: what it stands for, in messages. Raises as `file_lock`."""
+    try:
+        fd = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except OSError as error:
+        raise user_error_from_os(error, f"The lock for {target} could not be opened.") from error
+    try:
+        try:
+            _wait_for(fd, target, timeout_s)
+        except OSError as error:
+            raise user_error_from_os(error, f"The lock for {target} could not be taken.") from error
+        try:
+            yield
+        finally:
+            # Explicit: a child process forked in between holds a copy of the descriptor. What was done under
+            # the lock is done; where unlocking fails, closing the file frees it.
+            try:
+                _unlock(fd)
+            except OSError as error:
+                _log.info("the lock for %s could not be given back: %s", target, error)
+    finally:
+        with contextlib.suppress(OSError):
+            os.close(fd)
+
+
+def _wait_for(fd: int, target: Path, timeout_s: float) -> None:
+    deadline = time.monotonic() + timeout_s
+    wait = _FIRST_WAIT_S
+    while not _try_lock(fd):
+        if time.monotonic() >= deadline:
+            raise Busy(
+                f"{target.name} is locked by another Reverie process or job.",
+                cause=f"It did not become free within {timeout_s:g} seconds.",
+                next_step="Wait until the other job is done, then try again.",
+            )
+        time.sleep(wait)
+        wait = min(wait * 2, _LONGEST_WAIT_S)
+
+
+if sys.platform == "win32":
+
+    def _try_lock(fd: int) -> bool:
+        os.lseek(fd, 0, os.SEEK_SET)
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EDEADLOCK):
+                return False
+            raise
+        return True
+
+    def _unlock(fd: int) -> None:
+        os.lseek(fd, 0, os.SEEK_SET)
+        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
+
+else:
+
+    def _try_lock(fd: int) -> bool:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _unlock(fd: int) -> None:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+# The lock that some agents take: an advisory `flock` on the file `<name>.lock` beside the file itself.
+#
+# For writing into a store whose own writers do the same; Reverie's own files are guarded by `files.locks`.
+# The lock file stays (its owners clear it away when it is old and free; a waiter that locked a removed one
+# begins anew). Not reentrant. Where there is no `flock` (Windows) the agents have none either, and nothing
+# is locked.
+#
+# Threading: blocking, any thread but the GUI's. Failure: `Busy` after the time-out, `UserError` where
+# the lock file cannot be made.
+
+
+if sys.platform != "win32":
+    import fcntl
+
+_LONGEST_BESIDE_WAIT_S = 0.0005
+_BESIDE_LOCK_LONGEST_WAIT_S = 0.02
+
+
+@contextlib.contextmanager
+def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
+    """Hold the lock of `target` for the `with` block; its directory must exist."""
+    if sys.platform == "win32":
+        yield
+        return
+    path = target.with_name(f"{target.name}.lock")
+    deadline, wait = time.monotonic() + timeout_s, _LONGEST_BESIDE_WAIT_S
+    while (fd := _locked(path, target)) is None:
+        if time.monotonic() >= deadline:
+            raise Busy(
+                f"{target.name} is locked by its agent.",
+                cause=f"It did not become free within {timeout_s:g} seconds.",
+                next_step="Wait until the agent has written it, then try again.",
+            )
+        time.sleep(wait)
+        wait = min(wait * 2, _BESIDE_LOCK_LONGEST_WAIT_S)
+    try:
+        yield
+    finally:
+        # Unlocking never fails what was done under the lock: closing frees it as well.
+        with contextlib.suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_UN)
+        with contextlib.suppress(OSError):
+            os.close(fd)
+
+
+def _locked(path: Path, target: Path) -> int | None:
+    """The descriptor that holds the lock; None: somebody else holds it."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise user_error_from_os(error, f"The lock for {target} could not be opened.") from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        held, named = os.fstat(fd), path.lstat()
+        if (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino):
+            return fd
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except OSError as error:
+        os.close(fd)
+        raise user_error_from_os(error, f"The lock for {target} could not be taken.") from error
+    os.close(fd)
+    return None
+
+
+# Whether somebody holds `flock` on a file, without touching the file: by the kernel's own list of locks.
+#
+# To try the lock would get in the way of a program that takes it at that moment. Where there is no such
+# list (anywhere but Linux) nobody is said to hold anything. Threading: any thread. Failure: none.
+
+
+_LIST = Path("/proc/locks")
+
+
+def is_held(file: Path) -> bool:
+    """Whether a process holds `flock` on the file now."""
+    try:
+        status, lines = file.stat(), _LIST.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return False
+    device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+    for line in lines:
+        fields = line.split()
+        if len(fields) < 6 or fields[1] != "FLOCK":
+            continue
+        of_device, _, inode = fields[5].rpartition(":")
+        # Some file systems report another device here than `stat` does; theirs begin with 00.
+        if inode == str(status.st_ino) and (of_device == device or "00" in (of_device[:2], device[:2])):
+            return True
+    return False
+
+
+# Which process, and whether it still runs.
+#
+# A process id alone is given to somebody else sooner or later, so it is kept with the moment the process
+# started and the boot it belongs to. On Linux all three come from /proc; elsewhere psutil gives the start,
+# which no second process with that id shares. A zombie is dead: it does nothing any more, its parent has
+# only not looked.
+#
+# Threading: any thread.
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    """`started`: ticks since boot on Linux, ms since the epoch elsewhere. `boot`: boot and process-id
+    namespace on
+    Linux, else empty. Both are only ever compared."""
+
+    pid: int
+    started: int
+    boot: str
+
+
+def this_process() -> ProcessId:
+    """The identity of the calling process."""
+    pid = os.getpid()
+    return ProcessId(pid, _started(pid) or 0, _boot())
+
+
+_ours = {os.getpid()}
+
+
+def count_as_ours(pid: int) -> None:
+    """A process that this one started and that works for it alone."""
+    _ours.add(pid)
+
+
+def is_ours(pid: int) -> bool:
+    """Whether what this process does is our own doing."""
+    return pid in _ours or pid == os.getpid()
+
+
+def is_alive(process: ProcessId) -> bool:
+    """Whether exactly this process still runs. One in another container, which cannot be seen from here,
+    counts as
+    alive: then only its lease's expiry speaks."""
+    boot, _, namespace = process.boot.partition("/")
+    own_boot, _, own_namespace = _boot().partition("/")
+    if boot != own_boot:
+        return False
+    if namespace != own_namespace:
+        return True
+    return _started(process.pid) == process.started
+
+
+def is_running(pid: int) -> bool:
+    """Whether some process of this id runs here: for files of other programs, which keep no more."""
+    return pid > 0 and _started(pid) is not None
+
+
+if sys.platform == "linux":
+
+    def _boot() -> str:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
+
+    def _started(pid: int) -> int | None:
+        """Start time of a living process, None for a dead one."""
+        try:
+            text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        except (FileNotFoundError, ProcessLookupError):
+            return None
+        # The program's name stands in brackets and may hold brackets and spaces itself; state is the field
+        # after it.
+        fields = text.rpartition(")")[2].split()
+        return None if fields[0] in "ZXx" else int(fields[19])
+
+else:
+
+    def _boot() -> str:
+        return ""
+
+    def _started(pid: int) -> int | None:
+        """Start time of a living process, None for a dead one."""
+        import psutil  # late: only a lease or a run record needs it
+
+        try:
+            process = psutil.Process(pid)
+            if process.status() == psutil.STATUS_ZOMBIE:
+                return None
+            return int(process.create_time() * 1000)
+        except psutil.NoSuchProcess:
+            return None

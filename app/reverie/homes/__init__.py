@@ -1,1 +1,0 @@
-"""Agents' state directories behind one protocol: mux, Codex, Claude Code, loki-mode; discovery."""

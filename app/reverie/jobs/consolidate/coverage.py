@@ -1,0 +1,546 @@
+"""Coverage: which dream covered a workspace and a project last (formats/mux.md section 9).
+
+The sidecar belongs to the agent, and its own loader is strict: one bad record empties a whole bucket. So
+reading is tolerant item by item and never infers (project coverage is what `projects` says, global is the
+newest workspace record), and saving writes only records that loader accepts; what it would choke on is moved
+to `<sidecar>.rejected.json` beside it, never dropped. Unknown fields survive.
+
+Threading: any thread but the GUI's; saves are one read-modify-write under the sidecar's lock.
+Failure: an unreadable sidecar reads as "nothing known, and why" (`problems`); saving sets it aside first.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from reverie.agents.scopes import ScopeContext
+from reverie.agents.transcripts import Boundary
+from reverie.clock import Clock
+from reverie.errors import UserError
+from reverie.files.sidecar import Sidecar
+from reverie.text.redact import redact
+from reverie.text.summaries import cut_utf16
+
+_log = logging.getLogger("reverie.dream")
+
+Trigger = Literal["compaction", "launch", "archive", "manual"]
+OpCommand = Literal["create", "str_replace", "insert", "delete", "rename"]
+
+STALE_PENDING_MS = 5 * 60_000
+HARVEST_ATTEMPTS = 3
+HARVESTS_KEPT = 20
+_SETTLED_S = 1.0
+
+
+class _Loose(BaseModel):
+    """What the agent's loader checks, with unknown fields allowed; nothing is coerced."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class OpModel(_Loose):
+    """One operation of a dream, as the agent's own records have it."""
+
+    command: OpCommand
+    path: str
+    new_path: str = Field(default="", alias="newPath")
+    applied: bool
+    note: str = ""
+
+
+class UsageModel(_Loose):
+    """Tokens of a dream."""
+
+    input_tokens: float | int = Field(alias="inputTokens")
+    output_tokens: float | int = Field(alias="outputTokens")
+
+
+class RecordModel(_Loose):
+    """A coverage record (formats/mux.md section 9). Times are UTC ms."""
+
+    last_run_at: float | int = Field(alias="lastRunAt")
+    trigger: Trigger
+    summary: str
+    ops: list[OpModel]
+    usage: UsageModel = Field(default=UsageModel(inputTokens=0, outputTokens=0))
+
+
+class CompletionModel(_Loose):
+    """Which compaction a harvest was of; the agent requires every field but the previous boundary."""
+
+    workspace_id: str = Field(alias="workspaceId")
+    summary_message_id: str = Field(alias="summaryMessageId")
+    summary_history_sequence: float | int = Field(alias="summaryHistorySequence")
+    compaction_epoch: float | int = Field(alias="compactionEpoch")
+    previous_boundary: float | int = Field(default=0, alias="previousBoundaryHistorySequence")
+    compaction_request_message_id: str = Field(alias="compactionRequestMessageId")
+
+
+_NO_COMPLETION = CompletionModel(
+    workspaceId="",
+    summaryMessageId="",
+    summaryHistorySequence=0,
+    compactionEpoch=0,
+    compactionRequestMessageId="",
+)
+
+
+class HarvestModel(_Loose):
+    """The record of one harvest, by the compaction it mined (formats/mux.md section 9)."""
+
+    status: Literal["pending", "completed", "failed"]
+    started_at: float | int = Field(alias="startedAt")
+    completed_at: float | int = Field(default=0, alias="completedAt")
+    attempt_count: float | int = Field(alias="attemptCount")
+    boundary_key: str = Field(alias="boundaryKey")
+    compaction_epoch: float | int = Field(alias="compactionEpoch")
+    accepted_candidates: float | int = Field(alias="acceptedCandidates")
+    skipped_candidates: float | int = Field(alias="skippedCandidates")
+    error: str = ""
+    usage: UsageModel = Field(default=UsageModel(inputTokens=0, outputTokens=0))
+    completion: CompletionModel = Field(default=_NO_COMPLETION, alias="completionMetadata")
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Every good record of the sidecar, raw as on disk; `problems` names what was skipped."""
+
+    workspaces: Mapping[str, Mapping[str, Any]]
+    projects: Mapping[str, Mapping[str, Any]]
+    harvests: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The status of one context; records are raw as on disk, None where there is none."""
+
+    workspace_record: Mapping[str, Any] | None
+    project_record: Mapping[str, Any] | None
+    global_record: Mapping[str, Any] | None
+    latest_harvest: Mapping[str, Any] | None
+    project_available: bool
+    problems: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable shape of `reverie status` (design.md section 5)."""
+        return {
+            "workspaceRecord": self.workspace_record,
+            "projectRecord": self.project_record,
+            "globalRecord": self.global_record,
+            "latestHarvestRecord": self.latest_harvest,
+            "projectAvailable": self.project_available,
+        }
+
+
+def is_record(value: Any) -> bool:
+    """Whether the agent's loader would accept this coverage record."""
+    return _accepts(RecordModel, value)
+
+
+def read_coverage(raw: Mapping[str, Any]) -> Coverage:
+    """The good parts of a sidecar, item by item. A missing `projects` or `harvestsByWorkspace` is simply
+    empty."""
+    problems: list[str] = []
+    workspaces = _good(raw, "workspaces", RecordModel, problems)
+    projects = _good(raw, "projects", RecordModel, problems)
+    harvests: dict[str, Mapping[str, Mapping[str, Any]]] = {}
+    buckets = raw.get("harvestsByWorkspace")
+    for workspace_id, bucket in (buckets if isinstance(buckets, dict) else {}).items():
+        holder = {"harvests": bucket}
+        harvests[workspace_id] = _good(
+            holder, "harvests", HarvestModel, problems, label=f"harvests of {workspace_id}"
+        )
+    return Coverage(workspaces, projects, harvests, tuple(problems))
+
+
+def status_of(coverage: Coverage, context: ScopeContext, *, now: int) -> Status:
+    """What the footer says: nothing is inferred, so an old sidecar without `projects` is "never" for the
+    project."""
+    workspace = coverage.workspaces.get(context.workspace_id) if context.workspace_id else None
+    covered = context.covered_project
+    project = coverage.projects.get(covered) if covered else None
+    newest = max(coverage.workspaces.values(), key=lambda record: record["lastRunAt"], default=None)
+    harvests = coverage.harvests.get(context.workspace_id or "", {})
+    shown = [shown_harvest(record, now=now) for record in harvests.values()]
+    latest = max(shown, key=lambda item: item.get("completedAt") or item["startedAt"], default=None)
+    return Status(
+        workspace_record=workspace,
+        project_record=project,
+        global_record=newest,
+        latest_harvest=latest,
+        project_available=covered is not None,
+        problems=coverage.problems,
+    )
+
+
+def shown_harvest(record: Mapping[str, Any], *, now: int) -> Mapping[str, Any]:
+    """A harvest as people should see it: pending for over 5 minutes with no attempts left is a failure, which
+    ended now, for the reason in the record or for this one."""
+    stale = record["status"] == "pending" and now - record["startedAt"] > STALE_PENDING_MS
+    if stale and record["attemptCount"] >= HARVEST_ATTEMPTS:
+        attempts = int(record["attemptCount"])
+        why = f"stale pending harvest: started over 5 minutes ago, all {attempts} attempts used up"
+        ended = {"completedAt": record.get("completedAt", now), "error": record.get("error", why)}
+        return {**record, "status": "failed", **ended}
+    return record
+
+
+def is_harvest(value: Any) -> bool:
+    """Whether the agent's loader would accept this harvest record."""
+    return _accepts(HarvestModel, value)
+
+
+def with_record(
+    raw: dict[str, Any], record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None
+) -> dict[str, Any]:
+    """The sidecar with one run's record under its workspace and, with a single project, under the project."""
+    if not is_record(record):
+        raise ValueError("a coverage record that the agent's loader would refuse")
+    if workspace_id is not None:
+        _bucket(raw, "workspaces")[workspace_id] = dict(record)
+    if project_path is not None:
+        _bucket(raw, "projects")[project_path] = dict(record)
+    return tidied(raw)
+
+
+def tidied(raw: dict[str, Any]) -> dict[str, Any]:
+    """The sidecar as the agent's own saves leave it: all three buckets, the newest 20 harvests each."""
+    for name in ("workspaces", "projects", "harvestsByWorkspace"):
+        raw.setdefault(name, {})
+    harvests = raw.get("harvestsByWorkspace")
+    if isinstance(harvests, dict):
+        for key, bucket in harvests.items():
+            harvests[key] = pruned_harvests(bucket) if isinstance(bucket, dict) else bucket
+    return raw
+
+
+def pruned_harvests(bucket: Mapping[str, Any]) -> dict[str, Any]:
+    """The newest 20 harvest records of one workspace, in their order on disk."""
+    good = {key: value for key, value in bucket.items() if _accepts(HarvestModel, value)}
+    newest = sorted(
+        good, key=lambda key: good[key].get("completedAt") or good[key]["startedAt"], reverse=True
+    )
+    dropped = set(newest[HARVESTS_KEPT:])
+    return {key: value for key, value in bucket.items() if key not in dropped}
+
+
+def take_rejected(raw: dict[str, Any]) -> dict[str, Any]:
+    """Move out of `raw` whatever the agent's loader would choke on; returns what was moved, by bucket."""
+    rejected: dict[str, Any] = {}
+    for name in ("workspaces", "projects"):
+        bucket = raw.get(name)
+        if bucket is not None and not isinstance(bucket, dict):
+            rejected[name] = raw.pop(name)
+        elif bucket:
+            bad = {key: value for key, value in bucket.items() if not is_record(value)}
+            if bad:
+                rejected[name] = bad
+                raw[name] = {key: value for key, value in bucket.items() if key not in bad}
+    return rejected
+
+
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    """A record that was saved, and when (monotonic seconds)."""
+
+    record: Mapping[str, Any]
+    workspace_id: str | None
+    project_path: str | None
+    at: float
+
+    def into(self, raw: dict[str, Any]) -> dict[str, Any]:
+        """The sidecar with the record wherever it has none as new."""
+        for name, key in (("workspaces", self.workspace_id), ("projects", self.project_path)):
+            present = _bucket(raw, name).get(key) if key is not None else None
+            last = present["lastRunAt"] if isinstance(present, dict) and is_record(present) else 0
+            if key is not None and last < self.record["lastRunAt"]:
+                _bucket(raw, name)[key] = dict(self.record)
+        return tidied(raw)
+
+
+class CoverageLog:
+    """The coverage sidecar of one home."""
+
+    def __init__(
+        self, path: Path, *, lock_dir: Path, clock: Clock, require: Callable[[], None] = lambda: None
+    ) -> None:
+        """`require` raises a `UserError` while the sidecar must not be written."""
+        rejected = path.with_name(path.name + ".rejected.json")
+        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock, require=require)
+        self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock, require=require)
+        self._saved: list[_Saved] = []
+
+    def load(self) -> Coverage:
+        """Raises `Unavailable` when the file cannot be read now; damage is a problem text, not an error."""
+        read = self._sidecar.read()
+        coverage = read_coverage(read.data)
+        if read.state == "unreadable":
+            return replace(coverage, problems=(f"The coverage sidecar cannot be read: {read.problem}",))
+        return coverage
+
+    def save(self, record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None) -> None:
+        """One atomic read-modify-write."""
+        self.change(
+            lambda raw: with_record(raw, record, workspace_id=workspace_id, project_path=project_path)
+        )
+        self._saved.append(_Saved(dict(record), workspace_id, project_path, time.monotonic()))
+
+    def look_again(self, wait: Callable[[float], object] = time.sleep) -> None:
+        """Save again what the agent overwrote: it writes what it read some milliseconds before. A second
+        after each save that is over; `wait` waits so many seconds. A record that is newer stays. Raises
+        nothing: the run is over, its own record has it all, and what cannot be looked at by now is logged."""
+        saved, self._saved = self._saved, []
+        for each in saved:
+            left = each.at + _SETTLED_S - time.monotonic()
+            if left > 0:
+                wait(left)
+            try:
+                if self._is_lost(each):
+                    self.change(each.into)
+            except UserError as error:
+                _log.info("the coverage record could not be checked: %s", error)
+
+    def _is_lost(self, saved: _Saved) -> bool:
+        now = read_coverage(self._sidecar.read().data)
+        found = [now.workspaces.get(saved.workspace_id)] if saved.workspace_id is not None else []
+        found += [now.projects.get(saved.project_path)] if saved.project_path is not None else []
+        return any(each is None or each["lastRunAt"] < saved.record["lastRunAt"] for each in found)
+
+    def change(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """One atomic read-modify-write of the whole sidecar, without what the agent's loader would choke
+        on."""
+
+        def cleaned(raw: dict[str, Any]) -> dict[str, Any]:
+            rejected = take_rejected(raw)
+            if rejected:
+                self._keep_rejected(rejected)
+            return change(raw)
+
+        self._sidecar.update(cleaned)
+
+    def holds(self, record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None) -> bool:
+        """Whether this very record is what the sidecar says of the workspace (or project): a run's commit
+        point."""
+        raw = self._sidecar.read().data
+        name, key = ("workspaces", workspace_id) if workspace_id is not None else ("projects", project_path)
+        bucket = raw.get(name)
+        return isinstance(bucket, dict) and key is not None and bucket.get(key) == record
+
+    def _keep_rejected(self, rejected: Mapping[str, Any]) -> None:
+        def change(kept: dict[str, Any]) -> dict[str, Any]:
+            for name, bucket in rejected.items():
+                present = kept.setdefault(name, [])
+                if bucket not in present:
+                    present.append(bucket)
+            return kept
+
+        self._rejected.update(change)
+
+
+def _bucket(raw: dict[str, Any], name: str) -> dict[str, Any]:
+    bucket = raw.get(name)
+    if not isinstance(bucket, dict):
+        bucket = raw[name] = {}
+    return bucket
+
+
+def _good(
+    raw: Mapping[str, Any], name: str, model: type[BaseModel], problems: list[str], *, label: str = ""
+) -> dict[str, Mapping[str, Any]]:
+    bucket = raw.get(name, {})
+    label = label or name
+    if not isinstance(bucket, dict):
+        problems.append(f"The {label} of the coverage sidecar are not an object.")
+        return {}
+    good = {key: value for key, value in bucket.items() if _accepts(model, value)}
+    bad = [key for key in bucket if key not in good]
+    if bad:
+        shown = ", ".join(bad[:3]) + (", …" if len(bad) > 3 else "")
+        problems.append(f"{len(bad)} of the {label} in the coverage sidecar cannot be read: {shown}.")
+    return good
+
+
+def _accepts(model: type[BaseModel], value: Any) -> bool:
+    try:
+        model.model_validate(value)
+    except ValidationError:
+        return False
+    return True
+
+
+# Harvest records: which compaction was mined when, by how many attempts (formats/mux.md section 9).
+#
+# A record is saved as `pending` before the work starts, so that a killed harvest is seen; at most 3
+# attempts; pending for over 5 minutes is stale, which another attempt may take over. A completed boundary
+# is never harvested again, whoever completed it. The newest 20 records of a workspace are kept.
+#
+# The rules are pure; `HarvestLog` saves, one read-modify-write each, for any thread but the GUI's.
+
+
+Refusal = Literal["harvested", "in-flight", "attempts-used-up"]
+
+_ERROR_CHARS = 500
+
+
+def refusal(record: Mapping[str, Any] | None, *, now: int) -> Refusal | None:
+    """Why a boundary with this record is not harvested now, or None: it may be."""
+    if record is None:
+        return None
+    if record["status"] == "completed":
+        return "harvested"
+    if record["status"] == "pending" and now - record["startedAt"] <= STALE_PENDING_MS:
+        return "in-flight"
+    return "attempts-used-up" if record["attemptCount"] >= HARVEST_ATTEMPTS else None
+
+
+def pending(
+    workspace_id: str, boundary: Boundary, previous: Mapping[str, Any] | None, *, now: int
+) -> dict[str, Any]:
+    """The record of an attempt that begins, `previous` being that of the attempt before."""
+    record: dict[str, Any] = {
+        "status": "pending",
+        "startedAt": now,
+        "attemptCount": int(previous["attemptCount"]) + 1 if previous else 1,
+        "boundaryKey": boundary.summary_message_id,
+        "compactionEpoch": boundary.epoch,
+        "acceptedCandidates": 0,
+        "skippedCandidates": 0,
+    }
+    if boundary.request_message_id is None:
+        # The agent refuses metadata without the request, and a whole record with it. A transcript that was
+        # cut has no row of it.
+        return record
+    metadata: dict[str, Any] = {
+        "workspaceId": workspace_id,
+        "summaryMessageId": boundary.summary_message_id,
+        "summaryHistorySequence": boundary.sequence,
+        "compactionEpoch": boundary.epoch,
+    }
+    if boundary.previous_sequence is not None:
+        metadata["previousBoundaryHistorySequence"] = boundary.previous_sequence
+    metadata["compactionRequestMessageId"] = boundary.request_message_id
+    return {**record, "completionMetadata": metadata}
+
+
+def completed(
+    record: Mapping[str, Any], *, now: int, accepted: int, skipped: int, usage: Mapping[str, int] | None
+) -> dict[str, Any]:
+    """The record of an attempt that came to its end. `usage`: `{inputTokens, outputTokens}`."""
+    ended = {
+        **record,
+        "status": "completed",
+        "completedAt": now,
+        "acceptedCandidates": accepted,
+        "skippedCandidates": skipped,
+    }
+    return {**ended, "usage": dict(usage)} if usage else ended
+
+
+def failed(record: Mapping[str, Any], *, now: int, error: str) -> dict[str, Any]:
+    """The record of an attempt that did not; `error` is redacted and cut."""
+    return {
+        **record,
+        "status": "failed",
+        "completedAt": now,
+        "error": cut_utf16(redact(error), _ERROR_CHARS),
+    }
+
+
+class HarvestLog:
+    """The harvest records of one home, in its coverage sidecar."""
+
+    def __init__(self, coverage: CoverageLog, clock: Clock) -> None:
+        self._coverage = coverage
+        self._clock = clock
+
+    def record(self, workspace_id: str, boundary_key: str) -> Mapping[str, Any] | None:
+        """The record of one compaction as it stands in the sidecar; None for none."""
+        return self._coverage.load().harvests.get(workspace_id, {}).get(boundary_key)
+
+    def due(self) -> tuple[tuple[str, str], ...]:
+        """`(workspace id, boundary key)` of every harvest that failed or was abandoned and has attempts left,
+        oldest first."""
+        now = self._clock()
+        found = [
+            (record["startedAt"], workspace_id, key)
+            for workspace_id, records in self._coverage.load().harvests.items()
+            for key, record in records.items()
+            if refusal(record, now=now) is None
+        ]
+        return tuple((workspace_id, key) for _started, workspace_id, key in sorted(found))
+
+    def save(
+        self,
+        workspace_id: str,
+        record: Mapping[str, Any],
+        *,
+        after: Mapping[str, Any] | Literal["any"] | None = "any",
+    ) -> bool:
+        """One atomic read-modify-write; prunes to the newest 20. `after`: the record that this one comes
+        after. Where another one stands there by now, it stays, and False is returned: this process was
+        suspended, and another harvest came first."""
+        if not is_harvest(record):
+            raise ValueError("a harvest record that the agent's loader would refuse")
+        saved = False
+
+        def change(raw: dict[str, Any]) -> dict[str, Any]:
+            buckets = raw.get("harvestsByWorkspace")
+            if not isinstance(buckets, dict):
+                buckets = raw["harvestsByWorkspace"] = {}
+            bucket = buckets.get(workspace_id)
+            bucket = dict(bucket) if isinstance(bucket, dict) else {}
+            previous = bucket.get(record["boundaryKey"])
+            nonlocal saved
+            saved = after == "any" or _attempt(previous) == _attempt(after)
+            if not saved:
+                return raw
+            kept = _unknown(previous) if isinstance(previous, dict) else {}
+            bucket[record["boundaryKey"]] = {**kept, **record}
+            buckets[workspace_id] = bucket
+            return tidied(raw)
+
+        self._coverage.change(change)
+        return saved
+
+    def give_up(self, workspace_id: str, record: Mapping[str, Any]) -> None:
+        """Write down as failed what is pending for good."""
+        shown = shown_harvest(record, now=self._clock())
+        if record["status"] == "pending" and shown["status"] == "failed":
+            self.save(workspace_id, shown, after=record)
+
+
+_KNOWN = frozenset(
+    {
+        "status",
+        "startedAt",
+        "completedAt",
+        "attemptCount",
+        "boundaryKey",
+        "compactionEpoch",
+        "acceptedCandidates",
+        "skippedCandidates",
+        "error",
+        "usage",
+        "completionMetadata",
+    }
+)
+
+
+def _attempt(record: object) -> tuple[object, ...] | None:
+    """What tells the state of one attempt from any other; None where there is none."""
+    if not isinstance(record, Mapping) or not is_harvest(record):
+        return None
+    return record["status"], record["startedAt"], record["attemptCount"]
+
+
+def _unknown(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of other versions, which a new attempt keeps; what the last one said goes."""
+    return {key: value for key, value in record.items() if key not in _KNOWN}

@@ -1,0 +1,334 @@
+"""What a dream asks of whoever does its thinking.
+
+An `Engine` (the embedded rules, or a model) sees the overlay, issues every change through the guard and
+calls `Limits.check` every few milliseconds; that is how cancel and the wall clock reach it.
+
+Threading: one run, one event loop. Failure: the `UserError` family; the run then ends as failed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+from reverie.agents.scopes import Caps, Scope
+from reverie.jobs.consolidate.coverage import Trigger
+from reverie.jobs.consolidate.overlay import DreamOverlay
+from reverie.jobs.consolidate.rules import plan as rules
+from reverie.jobs.consolidate.rules.plan import Note
+from reverie.llm.client import Account, ModelClient, TextMarks, memory_spec, memory_tool, no_end, prompt_words
+from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult, run_agent
+from reverie.llm.provider import TokenUsage, ToolSpec, UserMessage
+from reverie.llm.trace import Trace, TraceHead
+from reverie.llm.vault import Vault
+from reverie.memory.front_matter import description
+from reverie.runs.changes import Progress
+from reverie.runs.guard import Guard, Rails
+from reverie.runs.limits import StopCheck, TimedOut
+from reverie.text.summaries import some
+
+
+class Engine(Protocol):
+    """What does a dream's thinking: the embedded rules, or a model. `dream` returns the one-line summary and
+    may be called again on a fresh overlay; `account` may be asked at any time after it, also when it failed,
+    and is about all of it."""
+
+    name: str
+
+    def account(self) -> Account:
+        """What was spent so far, and the trace; nothing of either for rules."""
+
+    async def dream(
+        self,
+        overlay: DreamOverlay,
+        guard: Guard,
+        *,
+        limits: StopCheck,
+        progress: Callable[[Progress], None],
+    ) -> str:
+        """Read the overlay, ask the guard for changes, return one line that sums up. Raises the
+        `UserError` family, and what `limits.check` raises."""
+
+
+# The embedded rules engine: plans by fixed rules (`jobs.consolidate.rules.plan`) and issues the plan to the
+# guard, like a model.
+#
+# Each group of operations (a merge and its delete) is all or nothing: when one is refused or fails, the
+# overlay goes back to where the group began and its entries are marked as not applied. No account, no
+# network, no model.
+
+
+class RulesEngine:
+    """Implements `jobs.consolidate.engine.Engine`."""
+
+    name = "rules"
+
+    def account(self) -> Account:
+        """Rules ask no model: nothing was spent, and there is no trace."""
+        return Account()
+
+    async def dream(
+        self,
+        overlay: DreamOverlay,
+        guard: Guard,
+        *,
+        limits: StopCheck,
+        progress: Callable[[Progress], None],
+    ) -> str:
+        """Survey, plan, issue. Returns the summary line."""
+        progress(Progress("reading"))
+        notes = overlay.notes(limits.check)
+        progress(Progress("planning", 0, len(notes)))
+        await asyncio.sleep(0)
+        plan = rules.plan(notes, budget=guard.remaining, caps=overlay.caps, check=limits.check)
+        for number, group in enumerate(plan.groups, start=1):
+            limits.check()
+            self._issue(overlay, guard, group)
+            progress(Progress(group.reason, number, len(plan.groups), guard.ops[-1]))
+            await asyncio.sleep(0)
+        if plan.groups and not guard.applied:
+            return "Nothing could be applied."
+        return plan.summary
+
+    @staticmethod
+    def _issue(overlay: DreamOverlay, guard: Guard, group: rules.PlannedGroup) -> None:
+        savepoint, position = overlay.savepoint(), len(guard.ops)
+        for operation in group.operations:
+            request = {"command": operation.command, "path": operation.path, **operation.arguments}
+            answer = guard.execute(request, reason=group.reason)
+            if not answer["success"]:
+                overlay.rollback(savepoint)
+                guard.withdraw(position, f"undone with its group: {answer['error']}")
+                return
+
+
+# What a model is told for a dream: the instructions, the rails as the guard has them, and the list of
+# notes.
+#
+# The rails in the text are rendered from the guard's own `Rails`, so the two cannot disagree (a test
+# compares them). Everything that comes from a memory, its name and description included, stands between two
+# marks with a random part, which text in a memory cannot know and so cannot close.
+#
+# Pure functions; the words are in `resources/prompts/`.
+
+
+_NOTES_LISTED = 2000
+_OF_INDEXES = (
+    "Notes marked as index list the others. Their lines follow by themselves what you create, merge, rename "
+    "or delete; an index is never deleted or renamed."
+)
+_OF_DOCUMENTS = (
+    "Notes marked as document have a form that the agent checks. Edit lines in them, keep their first line "
+    "and their headings, and never delete or rename them."
+)
+
+
+class Fence(TextMarks):
+    """The marks around text of memories."""
+
+    kind = "notes"
+
+
+def built_in_instructions() -> str:
+    """The instructions of a dream where the home has none of its own."""
+    return prompt_words("dream")
+
+
+def system_prompt(instructions: str, rails: Rails, trigger: Trigger, caps: Caps, fence: Fence) -> str:
+    """Everything that does not depend on the notes. `instructions`: the home's own, or the built-in ones."""
+    parts = [instructions.strip()]
+    if trigger == "archive":
+        with_project = Scope.PROJECT in rails.scopes
+        parts.append(prompt_words("dream-archive" if with_project else "dream-archive-no-project").strip())
+    parts.append(rails_text(rails, caps))
+    parts.append(fence.told("Text of notes"))
+    return "\n\n".join(parts) + "\n"
+
+
+def rails_text(rails: Rails, caps: Caps) -> str:
+    """The limits that the guard enforces, in words."""
+    lines = [
+        "Limits of this run, which the tool enforces:",
+        f"- Scopes you may read and change: {', '.join(scope_names(rails))}.",
+        f"- At most {rails.budget} changes; every create, str_replace, insert, delete or rename counts as "
+        "one, also one that fails. Viewing is free.",
+        "- Notes marked as pinned may be edited, never deleted or renamed, nor may a directory above them.",
+        f"- A note holds at most {caps.file_bytes:,} bytes.",
+    ]
+    kept = [scope.value for scope in Scope if scope in rails.undeletable]
+    if kept:
+        lines.append(f"- Nothing may be deleted from {' or '.join(kept)} memory.")
+    if not caps.descriptions:
+        lines.append("- This agent reads no front matter: write no description, and add no front matter.")
+    if rails.of_records:
+        lines.append(f"- {rails.of_records}")
+    if rails.dry_run:
+        lines.append("- This is a rehearsal: your changes are shown to a person and not carried out.")
+    return "\n".join(lines)
+
+
+def scope_names(rails: Rails) -> list[str]:
+    """The scopes of the rails as the paths a model uses, narrowest first."""
+    order = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
+    return [f"/memories/{scope.value}/" for scope in order if scope in rails.scopes]
+
+
+def task_prompt(notes: Sequence[Note], caps: Caps, fence: Fence) -> str:
+    """What there is: one line per note, with its size, whether it is pinned, and its description."""
+    lines = [_line(note, caps) for note in notes[:_NOTES_LISTED]]
+    omitted = len(notes) - len(lines)
+    if omitted:
+        lines.append(f"({omitted} more: view the directories)")
+    listed = fence.around("\n".join(lines)) if lines else "There are none."
+    of_indexes = f"{_OF_INDEXES}\n\n" if any(note.index for note in notes) else ""
+    of_indexes += f"{_OF_DOCUMENTS}\n\n" if any(note.document for note in notes) else ""
+    return f"Look after these {len(notes)} notes.\n\n{of_indexes}{listed}\n"
+
+
+def _line(note: Note, caps: Caps) -> str:
+    told = note.said or description(note.text.encode("utf-8")[: caps.description_prefix_bytes], caps).text
+    facts = f"{len(note.text.encode('utf-8')):,} bytes" + (", pinned" if note.protected else "")
+    facts += ", index" if note.index else ", document" if note.document else ""
+    return f"{note.path} ({facts})" + (f": {told}" if told else "")
+
+
+# A dream by a model: the one agent loop with the memory tool behind the guard.
+#
+# The model sees the notes of the overlay through a vault (no secret leaves), between marks that no note can
+# close, and changes them only through `Guard.execute`; so scopes, pins and the budget hold whatever it
+# says. Every ending but a plain one is a failed run: a limit, a fault of the service, a cancel. What was
+# spent and the trace are kept in each case (`account`).
+#
+# Threading: one run, one event loop. Failure: `UserError` for what a person can mend; `Cancelled`,
+# `TimedOut` and `LeaseLost` come from `Limits.check`, which the loop asks every 50 ms beside the model's
+# task.
+
+
+MAX_STEPS = 32
+_SUMMARY_CHARS = 300
+
+
+class ModelEngine:
+    """Implements `jobs.consolidate.engine.Engine`. The provider is opened once per attempt."""
+
+    def __init__(
+        self, asking: ModelClient, *, instructions: str, trigger: Trigger, workspace_name: str = ""
+    ) -> None:
+        self.name = asking.name
+        self._asking = asking
+        self._instructions = instructions
+        self._trigger = trigger
+        self._workspace_name = workspace_name
+        self._usage: TokenUsage | None = None
+        self._trace: Trace | None = None
+        self._timeout_ms = 0
+
+    def account(self) -> Account:
+        """What all attempts used, and the trace of the last one."""
+        head = TraceHead(
+            run_id="", kind="dream", workspace_name=self._workspace_name, timeout_ms=self._timeout_ms
+        )
+        trace = self._trace
+        return self._asking.account(head, self._usage, None if trace is None else trace.to_document)
+
+    async def dream(
+        self,
+        overlay: DreamOverlay,
+        guard: Guard,
+        *,
+        limits: StopCheck,
+        progress: Callable[[Progress], None],
+    ) -> str:
+        """Read, ask, carry out. Returns the model's own last line. Raises `ModelRunFailed`."""
+        progress(Progress("reading"))
+        notes = overlay.notes(limits.check)
+        vault = Vault()
+        for note in notes:
+            limits.check()
+            vault.learn(note.text)
+        fence = Fence.random()
+        tool = memory_tool(guard, memory_tool_spec(guard), fence, budget=guard.rails.budget)
+        self._trace = Trace(vault.scrub, clock=self._asking.clock)
+        self._timeout_ms = limits.allowed_ms
+        watch = _Watch(guard, progress)
+        provider = self._asking.open_provider()
+        try:
+            result = await run_agent(
+                provider,
+                system=system_prompt(self._instructions, guard.rails, self._trigger, overlay.caps, fence),
+                messages=[UserMessage(task_prompt(notes, overlay.caps, fence))],
+                tools=[tool],
+                limits=AgentLimits(MAX_STEPS, limits.deadline),
+                vault=vault,
+                cancelled=partial(_stopped, limits),
+                observer=watch.on_event,
+                trace=self._trace,
+            )
+        finally:
+            self._count(watch.usage)
+            await provider.close()
+        return _summary(result, guard)
+
+    def _count(self, usage: TokenUsage | None) -> None:
+        if usage is not None:
+            self._usage = usage if self._usage is None else self._usage + usage
+
+
+def memory_tool_spec(guard: Guard) -> ToolSpec:
+    """The tool as the model is told of it; the scopes are those of the guard."""
+    return memory_spec(
+        f"View and change the notes. Paths begin with {', '.join(scope_names(guard.rails))}. "
+        "view: path of a note or directory, optionally offset and limit in lines; a note's lines come with "
+        "their numbers and a tab in front, which are not part of it. create: path, file_text; the note must "
+        "not exist. str_replace: path, old_str (exact, once in the note), new_str. insert: path, insert_line "
+        "(0 is before the first line), insert_text. delete: path of a note or directory. rename: old_path, "
+        "new_path, inside one scope.",
+        {"type": "string", "description": "One short sentence: why this change."},
+    )
+
+
+class _Watch:
+    """What the loop tells, as progress of the dream."""
+
+    def __init__(self, guard: Guard, progress: Callable[[Progress], None]) -> None:
+        self._guard = guard
+        self._progress = progress
+        self._ops = 0
+        self.usage: TokenUsage | None = None
+
+    def on_event(self, event: AgentEvent) -> None:
+        if event.kind == "turn":
+            self.usage = event.usage
+        elif event.kind == "retry":
+            self._progress(Progress(event.text, event.step, MAX_STEPS))
+        elif event.kind == "tool":
+            ops = self._guard.ops
+            newest = ops[-1] if len(ops) > self._ops else None
+            self._ops = len(ops)
+            step = f"{event.arguments.get('command', event.tool)} {event.arguments.get('path') or ''}".strip()
+            self._progress(Progress(step, event.step, MAX_STEPS, newest))
+        elif event.kind == "tool-begins" or (event.kind == "text" and event.text.strip()):
+            self._progress(Progress("thinking", event.step, MAX_STEPS))
+
+
+def _stopped(limits: StopCheck) -> bool:
+    """Never true: what stops the run is raised, so that it keeps its name."""
+    limits.check()
+    return False
+
+
+def _summary(result: AgentResult, guard: Guard) -> str:
+    """The model's last line if it came to an end; else why not, raised."""
+    if result.outcome == "time-limit":
+        raise TimedOut
+    if result.error is not None:
+        raise result.error
+    if result.outcome in ("step-limit", "output-limit"):
+        raise no_end(result.outcome, MAX_STEPS)
+    lines = [" ".join(line.split()) for line in result.text.splitlines() if line.strip()]
+    if lines:
+        return lines[-1][:_SUMMARY_CHARS]
+    count = guard.applied
+    return f"{some(count, 'change')}." if count else "No changes needed."

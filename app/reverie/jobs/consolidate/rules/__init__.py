@@ -1,0 +1,1 @@
+"""The judgement of the embedded rules engine: what says the same, what contradicts, how to merge. Pure."""

@@ -1,0 +1,463 @@
+"""Merging one note into another so that both wordings are kept.
+
+`merge` gives the target's new text: its own text, every passage of the source that it lacks at the place
+where the source has it (after the same line, else at the end of the same section, else at the end), the
+source's front matter keys, and both descriptions. It answers None rather than lose or twist anything: keys
+that disagree, blocks that cannot be moved, a result over the agent's cap, bodies that would grow in total, or
+a line whose words would be gone (checked on the result with the fold of `runs.guard`, the rail that
+judges the whole run).
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from reverie.agents.scopes import Caps
+from reverie.jobs.consolidate.rules.reading import (
+    FrontKeys,
+    Passage,
+    fold_line,
+    is_open,
+    is_unfinished,
+    read_keys,
+    split_passages,
+    table_cells,
+)
+from reverie.memory import front_matter as frontmatter
+from reverie.runs.guard import folded_words
+from reverie.text.summaries import utf16_length
+
+# Carrying what one body has and another lacks to where it belongs.
+#
+# The unit is the passage. What stands after a line that both have goes after that line; else it goes to the
+# end of the section of the same name; new sections go to the end. Nothing is put inside a paragraph,
+# between an entry and what is nested in it, or into code; the target's own lines stay as they are.
+#
+# Pure.
+
+
+def merged_body(target: str, source: str, *, compact: bool) -> str | None:
+    """The target's body with what it lacks of the source's; the source's own where that holds all of the
+    target's.
+
+    None where code that is never closed would swallow what is put behind it.
+    """
+    missing = missing_passages(target, source)
+    if missing and (ends_in_code(target) or ends_in_code(source)):
+        return None
+    if missing and not missing_passages(source, target):
+        newline = newline_of(target) if "\n" in target else newline_of(source)
+        return newline.join(line.removesuffix("\r") for line in source.split("\n"))
+    return _Carrier(target, source, missing, compact=compact).run() if missing else target
+
+
+def ends_in_code(body: str) -> bool:
+    """Whether code is opened and never closed, so that whatever is put behind it would be code as well."""
+    return any(is_open(passage) for passage in split_passages(body)[-1:])
+
+
+def newline_of(text: str) -> str:
+    """The line end of a text's first line."""
+    return "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
+
+
+def missing_passages(target: str, source: str) -> set[int]:
+    """Numbers of the source's passages that the target lacks."""
+    there = _Index(split_passages(target))
+    return {number for number, passage in enumerate(split_passages(source)) if there.find(passage) is None}
+
+
+# The place of what goes to the end of the note.
+_END = -1
+
+
+class _Index:
+    """Where each line of a body stands, by its fold, with what it stands under."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self.passages = passages
+        self._is_flat = not any(passage.section for passage in passages)
+        self._where: dict[tuple[str, str], list[int]] = defaultdict(list)
+        self._code: dict[str, list[int]] = defaultdict(list)
+        for number, passage in enumerate(passages):
+            if passage.kind == "code":
+                self._code[passage.lines[0].rstrip()].append(number)
+                continue
+            for line in _own_lines(passage):
+                self._where[_group(passage), _folded(passage, line)].append(number)
+
+    def find(self, wanted: Passage) -> int | None:
+        """The passage that holds all lines of `wanted` under nothing else, -1 for what needs no place, or
+        None."""
+        if wanted.kind == "rule":
+            return -1
+        if wanted.kind == "code":
+            lines = [line.rstrip() for line in wanted.lines]
+            numbers = self._code.get(lines[0], ())
+            return next(
+                (each for each in numbers if [line.rstrip() for line in self.passages[each].lines] == lines),
+                None,
+            )
+        found = [
+            next(
+                (
+                    each
+                    for each in self._where.get((_group(wanted), _folded(wanted, line)), ())
+                    if self._fits(each, wanted)
+                ),
+                None,
+            )
+            for line in _own_lines(wanted)
+        ]
+        return None if any(each is None for each in found) else found[-1]
+
+    def _fits(self, number: int, wanted: Passage) -> bool:
+        """Whether a line there means what it means here: under the same heading, entry and table head."""
+        there = self.passages[number]
+        if wanted.kind == "row" and there.table != wanted.table:
+            return False
+        if wanted.section and not self._is_flat and there.section.casefold() != wanted.section.casefold():
+            return False
+        return there.parent == wanted.parent or not wanted.parent or (not there.parent and not wanted.nested)
+
+
+def _group(passage: Passage) -> str:
+    return passage.kind if passage.kind in ("heading", "row", "head") else "text"
+
+
+def _own_lines(passage: Passage) -> tuple[str, ...]:
+    """Its lines without the one that only draws a table or underlines a title."""
+    return passage.lines[:1] if passage.kind in ("head", "heading") else passage.lines
+
+
+def _folded(passage: Passage, line: str) -> str:
+    if passage.kind in ("head", "row"):
+        return " | ".join(" ".join(cell.split()) for cell in table_cells(line)).casefold()
+    folded = fold_line(line)
+    return folded.strip("# ") if passage.kind == "heading" else folded
+
+
+class _Carrier:
+    """Puts the missing passages of a source into a target's body. Blank lines stand where the source has them
+    or where Markdown needs them; `compact` leaves out the former."""
+
+    def __init__(self, target: str, source: str, missing: set[int], *, compact: bool) -> None:
+        self._text = target
+        self._there = _Index(split_passages(target))
+        self._source = split_passages(source)
+        self._missing = missing
+        self._compact = compact
+        self._runs: dict[int, list[Passage]] = defaultdict(list)
+        self._new_sections: list[Passage] = []
+
+    def run(self) -> str:
+        anchor: int | None = None
+        section = ""
+        at: int | None = None
+        for number, passage in enumerate(self._source):
+            if passage.section != section:
+                anchor, section, at = None, passage.section, None
+            if number in self._missing:
+                is_title = passage.kind == "heading" and passage.level == 1
+                at = self._place(number, anchor) if at is None or is_title else at
+                (self._new_sections if at == _END else self._runs[at]).append(passage)
+                continue
+            found = self._there.find(passage)
+            anchor, at = (found if found is not None and found >= 0 else anchor), None
+        return self._joined()
+
+    def _place(self, number: int, anchor: int | None) -> int:
+        """The number of the line before which the passage goes, `_END` for what begins a section of its
+        own."""
+        passages, passage = self._there.passages, self._source[number]
+        if not passages:
+            return _END
+        if passage.kind == "heading" and passage.level == 1:
+            return self._place_title(number)
+        if anchor is not None and passages[anchor].kind != "heading":
+            return self._after(anchor, passage)
+        following = self._following(number)
+        if following is not None and (
+            (self._text and not _needs_gap(passage, passages[following])) or not self._compact
+        ):
+            return passages[following].first
+        section = passage.section.casefold()
+        inside = [each for each, there in enumerate(passages) if there.section.casefold() == section]
+        if not inside:
+            return _END if section else passages[0].first
+        first = next((passages[each] for each in inside if passages[each].kind != "heading"), None)
+        if self._compact and first is not None and _needs_gap(passages[inside[-1]], passage):
+            return first.first if not _needs_gap(passage, first) else self._after(inside[-1], passage)
+        return self._after(inside[-1], passage)
+
+    def _following(self, number: int) -> int | None:
+        """The first passage after this one, in its section, that is there already; never inside a
+        paragraph."""
+        passage = self._source[number]
+        for at in range(number + 1, len(self._source)):
+            after = self._source[at]
+            if after.section != passage.section or after.kind == "heading":
+                return None
+            if at not in self._missing:
+                found = self._there.find(after)
+                if found is None or found < 0:
+                    return None
+                while (
+                    found > 0
+                    and self._there.passages[found].kind == "prose"
+                    and not self._there.passages[found].gap
+                ):
+                    if self._there.passages[found - 1].kind != "prose":
+                        break
+                    found -= 1
+                return found if self._there.passages[found].kind not in ("row", "head") else None
+        return None
+
+    def _place_title(self, number: int) -> int:
+        """A title whose text is there already stands beside the other title; else it goes to the end with its
+        text."""
+        passages = self._there.passages
+        if number + 1 in self._missing and self._source[number + 1].kind != "heading":
+            return _END
+        title = next((each for each in passages if each.kind == "heading" and each.level == 1), None)
+        return title.end if title is not None else passages[0].first
+
+    def _after(self, number: int, passage: Passage) -> int:
+        """Behind a passage and what hangs on it: nested entries, the rest of its paragraph or table."""
+        passages = self._there.passages
+        here = passages[number]
+        nested = passage.kind == "item" and here.kind == "item" and passage.level > here.level
+        while not nested and number + 1 < len(passages) and _hangs_on(here, passages[number + 1], passage):
+            number += 1
+        return passages[number].end
+
+    def _joined(self) -> str:
+        lines = self._text.split("\n")
+        passages = self._there.passages
+        crlf = "\r" if newline_of(self._text) == "\r\n" else ""
+        if self._new_sections:
+            self._runs[passages[-1].end if passages else 0] += self._new_sections
+        for at in sorted(self._runs, reverse=True):
+            before = next((each for each in passages if each.end == at), None)
+            after = next((each for each in passages if each.first == at), None)
+            added = [line + crlf for line in self._spaced(before, self._runs[at], after)]
+            if at == len(lines):
+                lines[-1] += crlf
+                added[-1] = added[-1].removesuffix("\r")
+            lines[at:at] = added
+        return "\n".join(lines)
+
+    def _spaced(self, before: Passage | None, run: Sequence[Passage], after: Passage | None) -> list[str]:
+        lines: list[str] = []
+        for number, passage in enumerate(run):
+            if number:
+                gap = passage.gap and not self._compact
+                previous: Passage | None = run[number - 1]
+            else:
+                gap = (
+                    passage.gap
+                    and passage is not self._source[0]
+                    and passage.kind == "prose"
+                    and not self._compact
+                )
+                previous = before
+            if previous is not None and (gap or self._parts(previous, passage)):
+                lines.append("")
+            lines.extend(passage.lines)
+        if after is not None and self._parts(run[-1], after):
+            lines.append("")
+        return lines
+
+    def _parts(self, before: Passage, after: Passage) -> bool:
+        return _needs_gap(before, after) or (not self._compact and _looks_better_apart(before, after))
+
+
+def _hangs_on(here: Passage, after: Passage, passage: Passage) -> bool:
+    """Whether what comes after a passage has to stay with it when something is put behind it."""
+    if after.kind == "heading":
+        return False
+    if here.kind == "item":
+        return after.lines[0][:1].isspace() and (after.kind != "item" or after.level > here.level)
+    if here.kind in ("row", "head"):
+        return after.kind == "row" and passage.kind not in ("row", "head")
+    return here.kind == "prose" and after.kind == "prose" and not after.gap
+
+
+def _needs_gap(before: Passage, after: Passage) -> bool:
+    """Whether Markdown would read two passages as one without a blank line between."""
+    if after.kind == "prose":
+        return before.kind in ("item", "head", "row") or (
+            before.kind == "prose" and is_unfinished(before.lines[-1])
+        )
+    if after.kind == "head":
+        return before.kind in ("prose", "item", "row", "head")
+    if after.kind == "code" or (after.kind == "heading" and len(after.lines) > 1):
+        return before.kind in ("prose", "item", "row")
+    return after.kind == "rule" and before.kind == "prose"
+
+
+def _looks_better_apart(before: Passage, after: Passage) -> bool:
+    if after.kind == "heading":
+        return before.kind != "heading"
+    return (
+        before.kind != after.kind
+        and before.kind != "heading"
+        and (before.kind, after.kind) != ("head", "row")
+    )
+
+
+def append_line(body: str, line: str, newline: str) -> str:
+    """A line of its own at the end of a body."""
+    stripped = body.rstrip("\r\n")
+    end = body[len(stripped) :]
+    return f"{stripped}{newline * 2 if stripped else ''}{line}{newline if end else ''}"
+
+
+_EMPTY_BLOCK = re.compile(r"^(\ufeff?)---\r?\n---(?:\r?\n|\Z)")
+
+
+def merge(target: str, source: str, caps: Caps) -> str | None:
+    """The text of the target with all of the source in it, the target itself if it has all already, or
+    None."""
+    if _holds(target, source):
+        return target
+    front = _merged_front(target, source, caps)
+    if front is None:
+        return None
+    body_target, body_source = _body(target), _body(source)
+    for compact in (False, True):
+        body = merged_body(body_target, body_source, compact=compact)
+        if body is None or (front.line and ends_in_code(body)):
+            return None
+        if front.line and fold_line(front.line) not in {fold_line(line) for line in body.split("\n")}:
+            body = append_line(body, front.line, newline_of(target))
+        result = front.text + body
+        if front.description is not None:
+            result = frontmatter.set_description(result, front.description)
+        if _is_sound(result, target, source, front, caps):
+            return result
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Front:
+    """`text` up to the body, `description` to set, `line` a description that goes into the body instead."""
+
+    text: str
+    description: str | None = None
+    line: str = ""
+    meanings: dict[str, object] = field(default_factory=dict)
+
+
+def _holds(target: str, source: str) -> bool:
+    """Whether the target has every line of the source and every key of its front matter, as they are."""
+    if missing_passages(_body(target), _body(source)):
+        return False
+    lines, more = _front_lines(target), _front_lines(source)
+    if lines == more:
+        return True
+    keys, wanted = read_keys(target), read_keys(source)
+    if keys is None or wanted is None:
+        return False
+    meanings = {key.name: key.meaning for key in keys.keys}
+    known = all(key.name in meanings and meanings[key.name] == key.meaning for key in wanted.keys)
+    return known and set(more) <= set(lines)
+
+
+def _front_lines(text: str) -> tuple[str, ...]:
+    block = frontmatter.split(text)
+    if block is None:
+        return ()
+    lines = (" ".join(line.split()) for line in text[block.block_start : block.block_end].split("\n"))
+    return tuple(line for line in lines if line)
+
+
+def _body(text: str) -> str:
+    text = _EMPTY_BLOCK.sub(r"\1", text)
+    block = frontmatter.split(text)
+    return text[block.body_start :] if block is not None else text.removeprefix(frontmatter.BOM)
+
+
+# --- front matter -------------------------------------------------------------------------------------------
+
+
+def _merged_front(target: str, source: str, caps: Caps) -> _Front | None:
+    target = _EMPTY_BLOCK.sub(r"\1", target)
+    keys, more = read_keys(target), read_keys(source)
+    if keys is None or more is None:
+        return None
+    own, other = keys.meanings(), more.meanings()
+    if any(own[name] != other[name] for name in own.keys() & other.keys()):
+        return None
+    described, also = frontmatter.declared(target), frontmatter.declared(source)
+    carries_description = "description" in _names(more) and "description" not in _names(keys)
+    if "description" in _names(more) and also is None and not carries_description:
+        return None
+    carried = [key for key in more.keys if key.name not in _names(keys)]
+    lines = [line for line in more.preamble if line.strip()] + [line for key in carried for line in key.lines]
+    if lines and not (keys.movable and more.movable):
+        return None
+    text = _with_lines(target, lines)
+    meanings = {**own, **other}
+    if also is None or carries_description:
+        return _Front(text, None, "", meanings)
+    if described is None:
+        return _Front(text, also, "", meanings)
+    return _both_descriptions(text, described, also, meanings, caps)
+
+
+def _names(keys: FrontKeys) -> set[str]:
+    return {key.name for key in keys.keys}
+
+
+def _with_lines(text: str, lines: Sequence[str]) -> str:
+    """Everything before the body, with more lines at the end of the block; a block is made where there is
+    none."""
+    block = frontmatter.split(text)
+    newline = newline_of(text)
+    added = newline.join(line.rstrip() for line in lines)
+    if block is not None:
+        end, start = block.block_end, block.body_start
+        return f"{text[:end]}{newline}{added}{text[end:start]}" if lines else text[:start]
+    bom = frontmatter.BOM if text.startswith(frontmatter.BOM) else ""
+    return f"{bom}---{newline}{added}{newline}---{newline}" if lines else bom
+
+
+def _both_descriptions(
+    text: str, described: str, also: str, meanings: dict[str, object], caps: Caps
+) -> _Front:
+    """Both in one where that fits the agent's limit; else the second one becomes a line of the body."""
+    one, other = " ".join(described.split()), " ".join(also.split())
+    if folded_words(other) in folded_words(one):
+        return _Front(text, None, "", meanings)
+    joint = "" if one.endswith((".", "!", "?", ";", ":", "…")) else ";"
+    both = other if folded_words(one) in folded_words(other) else f"{one}{joint} {other}"
+    if utf16_length(both) <= caps.description_chars:
+        return _Front(text, both, "", meanings)
+    return _Front(text, None, other, meanings)
+
+
+# --- proof --------------------------------------------------------------------------------------------------
+
+
+def _is_sound(result: str, target: str, source: str, front: _Front, caps: Caps) -> bool:
+    """Whether a merged text keeps every line of both, says in its front matter what both said, and has not
+    grown."""
+    size = len(result.encode("utf-8", "surrogatepass"))
+    keys = read_keys(result)
+    if size > caps.file_bytes or keys is None or keys.meanings() != front.meanings:
+        return False
+    if front.description is not None and frontmatter.declared(result) != front.description:
+        return False
+    bodies = sum(len(_body(text).encode("utf-8", "surrogatepass")) for text in (target, source))
+    if len(_body(result).encode("utf-8", "surrogatepass")) > bodies:
+        return False
+    lines = {folded_words(line) for line in result.splitlines()}
+    joined = "\n".join(lines)
+    wanted = {folded_words(line) for text in (target, source) for line in text.splitlines()}
+    return all(words in lines or words in joined for words in wanted)

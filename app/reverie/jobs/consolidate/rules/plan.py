@@ -1,0 +1,778 @@
+"""The plan of a dream by rules: notes in, groups of memory commands out.
+
+Order of the rules, and so of the budget: records that say the same (`rule_records`), exact duplicates,
+near-duplicates and harvest inboxes that are contained elsewhere, empty files, descriptions, noise. A group
+is all or nothing; one that does not fit the budget is left for the next run while a later, cheaper one may
+still fit; of records so many are merged as fit. Every command is valid on the text that the commands before
+it leave. Notes of different scopes are never merged, protected notes never deleted;
+a merge keeps both wordings, and bodies never grow in total (`rule_merge`). Planning again on the result
+converges to "no changes needed".
+
+Pure: no clock, no disk. The result depends on the notes only, not on their order. `check` is called every few
+milliseconds of work and may raise to cancel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from reverie.agents.capabilities import ComparableText, Records
+from reverie.agents.scopes import Caps
+from reverie.errors import PathRuleError
+from reverie.jobs.consolidate.rules import vocabulary as words
+from reverie.jobs.consolidate.rules.merge import merge
+from reverie.jobs.consolidate.rules.reading import (
+    CONTRADICTION,
+    NoteReading,
+    Passage,
+    heading_text,
+    name_words,
+    read_keys,
+    read_note,
+    split_passages,
+    split_sentences,
+    table_cells,
+)
+from reverie.jobs.consolidate.rules.similarity import candidate_pairs, compare, folded_body, no_check
+from reverie.jobs.consolidate.rules.vocabulary import POOR_NAME_WORDS
+from reverie.jobs.consolidate.rules.wording import read_wording
+from reverie.memory import front_matter as frontmatter
+from reverie.memory.paths import parse_memory_path, utf16_key
+from reverie.runs.guard import INBOX, folded_words, line_key
+from reverie.text.redact import find_secrets
+from reverie.text.summaries import cut_utf16, utf16_length
+
+# Which records of one file say the same, and as which of them they become one.
+#
+# First those that the home itself takes for the same, since nothing they say differs; then, by the same
+# test as for any two notes (`similarity`), those that say it in other words. The best founded one stays,
+# and takes over what the others know; where a merge would lose something there is none. Pure; `check` may
+# raise to cancel.
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMerge:
+    """`others` say the same as `target`, the best founded of them first."""
+
+    records: Records
+    target: Note
+    others: tuple[Note, ...]
+
+    def text(self, count: int) -> str:
+        """The target with what the first `count` others know."""
+        return self.records.merged([self.target.text, *(note.text for note in self.others[:count])]) or ""
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordText:
+    """A record's own words, which its name is none of."""
+
+    text: str
+    path: str = "/memories/project/record.md"
+
+
+def record_merges(notes: Sequence[Note], check: Callable[[], None]) -> Iterator[RecordMerge]:
+    """The merges there are: of all files those of records that say the very same, then, looked for only as
+    far as anybody asks, of those that say it in other words."""
+    files: dict[str, list[Note]] = defaultdict(list)
+    for note in notes:
+        files[note.path.rpartition("/")[0]].append(note)
+    alone: list[tuple[Records, list[Note]]] = []
+    for found in files.values():
+        check()
+        records = found[0].records
+        assert records is not None
+        groups = [[found[at] for at in group] for group in records.alike([note.text for note in found])]
+        yield from (merge for group in groups if (merge := _merge(records, group)) is not None)
+        known = {note.path for group in groups for note in group}
+        alone.append((records, [note for note in found if note.path not in known]))
+    for records, rest in alone:
+        yield from _in_other_words(records, rest, check)
+
+
+def _merge(records: Records, group: Sequence[Note]) -> RecordMerge | None:
+    """The group as one, where nothing is lost by that."""
+    target, *others = (group[at] for at in records.order([note.text for note in group]))
+    goes = tuple(note for note in others if not note.protected and not note.stays)
+    if not goes or records.merged([target.text, *(note.text for note in goes)]) is None:
+        return None
+    return RecordMerge(records, target, goes)
+
+
+def _in_other_words(
+    records: Records, notes: Sequence[Note], check: Callable[[], None]
+) -> Iterator[RecordMerge]:
+    # What a record is about is its title: there, any doubt is a veto.
+    texts = [f"# {note.said}\n\n{note.essence(note.text).text}" for note in notes]
+    readings: dict[int, NoteReading] = {}
+    joined: set[int] = set()
+    for pair in candidate_pairs(texts, texts, check):
+        check()
+        both = (pair.first, pair.second)
+        if joined.intersection(both):
+            continue
+        for at in both:
+            if at not in readings:
+                readings[at] = read_note(_RecordText(texts[at]), check)
+        if compare(readings[both[0]], readings[both[1]], check).duplicate:
+            merge = _merge(records, [notes[at] for at in both])
+            if merge is not None:
+                joined.update(both)
+                yield merge
+
+
+# Harvest inboxes whose candidates have all been taken over (formats/mux.md section 11).
+#
+# A candidate is contained where a line of another note holds its words in a row (the fold of
+# `runs.guard`, so that the rail agrees) and nothing around them takes them back. Inboxes never vouch
+# for each other. An inbox that does not look exactly as the agent writes it is left alone, so is one with
+# more lines than the candidates need: somebody may have written them.
+#
+# Pure.
+
+
+_CATEGORY = r"## (?:preference|project|environment|workflow|other)\n\n"
+_CANDIDATE = re.compile(
+    rf"{_CATEGORY}(?P<text>.+?)\n\n"
+    rf"Evidence: [^\n]+\nConfidence: [\d.]+\nRationale: [^\n]+(?=\n\n{_CATEGORY}|\Z)",
+    re.DOTALL,
+)
+_HEAD = re.compile(r"\s*# Harvest inbox: [^\n]+\n\nSource boundary: [^\n]+\nSummary message: [^\n]+\n\n")
+_LOADED = words.LOADED_HEADINGS | words.NEGATIONS_FORWARD | words.NEGATIONS_CLAUSE
+_LEAST_WORDS = 3
+_LOOKED_AT = 200
+
+
+def candidates_of(text: str) -> tuple[str, ...]:
+    """The texts of an inbox's candidates; none if it is not exactly of the agent's form."""
+    text = text.replace("\r\n", "\n")
+    block = frontmatter.split(text)
+    body = (text[block.body_start :] if block is not None else text).rstrip()
+    head = _HEAD.match(body)
+    if head is None:
+        return ()
+    found = []
+    at = head.end()
+    while match := _CANDIDATE.match(body, at):
+        if "Evidence: " in match["text"]:
+            return ()
+        found.append(match["text"])
+        at = match.end()
+        at += len(body[at:]) - len(body[at:].lstrip("\n"))
+    return tuple(found) if at >= len(body) else ()
+
+
+class KnownTexts:
+    """What the notes outside the inboxes say, by line."""
+
+    def __init__(self, notes: Mapping[str, str], check: Callable[[], None]) -> None:
+        self._lines: list[tuple[str, str]] = []
+        self._where: dict[str, list[int]] = defaultdict(list)
+        for path, text in notes.items():
+            check()
+            if not _is_loaded(name_words(path)[0]):
+                self._read(path, text)
+
+    def _read(self, path: str, text: str) -> None:
+        block = frontmatter.split(text)
+        for passage in split_passages(text[block.body_start :] if block is not None else text):
+            around = read_wording(f"{passage.section}, {passage.parent}").seen
+            if passage.kind in ("code", "rule") or around & _LOADED:
+                continue
+            for line in passage.lines:
+                folded = folded_words(line)
+                if folded and not CONTRADICTION.search(line):
+                    for each in set(folded.split()):
+                        self._where[each].append(len(self._lines))
+                    self._lines.append((path, folded))
+
+    def holds(self, candidate: str) -> bool:
+        """Whether one note has every line of the candidate."""
+        places: set[str] | None = None
+        for line in candidate.split("\n"):
+            folded = folded_words(line)
+            if folded:
+                found = set(self._paths(folded))
+                places = found if places is None else places & found
+        return bool(places)
+
+    def _paths(self, folded: str) -> Iterable[str]:
+        own = folded.split()
+        rarest = min((self._where.get(each, []) for each in own), key=len)
+        for number in rarest[:_LOOKED_AT]:
+            path, line = self._lines[number]
+            around = frozenset(line.replace(folded, " ", 1).split()) if folded in line else None
+            if around is None or around & (_LOADED | words.HOLDING):
+                continue
+            if len(own) >= _LEAST_WORDS or not around:
+                yield path
+
+
+def _is_loaded(name: Iterable[str]) -> bool:
+    return bool(set(name) & words.LOADED_HEADINGS)
+
+
+# What the rules do to a single note: is it empty, does it lack a description, does it carry noise.
+#
+# Each function answers with the note's new text, or None when there is nothing to do or it cannot be done
+# without loss. A description is made of the note's own words, never of a secret; noise is white space that
+# no reader sees, outside front matter and code.
+#
+# Pure.
+
+
+_EMPTY_BLOCK = re.compile(r"---\r?\n(?:[ \t]*\r?\n)*---[ \t]*(?:\r?\n|\Z)")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
+_EMPHASIS = re.compile(r"(?<![\w/])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/])(?:\*{1,3}|_{1,3}|~~)(?![\w/])")
+_MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[[ xX]\]\s+)?")
+_COMMENT = re.compile(r"<!--.*?(?:-->|$)")
+_DECLARED = re.compile(r"^description:[ \t]*(\S.*)$", re.MULTILINE)
+_TRAILING = re.compile(r"[ \t]+(\r?)$")
+# What the agent itself refuses to write into a memory (formats/mux.md section 11), even where a human would
+# see that it is no real key.
+_KEY_SHAPE = re.compile(r"\bsk-[A-Za-z0-9_-]{12,}")
+_BARE_KEY = re.compile(r"\s*description:\s*")
+_HARD_BREAK = re.compile(r"[^ \t] {2,}\r?$")
+
+
+def is_empty(text: str) -> bool:
+    """Nothing but white space, or an empty front matter block and nothing else."""
+    bare = text.removeprefix(frontmatter.BOM)
+    return (
+        not _EMPTY_BLOCK.sub("", bare.lstrip(), count=1).strip()
+        if bare.startswith("---")
+        else not bare.strip()
+    )
+
+
+# --- description --------------------------------------------------------------------------------------------
+
+
+def lacks_description(text: str, caps: Caps) -> bool:
+    """Whether an agent's index would show nothing for the note."""
+    return caps.descriptions and not _shown(text, caps)
+
+
+def with_description(text: str, caps: Caps) -> str | None:
+    """The note with a description that the agent sees."""
+    if not lacks_description(text, caps):
+        return None
+    block = frontmatter.split(text)
+    if block is not None and frontmatter.split(text, caps.description_prefix_bytes) is None:
+        return None
+    mended = frontmatter.mend(text)
+    result = mended or text
+    if not _shown(result, caps):
+        value = _value(result, caps)
+        if value is None:
+            return None
+        result = frontmatter.set_description(result, value)
+    is_better = bool(_shown(result, caps)) and _keeps_words(text, result)
+    return result if is_better and len(result.encode("utf-8", "surrogatepass")) <= caps.file_bytes else None
+
+
+def _shown(text: str, caps: Caps) -> str:
+    beginning = text[: caps.description_prefix_bytes].encode("utf-8", "surrogatepass")
+    return frontmatter.description(beginning, caps).text
+
+
+def _value(text: str, caps: Caps) -> str | None:
+    """What to write: the value that stands there but is no text, else the note's first words that hold no
+    secret."""
+    keys = read_keys(text)
+    key = next((each for each in keys.keys if each.name == "description"), None) if keys is not None else None
+    if key is not None:
+        below = (line for line in key.lines[1:] if not line.lstrip().startswith("#"))
+        stated = _flat(" ".join([key.lines[0].split(":", 1)[1], *below]))
+        if re.search(r"\w", stated) and stated.casefold() not in ("null", '""', "''"):
+            items = stated.strip("[]{}").removeprefix("- ").replace(" - ", ", ")
+            fits = utf16_length(items) <= caps.description_chars and not _may_be_secret(items)
+            return items if fits else None
+    return next(_first_words(text, caps), None)
+
+
+def _first_words(text: str, caps: Caps) -> Iterator[str]:
+    block = frontmatter.split(text)
+    start = block.body_start if block is not None else 0
+    body = text[start:].removeprefix(frontmatter.BOM)
+    secret_lines = {
+        line
+        for secret in find_secrets(body)
+        for line in range(body.count("\n", 0, secret.start), body.count("\n", 0, secret.end) + 1)
+    }
+    for passage in split_passages(body):
+        if secret_lines.intersection(range(passage.first, passage.end)):
+            continue
+        words = _passage_words(passage, caps)
+        if re.search(r"[^\W\d_]", words) and not _may_be_secret(words):
+            yield words
+
+
+def _may_be_secret(text: str) -> bool:
+    return bool(find_secrets(text) or _KEY_SHAPE.search(text))
+
+
+def _passage_words(passage: Passage, caps: Caps) -> str:
+    if passage.kind in ("code", "rule"):
+        return ""
+    if passage.kind in ("head", "row"):
+        return _cut(_plain(", ".join(cell for cell in table_cells(passage.lines[0]) if cell)), caps)
+    joined = " ".join(_MARKER.sub("", line.strip()) for line in passage.lines)
+    declared = _DECLARED.match(joined)
+    if declared is not None:
+        return _cut(_plain(declared[1].strip("\"'")), caps)
+    if passage.kind == "heading":
+        return _cut(_plain(heading_text(passage.lines[0])), caps)
+    sentences = split_sentences(_plain(joined))
+    return _cut(sentences[0], caps) if sentences else ""
+
+
+def _plain(text: str) -> str:
+    """Text without Markdown's marks."""
+    text = _LINK.sub(r"\1", _COMMENT.sub(" ", text)).replace("`", "")
+    return _flat(_EMPHASIS.sub("", text))
+
+
+def _flat(text: str) -> str:
+    return frontmatter.flattened(text, 1_000_000)
+
+
+def _cut(text: str, caps: Caps) -> str:
+    """At most as long as the agent shows, cut between words."""
+    if utf16_length(text) <= caps.description_chars:
+        return text
+    cut = cut_utf16(text, caps.description_chars - 1)
+    at_space = cut.rsplit(" ", 1)[0] if " " in cut[len(cut) // 2 :] else cut
+    return at_space.rstrip(" ,;:-") + "…"
+
+
+def _keeps_words(before: str, after: str) -> bool:
+    lines = {folded_words(line) for line in after.splitlines()}
+    joined = "\n".join(lines)
+    said = (folded_words(line) for line in before.splitlines() if not _BARE_KEY.fullmatch(line))
+    return all(words in lines or words in joined for words in said)
+
+
+# --- noise --------------------------------------------------------------------------------------------------
+
+
+def without_noise(text: str) -> str | None:
+    """The note without trailing blanks and blank lines at its end, if it has any."""
+    block = frontmatter.split(text)
+    start = block.body_start if block is not None else 0
+    body = text[start:]
+    if block is None and text.removeprefix(frontmatter.BOM).startswith(("---\n", "---\r\n")):
+        # An unclosed block, perhaps: what is front matter and what is not, nobody knows.
+        return None
+    lines = body.split("\n")
+    code = (
+        _code_lines(body) if "```" in body or "~~~" in body or "    " in body or "\t" in body else frozenset()
+    )
+    for number, line in enumerate(lines):
+        if not (number or start) and line.strip() == "---":
+            # Without its trailing blank this rule would open a front matter block.
+            continue
+        if number in code or not line.removesuffix("\r").endswith((" ", "\t")):
+            continue
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if not (_HARD_BREAK.search(line) and following.strip()):
+            lines[number] = _TRAILING.sub(r"\1", line)
+    tidied = "\n".join(lines)
+    if len(lines) - 1 not in code and len(lines) - 2 not in code:
+        tidied = _with_one_end(tidied, has_block=block is not None)
+    return text[:start] + tidied if tidied != body else None
+
+
+def _with_one_end(body: str, *, has_block: bool) -> str:
+    """The body without blank lines at its end; nothing but those below front matter is nothing."""
+    words = body.rstrip(" \t\r\n")
+    if not words:
+        return "" if has_block else body
+    end = body.find("\n", len(words)) + 1
+    is_lone_return = "\r" in body[end:].replace("\r\n", "")
+    return body if not end or is_lone_return else body[:end]
+
+
+def _code_lines(body: str) -> frozenset[int]:
+    return frozenset(
+        number
+        for each in split_passages(body)
+        if each.kind == "code"
+        for number in range(each.first, each.end)
+    )
+
+
+NO_CHANGES = "no changes needed"
+
+GroupKind = Literal["record", "exact", "near", "harvest", "empty", "description", "noise"]
+# Files that are prose: only these are compared by meaning and edited. Others may hold data that an edit would
+# break. A line in more notes than this is boilerplate: sharing it is no sign of being duplicates.
+_COMMON = 3
+_PROSE = frozenset({"", "md", "markdown", "mdown", "mdx", "txt", "text"})
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A memory as a run finds it. `path` is `/memories/<scope>/<rel>`; `protected`: pinned directly or
+    through a pinned file or ancestor, so it may be edited but neither deleted nor renamed; times are ms since
+    the epoch. `index`: it lists the others and follows them; rules leave it alone. `essence` tells what of
+    a text must be kept where two become one. `records`: the note is one of these, about what is `said`;
+    `stays`: as one of them it must not go now."""
+
+    path: str
+    text: str
+    protected: bool = False
+    access_count: int = 0
+    last_write_at: int | None = None
+    index: bool = False
+    essence: Callable[[str], ComparableText] = ComparableText
+    records: Records | None = None
+    said: str = ""
+    stays: bool = False
+    document: bool = False
+    """It holds many memories in an order of its own: a model may edit it, rules leave it alone."""
+    write_protected: bool = False
+    """No run changes it (`files.atomic`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One memory command, with the argument names of formats/mux.md section 6."""
+
+    command: Literal["str_replace", "insert", "create", "delete"]
+    path: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGroup:
+    """Operations that belong together, in order; `reason` is one sentence for people."""
+
+    kind: GroupKind
+    reason: str
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RulesPlan:
+    """`left_over` counts the groups that were found and did not fit the budget. Once it is used up
+    near-duplicates are not looked for any more, so there may be more of those."""
+
+    groups: tuple[PlannedGroup, ...]
+    left_over: int
+    summary: str
+
+
+def plan(
+    notes: Sequence[Note], *, budget: int, caps: Caps, check: Callable[[], None] = no_check
+) -> RulesPlan:
+    """What to do, within `budget` operations, about the notes of one context."""
+    planner = _Planner(notes, budget, caps, check)
+    planner.records()
+    for rule in (planner.exact, planner.near, planner.harvest, planner.empty, planner.describe, planner.tidy):
+        rule()
+    return RulesPlan(tuple(planner.groups), planner.left_over, _summary(planner.groups, planner.left_over))
+
+
+class _Planner:
+    """The notes as the groups planned so far leave them."""
+
+    def __init__(self, notes: Sequence[Note], budget: int, caps: Caps, check: Callable[[], None]) -> None:
+        usable = (note for note in notes if _is_usable(note, caps))
+        found = {note.path: note for note in sorted(usable, key=lambda note: utf16_key(note.path))}
+        self._records = [note for note in found.values() if note.records is not None]
+        self._notes = {path: note for path, note in found.items() if note.records is None}
+        self._remaining = budget
+        self._caps = caps
+        self._check = check
+        self._readings: dict[str, tuple[str, NoteReading]] = {}
+        self._line_counts = self._count_lines()
+        self.groups: list[PlannedGroup] = []
+        self.left_over = 0
+
+    def _count_lines(self) -> Counter[str]:
+        """In how many notes each line stands."""
+        counts: Counter[str] = Counter()
+        for note in self._notes.values():
+            self._check()
+            counts.update({line_key(line) for line in note.text.split("\n")})
+        return counts
+
+    # --- rules, in the order of their right to the budget
+
+    def records(self) -> None:
+        """Records that say the same become the best founded of them."""
+        for found in record_merges(self._records, self._check):
+            others = found.others[: max(0, self._remaining - 1)]
+            self.left_over += len(others) < len(found.others)
+            if not others:
+                return  # there may be more, which the next run finds
+            path, before, after = found.target.path, found.target.text, found.text(len(others))
+            edits = () if after == before else (_edit(path, before, after),)
+            operations = (*edits, *(_delete(note.path) for note in others))
+            said = _count(len(others), "{} record says", "{} records say")
+            self._remaining -= len(operations)
+            self.groups.append(
+                PlannedGroup("record", f"{said} the same as “{found.target.said}”.", operations)
+            )
+
+    def exact(self) -> None:
+        """Same body but for white space: one of them goes, its front matter is merged."""
+        for paths in self._same_bodies():
+            target, *others = sorted(paths, key=self._target_order)
+            for path in others:
+                self._check()
+                self._merge(target, path, "exact")
+                # The other way round, if only that could be done without loss.
+                target = target if target in self._notes else path
+
+    def near(self) -> None:
+        """Same content in other words: merged into the better-named one."""
+        for scope_paths in self._by_scope():
+            if self._remaining < 1:
+                return
+            paths = [path for path in scope_paths if _is_prose(path) and not self._is_empty(path)]
+            texts = [self._notes[path].text for path in paths]
+            own = [self._own_lines(text) for text in texts]
+            for pair in candidate_pairs(texts, own, self._check):
+                self._check()
+                if self._remaining < 1:
+                    return
+                first, second = paths[pair.first], paths[pair.second]
+                if first in self._notes and second in self._notes and self._is_duplicate(first, second):
+                    target, other = sorted((first, second), key=self._target_order)
+                    self._merge(target, other, "near")
+
+    def harvest(self) -> None:
+        """Inboxes all of whose candidates stand in other notes are dropped."""
+        inboxes = [path for path in self._notes if _is_inbox(path)]
+        if not inboxes:
+            return
+        rest = {path: note.text for path, note in self._notes.items() if not _is_inbox(path)}
+        known = KnownTexts(rest, self._check)
+        for path in inboxes:
+            self._check()
+            candidates = candidates_of(self._notes[path].text)
+            if not self._notes[path].protected and candidates and all(map(known.holds, candidates)):
+                reason = f"All candidates of {_short(path)} are contained in other notes."
+                self._propose("harvest", reason, (_delete(path),), {path: None})
+
+    def empty(self) -> None:
+        for path, note in list(self._notes.items()):
+            self._check()
+            if not note.protected and self._is_empty(path):
+                self._propose("empty", f"{_short(path)} is empty.", (_delete(path),), {path: None})
+
+    def describe(self) -> None:
+        for path, note in list(self._notes.items()):
+            self._check()
+            if not self._is_editable(path) or not lacks_description(note.text, self._caps):
+                continue
+            text = with_description(note.text, self._caps)
+            if text is not None:
+                had_block = note.text.removeprefix("\ufeff").startswith("---")
+                reason = f"The description of {_short(path)} is {'mended' if had_block else 'written'}."
+                self._propose("description", reason, (_edit(path, note.text, text),), {path: text})
+
+    def tidy(self) -> None:
+        for path, note in list(self._notes.items()):
+            self._check()
+            text = without_noise(note.text) if self._is_editable(path) else None
+            if text is not None:
+                reason = f"Trailing white space in {_short(path)} is removed."
+                self._propose("noise", reason, (_edit(path, note.text, text),), {path: text})
+
+    # --- parts of rules
+
+    def _by_scope(self) -> list[list[str]]:
+        scopes: dict[str, list[str]] = defaultdict(list)
+        for path in self._notes:
+            if not _is_inbox(path):
+                scopes[path.split("/")[2]].append(path)
+        return list(scopes.values())
+
+    def _same_bodies(self) -> list[list[str]]:
+        same: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+        for scope_paths in self._by_scope():
+            for path in scope_paths:
+                self._check()
+                body = folded_body(self._notes[path].text)
+                if body:
+                    kind = "" if _is_prose(path) else _suffix(path)
+                    same[path.split("/")[2], kind, body].append(path)
+        return [paths for paths in same.values() if len(paths) > 1]
+
+    def _is_empty(self, path: str) -> bool:
+        return is_empty(self._notes[path].text)
+
+    def _is_editable(self, path: str) -> bool:
+        text = self._notes[path].text
+        return (
+            _is_prose(path) and not _is_inbox(path) and not text.startswith("#!") and not self._is_empty(path)
+        )
+
+    def _is_duplicate(self, first: str, second: str) -> bool:
+        if self._notes[first].protected and self._notes[second].protected:
+            return False
+        if self._of_two_kinds(first, second):
+            return False
+        return compare(self._reading(first), self._reading(second), self._check).duplicate
+
+    def _essence(self, path: str) -> ComparableText:
+        note = self._notes[path]
+        return note.essence(note.text)
+
+    def _of_two_kinds(self, first: str, second: str) -> bool:
+        kinds = {self._essence(first).kind, self._essence(second).kind} - {""}
+        return len(kinds) > 1
+
+    def _reading(self, path: str) -> NoteReading:
+        note = self._notes[path]
+        known = self._readings.get(path)
+        if known is None or known[0] != note.text:
+            told = replace(note, text=note.essence(note.text).text)
+            known = self._readings[path] = note.text, read_note(told, self._check, self._is_common)
+        return known[1]
+
+    def _own_lines(self, text: str) -> str:
+        self._check()
+        return "\n".join(line for line in text.split("\n") if not self._is_common(line))
+
+    def _is_common(self, line: str) -> bool:
+        return self._line_counts[line_key(line)] > _COMMON
+
+    def _target_order(self, path: str) -> tuple[object, ...]:
+        """The protected one stays, else the better-named, the more used, the shorter-named, the newer one."""
+        note = self._notes[path]
+        name, folders = name_words(path)
+        poor = sum(
+            word in POOR_NAME_WORDS or (word.isdigit() and len(word) < 4) for word in (*name, *folders)
+        )
+        says_nothing = all(word in POOR_NAME_WORDS or word.isdigit() for word in name)
+        return (
+            not note.protected,
+            says_nothing,
+            poor,
+            -note.access_count,
+            len(path),
+            -(note.last_write_at or 0),
+            utf16_key(path),
+        )
+
+    def _merge(self, target: str, other: str, kind: Literal["exact", "near"]) -> None:
+        """Merge `other` into `target`, or the other way round where only that can be done without loss."""
+        if kind == "exact" and (self._of_two_kinds(target, other) or not self._may_be_one(target, other)):
+            return
+        for stays, goes in ((target, other), (other, target)):
+            if self._notes[goes].protected:
+                continue
+            before = self._notes[stays].text
+            after = merge(before, self._essence(goes).text, self._caps)
+            if after is None or (after != before and not _is_prose(stays)):
+                continue
+            edits = () if after == before else (_edit(stays, before, after),)
+            said = "has the same text as" if kind == "exact" else "says the same as"
+            reason = f"{_short(goes)} {said} {_short(stays)} and is merged into it."
+            self._propose(kind, reason, (*edits, _delete(goes)), {stays: after, goes: None})
+            return
+
+    def _may_be_one(self, target: str, other: str) -> bool:
+        if self._remaining < 1:
+            return True
+        if not _is_prose(target):
+            return self._notes[target].text == self._notes[other].text
+        return compare(self._reading(target), self._reading(other), self._check, same_body=True).duplicate
+
+    def _propose(
+        self, kind: GroupKind, reason: str, operations: tuple[Operation, ...], texts: Mapping[str, str | None]
+    ) -> None:
+        """Take the group into the plan if the budget allows, and let later rules see its result."""
+        if len(operations) > self._remaining:
+            self.left_over += 1
+            return
+        self._remaining -= len(operations)
+        self.groups.append(PlannedGroup(kind, reason, operations))
+        for path, text in texts.items():
+            if text is None:
+                del self._notes[path]
+            else:
+                self._notes[path] = replace(self._notes[path], text=text)
+
+
+def _is_usable(note: Note, caps: Caps) -> bool:
+    """Whether the commands would accept the path as it is, and the text as text; an index, a document or
+    a write-protected file is no note."""
+    if note.index or note.document or note.write_protected:
+        return False
+    try:
+        path = parse_memory_path(note.path)
+        size = len(note.text.encode("utf-8"))
+    except (PathRuleError, UnicodeEncodeError):
+        return False
+    return (
+        bool(path.segments) and str(path) == note.path and size <= caps.file_bytes and "\0" not in note.text
+    )
+
+
+def _is_inbox(path: str) -> bool:
+    return path.startswith(INBOX) and path.endswith(".md") and "/" not in path[len(INBOX) :]
+
+
+def _suffix(path: str) -> str:
+    name = path.rsplit("/", 1)[-1]
+    return name.rsplit(".", 1)[-1].casefold() if "." in name[1:] else ""
+
+
+def _is_prose(path: str) -> bool:
+    return _suffix(path) in _PROSE
+
+
+def _short(path: str) -> str:
+    """The path as people know it, without the root that all have in common."""
+    return f"“{path.removeprefix('/memories/')}”"
+
+
+def _delete(path: str) -> Operation:
+    return Operation("delete", path, {})
+
+
+def _edit(path: str, before: str, after: str) -> Operation:
+    """The command that turns one text into the other. What is only put in front is inserted; else the whole
+    text is replaced, which fails rather than overwrite if somebody has changed it meanwhile."""
+    if after.endswith(before) and after[: -len(before)].endswith("\n") and "\r" not in after[: -len(before)]:
+        return Operation("insert", path, {"insert_line": 0, "insert_text": after[: -len(before) - 1]})
+    return Operation("str_replace", path, {"old_str": before, "new_str": after})
+
+
+def _summary(groups: Sequence[PlannedGroup], left_over: int) -> str:
+    counts = Counter(group.kind for group in groups)
+    parts = [_count(counts[kind], *words) for kind, words in _DONE.items() if counts[kind]]
+    done = f"{'; '.join(parts)}." if parts else ("No change fits the budget." if left_over else NO_CHANGES)
+    done = done[0].upper() + done[1:] if parts else done
+    return (
+        f"{done} {_count(left_over, '{} more change waits', '{} more changes wait')} for the next run."
+        if left_over
+        else done
+    )
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return (one if number == 1 else many).format(number)
+
+
+_DONE: dict[GroupKind, tuple[str, str]] = {
+    "record": ("merged {} group of like records", "merged {} groups of like records"),
+    "exact": ("merged {} exact duplicate", "merged {} exact duplicates"),
+    "near": ("merged {} near-duplicate", "merged {} near-duplicates"),
+    "harvest": (
+        "dropped {} harvest inbox that was taken over",
+        "dropped {} harvest inboxes that were taken over",
+    ),
+    "empty": ("deleted {} empty file", "deleted {} empty files"),
+    "description": ("wrote or mended {} description", "wrote or mended {} descriptions"),
+    "noise": ("tidied {} file", "tidied {} files"),
+}

@@ -1,0 +1,619 @@
+"""A note as the judgement sees it: name, description, headings and statements, with what marks its subject.
+
+`read_note` is pure and costs time linear in the text; `check` is called every few statements so that a long
+note can be given up in the middle.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+from reverie.jobs.consolidate.rules import vocabulary as words
+from reverie.jobs.consolidate.rules.vocabulary import word
+from reverie.jobs.consolidate.rules.wording import Wording, read_wording
+from reverie.memory import front_matter as frontmatter
+from reverie.memory import yaml12
+
+# Markdown as passages: the smallest stretches of a note that can be moved without breaking a sentence.
+#
+# A passage is a heading, a list item with its continuation lines, a run of prose lines that belong to one
+# sentence, a table head, a table row, a block of code (fenced or indented), or a rule. Judging splits
+# passages into statements; merging carries whole passages. Lines are split at `\n` only and lose a trailing
+# `\r`; front matter is the caller's business.
+#
+# Pure; linear in the text.
+
+
+Kind = Literal["heading", "item", "prose", "head", "row", "code", "rule"]
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r"^ {0,3}(#{1,6})(?=[ \t]|$)")
+_BULLET = re.compile(r"^(\s*)([-*+•]|\d{1,3}[.)])(?:[ \t]+|$)")
+_RULE = re.compile(r"^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_BOLD = re.compile(r"^(?:\*\*|__).+(?:\*\*|__):?$")
+_UNDERLINE = re.compile(r"^ {0,3}(?:=+|-+)[ \t]*$")
+_INDENTED = re.compile(r"^(?: {4}|\t)")
+_TABLE_RULE = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
+_SENTENCE_END = re.compile(r"[.!?:;。！？：；…][)\]»”\"'’*_`]*\s*$")
+# A prose line at least this long that ends without punctuation is taken to go on in the next line (UTF-16 or
+# not makes no difference here); shorter lines are taken for entries of a list without bullets.
+_WRAP_LENGTH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """`lines` are verbatim without line ends, `first` is the zero-based number of the first one in the text
+    parsed.
+
+    `section` is the nearest heading above of level 2 or deeper ("" before the first), `parent` what it stands
+    under within that: the list item above that is less indented, or a line that ends with a colon; `gap`
+    tells whether a blank line stands before it, `ordered` whether a list item is numbered, `table` is the
+    folded head of a row's table, `nested` tells that `parent` is a list item."""
+
+    kind: Kind
+    lines: tuple[str, ...]
+    first: int
+    section: str = ""
+    parent: str = ""
+    gap: bool = False
+    level: int = 0
+    ordered: bool = False
+    table: str = ""
+    nested: bool = False
+
+    @property
+    def end(self) -> int:
+        """Number of the line after the last one."""
+        return self.first + len(self.lines)
+
+
+def fold_line(line: str) -> str:
+    """A line without what does not change it: white space, list marker, quote marks of a block, case."""
+    bare = _BULLET.sub("", line.strip().lstrip(">").lstrip(), count=1)
+    return " ".join(bare.split()).casefold()
+
+
+def is_unfinished(line: str) -> bool:
+    """Whether a line of prose looks as if its sentence went on in the next one."""
+    return len(line.strip()) >= _WRAP_LENGTH and not _SENTENCE_END.search(line)
+
+
+def is_open(passage: Passage) -> bool:
+    """Whether a fenced block is never closed, so that all that follows would be code as well."""
+    fence = _FENCE.match(passage.lines[0]) if passage.kind == "code" else None
+    if fence is None:
+        return False
+    return len(passage.lines) == 1 or not passage.lines[-1].strip().startswith(fence.group(1))
+
+
+def split_passages(text: str) -> list[Passage]:
+    """The passages of a note's body, in order. Blank lines are in none, except inside fenced blocks."""
+    return _Splitter([line.removesuffix("\r") for line in text.split("\n")]).run()
+
+
+class _Splitter:
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._at = 0
+        self._section = ""
+        self._lead = ""
+        self._items: list[tuple[int, str]] = []
+        self._table = ""
+        self._gap = False
+        self._found: list[Passage] = []
+
+    def run(self) -> list[Passage]:
+        while self._at < len(self._lines):
+            line = self._lines[self._at]
+            if not line.strip():
+                self._gap, self._table = True, ""
+                self._at += 1
+                continue
+            self._passage(line)
+            self._gap = False
+        return self._found
+
+    def _passage(self, line: str) -> None:
+        fence = _FENCE.match(line)
+        heading = _HEADING.match(line)
+        if fence:
+            self._add("code", self._fence_end(fence.group(1)))
+        elif heading:
+            level = len(heading.group(1))
+            self._section = heading_text(line) if level > 1 else ""
+            self._add("heading", self._at + 1, level=level)
+        elif "|" in line and (self._table or self._is_table_head()):
+            self._table_line(line)
+        elif _RULE.match(line):
+            self._add("rule", self._at + 1)
+        elif _INDENTED.match(line) and self._is_indented_code():
+            self._add("code", self._indented_end())
+        elif bullet := _BULLET.match(line):
+            self._add(
+                "item", self._item_end(), level=len(bullet.group(1)), ordered=bullet.group(2)[0].isdigit()
+            )
+        elif _UNDERLINE.match(self._line(self._at + 1)):
+            level = 1 if "=" in self._line(self._at + 1) else 2
+            self._section = " ".join(line.split()) if level > 1 else ""
+            self._add("heading", self._at + 2, level=level)
+        else:
+            self._add("prose", self._prose_end())
+
+    def _line(self, number: int) -> str:
+        return self._lines[number] if number < len(self._lines) else ""
+
+    def _is_indented_code(self) -> bool:
+        before = self._found[-1].kind if self._found else ""
+        return before not in ("item", "prose") or (before == "prose" and self._gap)
+
+    def _indented_end(self) -> int:
+        number = self._at + 1
+        while number < len(self._lines) and _INDENTED.match(self._lines[number]):
+            number += 1
+        return number
+
+    def _add(self, kind: Kind, end: int, *, level: int = 0, ordered: bool = False) -> None:
+        if kind != "row":
+            self._table = ""
+        lines = tuple(self._lines[self._at : end])
+        parent = self._parent(kind, level, fold_line(lines[0]))
+        table = self._table if kind == "row" else ""
+        nested = kind == "item" and bool(parent) and parent != self._lead
+        self._found.append(
+            Passage(kind, lines, self._at, self._section, parent, self._gap, level, ordered, table, nested)
+        )
+        self._at = end
+
+    def _parent(self, kind: Kind, level: int, text: str) -> str:
+        """What the passage stands under; remembers what the next ones may stand under."""
+        if kind in ("heading", "rule"):
+            self._lead, self._items = "", []
+            return ""
+        if kind == "prose":
+            self._items = []
+            self._lead = text if text.endswith((":", "：")) or _BOLD.match(text) else ""
+            return ""
+        if kind != "item":
+            return self._lead
+        while self._items and self._items[-1][0] >= level:
+            self._items.pop()
+        parent = self._items[-1][1] if self._items else self._lead
+        self._items.append((level, text))
+        return parent
+
+    def _fence_end(self, mark: str) -> int:
+        close = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$")
+        for number in range(self._at + 1, len(self._lines)):
+            if close.match(self._lines[number]):
+                return number + 1
+        return len(self._lines)
+
+    def _is_table_head(self) -> bool:
+        following = self._line(self._at + 1)
+        return "-" in following and bool(_TABLE_RULE.fullmatch(following.strip()))
+
+    def _table_line(self, line: str) -> None:
+        if self._table:
+            self._add("row", self._at + 1)
+        else:
+            head = " | ".join(table_cells(line)).casefold()
+            self._add("head", self._at + 2)
+            self._table = head
+
+    def _item_end(self) -> int:
+        number = self._at + 1
+        while number < len(self._lines):
+            line = self._lines[number]
+            if not line.strip() or self._starts_block(line) or not line[0].isspace():
+                break
+            number += 1
+        return number
+
+    def _prose_end(self) -> int:
+        number = self._at + 1
+        while number < len(self._lines):
+            before, line = self._lines[number - 1], self._lines[number]
+            if not line.strip() or self._starts_block(line):
+                break
+            if not is_unfinished(before):
+                break
+            number += 1
+        return number
+
+    @staticmethod
+    def _starts_block(line: str) -> bool:
+        return bool(
+            _FENCE.match(line) or _HEADING.match(line) or _BULLET.match(line) or _RULE.match(line)
+        ) or line.lstrip().startswith(("|", ">"))
+
+
+def heading_text(line: str) -> str:
+    """The words of a heading without its marks."""
+    return " ".join(line.strip().lstrip("#").rstrip("#").split())
+
+
+def table_cells(line: str) -> list[str]:
+    """The cells of a table row, trimmed; an escaped bar stays in its cell."""
+    inner = line.strip()
+    inner = inner.removeprefix("|")
+    if inner.endswith("|") and not inner.endswith("\\|"):
+        inner = inner[:-1]
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", inner)]
+
+
+# The keys of a note's front matter with their lines, for comparing and carrying them over.
+#
+# Pure. A block that does not parse has no keys here: `read_keys` says None, and such notes are not merged
+# until the description rule has mended them.
+
+
+@dataclass(frozen=True, slots=True)
+class FrontKey:
+    """One key at the margin of a block. `meaning` is equal for equal values, however they are written;
+    `lines` are its own and those below it up to the next key, without line ends."""
+
+    name: str
+    meaning: object
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FrontKeys:
+    """`movable`: the block is a plain indented mapping without anchors, so that its keys can stand elsewhere.
+    `preamble` are the lines above the first key, `description` is the one given, if it is text."""
+
+    keys: tuple[FrontKey, ...]
+    movable: bool
+    preamble: tuple[str, ...] = ()
+    description: str | None = None
+
+    def meanings(self) -> dict[str, object]:
+        """Values by key, the description left out: what it says is merged, not compared."""
+        return {key.name: key.meaning for key in self.keys if key.name != "description"}
+
+
+NO_KEYS = FrontKeys((), movable=True)
+
+
+def read_keys(text: str) -> FrontKeys | None:
+    """The keys of a text's front matter; none for a text without; None when the block is malformed."""
+    block = frontmatter.split(text)
+    if block is None:
+        return NO_KEYS
+    raw = text[block.block_start : block.block_end]
+    try:
+        root = yaml12.parse(raw)
+    except yaml12.MalformedError:
+        return None
+    if root is None:
+        return FrontKeys((), movable=True, preamble=_lines(raw))
+    if root.kind != "mapping":
+        return None
+    pairs = list(root.pairs())
+    starts = [raw.rfind("\n", 0, key.start) + 1 for key, _value in pairs]
+    ends = [*starts[1:], len(raw)]
+    keys = tuple(
+        FrontKey(key.value.text or "", outline(value), _lines(raw[start:end]))
+        for (key, value), start, end in zip(pairs, starts, ends, strict=True)
+    )
+    movable = (
+        not root.flow
+        and root.column == 0
+        and all(
+            key.value.text and raw[start] not in "?-%"
+            for (key, _value), start in zip(pairs, starts, strict=True)
+        )
+        and not any(_has_anchor(value) for _key, value in pairs)
+    )
+    entry = root.entry("description")
+    description = entry[1].value.text if entry is not None else None
+    return FrontKeys(keys, movable, _lines(raw[: starts[0]]) if starts else (), description)
+
+
+def outline(node: yaml12.YamlNode) -> object:
+    """A value as nested tuples that compare equal when the values do."""
+    return node.kind, node.value.identity, tuple(outline(child) for child in node.children)
+
+
+def _has_anchor(node: yaml12.YamlNode) -> bool:
+    return node.anchor is not None or any(_has_anchor(child) for child in node.children)
+
+
+def _lines(raw: str) -> tuple[str, ...]:
+    return tuple(line.removesuffix("\r") for line in raw.removesuffix("\n").split("\n")) if raw else ()
+
+
+class NoteLike(Protocol):
+    """What can be judged: a memory path (or one below a scope) and a text."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence, list entry, table row or line of code. `line` counts from 1 in the whole text. `common`:
+    many notes have this line, so that it says nothing about the subject of this one."""
+
+    wording: Wording
+    line: int
+    kind: str
+    section: str
+    parent: str = ""
+    state: str = ""
+    ordered: bool = False
+    key: frozenset[str] = frozenset()
+    table: str = ""
+    contradiction: bool = False
+    anaphoric: bool = False
+    common: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NoteReading:
+    """A note taken apart. `name` are the words of the file name, `folders` those of its folders, both
+    unstemmed; `head` joins name, description and title; `everything` holds every word of the note; `doubted`:
+    the front matter says that something does not hold, `described_state` the words of the description that
+    say so or doubt it."""
+
+    name: tuple[str, ...]
+    folders: tuple[str, ...]
+    description: str | None
+    titles: tuple[Wording, ...]
+    statements: tuple[Statement, ...]
+    head: frozenset[str]
+    everything: frozenset[str]
+    markers: dict[str, frozenset[str]]
+    body_markers: dict[str, frozenset[str]]
+    bigrams: frozenset[str]
+    keys: Mapping[str, object] | None
+    doubted: bool
+    described_state: frozenset[str]
+    weight: float
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """All that is said, for an order that does not depend on which note comes first."""
+        return tuple(token.canon for each in self.statements for token in each.wording.tokens)
+
+    @property
+    def loaded(self) -> frozenset[str]:
+        """Words of the head that turn everything below them, such as "pitfalls"."""
+        return (self.head | set(self.name)) & words.LOADED_HEADINGS - {"todo"}
+
+    @property
+    def is_placeholder(self) -> bool:
+        """Nothing but words such as TODO: two of those are not about the same thing."""
+        return all(statement.wording.seen <= words.PLACEHOLDERS for statement in self.statements)
+
+
+_NAME_WORD = re.compile(r"v\d+(?:\.\d+)*|\d+(?:\.\d+)+|\d+|[^\W\d_]+\d+|[^\W\d_]+", re.IGNORECASE)
+_UNSPACED = re.compile("[\u3400-\u9fff\u30a0-\u30ff\uac00-\ud7af]{2,}")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CHECKBOX = re.compile(r"^\[([ xX-])\]\s+")
+BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_SENTENCES = re.compile(
+    r"(?<=[.!?;])[)\"'»”’*_]*\s+(?!\d)|(?<=[^\d][.!?;])[)\"'»”’*_]*\s+|(?<=[。！？；])\s*|<br ?/?>"
+)
+_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|nr|z\. ?b|bzw|ca|ex|max|min)\.$", re.IGNORECASE)
+_ORDINAL = re.compile(r"\b\d{1,2}\.$")
+_MONTH = re.compile(rf"(?:{'|'.join(words.MONTHS)})\b", re.IGNORECASE)
+_KEY = re.compile(r"^(\S.{0,60}?)\s*(?:[:：=]|->|→|=>)\s+(?=\S)|^([\w.-]{1,40})\s*=\s*(?=\S)")
+CONTRADICTION = re.compile(words.CONTRADICTION_CUES, re.IGNORECASE)
+_VERSION = re.compile(r"^v\d+(?:\.\d+)*$")
+_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+_YEAR = re.compile(r"^(?:19|20)\d{2}$")
+_MID_CAPITAL = re.compile(r"(?<=[\w,] )[^\W\d_][^\W_]{2,}")
+_LONGEST = 1000
+_CAPITAL_SHARE = 0.35
+
+
+def read_note(
+    note: NoteLike,
+    check: Callable[[], None] = lambda: None,
+    is_common: Callable[[str], bool] = lambda line: False,
+) -> NoteReading:
+    """Take a note apart. `is_common` tells of a line whether many notes have it."""
+    block = frontmatter.split(note.text)
+    start = block.body_start if block is not None else 0
+    body = note.text[start:].removeprefix("\ufeff")
+    keys = read_keys(note.text)
+    description = keys.description if keys is not None else None
+    capital_nouns = _has_capital_nouns(body)
+    offset = note.text.count("\n", 0, start) + 1
+    doubts = CONTRADICTION if CONTRADICTION.search(body) else None
+    titles: list[Wording] = []
+    statements: list[Statement] = []
+    for passage in split_passages(body):
+        check()
+        if passage.kind == "heading":
+            titles.append(read_wording(heading_text(passage.lines[0]), capital_nouns=capital_nouns))
+        else:
+            found = _statements(passage, offset, capital_nouns, doubts)
+            common = is_common(passage.lines[0])
+            statements += (replace(each, common=True) for each in found) if common else found
+    name, folders = name_words(note.path)
+    said = [each for each in statements if each.wording.tokens]
+    described = read_wording(description or "", capital_nouns=capital_nouns)
+    head = {word(each) for each in (*name, *folders)} | described.seen
+    for title in titles[:1]:
+        head |= title.seen
+    head |= _split_words(head)
+    inside = set[str]().union(*(each.wording.seen for each in said), *(each.seen for each in titles))
+    body_canons = [token.canon for each in said for token in each.wording.tokens]
+    return NoteReading(
+        name=name,
+        folders=folders,
+        description=description,
+        titles=tuple(titles),
+        statements=tuple(said),
+        head=frozenset(head),
+        everything=frozenset(head | inside | _split_words(inside)),
+        markers=_head_markers(name, folders, described, titles),
+        body_markers=_markers(body_canons),
+        bigrams=bigrams(f"{note.path}\n{note.text}"),
+        keys=None if keys is None else keys.meanings(),
+        described_state=described.seen & (words.STATUS_MARKERS | words.HEDGES),
+        doubted=bool(CONTRADICTION.search(note.text[:start].replace("_", " "))),
+        weight=sum(each.wording.weight for each in said),
+    )
+
+
+def name_words(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Words of the file name and of its folders, lower case; dates and versions stay whole."""
+    parts = [part for part in path.split("/") if part]
+    if parts[:1] == ["memories"]:
+        parts = parts[2:]
+    *folders, name = parts or [""]
+    stem = name.rsplit(".", 1)[0] if "." in name[1:] else name
+    return tuple(_name_words(stem)), tuple(each for folder in folders for each in _name_words(folder))
+
+
+def _name_words(text: str) -> Iterator[str]:
+    for date in _DATE.finditer(text):
+        yield f"@{int(date[2])}-{int(date[3])}-{date[1]}"
+    spaced = _CAMEL.sub(" ", _DATE.sub(" ", text))
+    for found in _NAME_WORD.findall(spaced):
+        yield found.casefold()
+
+
+def bigrams(text: str) -> frozenset[str]:
+    """Pairs of neighbouring characters in scripts that write no spaces."""
+    return frozenset(
+        run[at : at + 2] for run in _UNSPACED.findall(text) for at in range(len(run) - 1) if len(run) > 1
+    )
+
+
+def _split_words(canons: set[str]) -> set[str]:
+    """Identifiers taken apart (`retry_limit`, `deploy.yml`), so that a name finds its words in the other
+    text."""
+    parts: set[str] = set()
+    for canon in canons:
+        if any(mark in canon for mark in "_./:-"):
+            parts.update(word(part) for part in re.split(r"[_./:@-]+", canon) if part)
+    return parts
+
+
+def _head_markers(
+    name: tuple[str, ...], folders: tuple[str, ...], described: Wording, titles: list[Wording]
+) -> dict[str, frozenset[str]]:
+    canons = [*name, *folders, *described.seen]
+    canons += [
+        token.canon + (f"-{token.unit}" if token.canon[0] == "@" else "") for token in described.tokens
+    ]
+    for title in titles[:1]:
+        canons += [*title.seen, *(token.canon for token in title.tokens)]
+    found = _markers(canons)
+    status = frozenset(each for each in (*name, *folders) if each in words.STATUS_MARKERS)
+    status |= (
+        described.seen
+        & words.STATUS_MARKERS
+        & {"old", "legacy", "deprecated", "obsolete", "outdated", "draft"}
+    )
+    return {**found, "status": status}
+
+
+def _markers(canons: list[str]) -> dict[str, frozenset[str]]:
+    """Versions, environments, dates and years among some words."""
+    return {
+        "version": frozenset(canon for canon in canons if _VERSION.match(canon)),
+        "environment": frozenset(
+            words.ENVIRONMENT_MARKERS[canon] for canon in canons if canon in words.ENVIRONMENT_MARKERS
+        ),
+        "date": frozenset("-".join(canon[1:].split("-")[:2]) for canon in canons if canon.startswith("@")),
+        "year": frozenset(canon.lstrip("#") for canon in canons if _YEAR.match(canon.lstrip("#"))),
+    }
+
+
+def _has_capital_nouns(body: str) -> bool:
+    """Whether capital letters say nothing here, as in German."""
+    middle = _MID_CAPITAL.findall(body)
+    capitals = [each for each in middle if each[0].isupper()]
+    return len(capitals) >= 3 and len(capitals) > _CAPITAL_SHARE * len(middle)
+
+
+def _statements(
+    passage: Passage, offset: int, capital_nouns: bool, doubts: re.Pattern[str] | None
+) -> Iterator[Statement]:
+    line = offset + passage.first
+    if passage.kind == "code":
+        for number, code in enumerate(passage.lines):
+            if code.strip() and not code.lstrip().startswith(("```", "~~~")):
+                wording = read_wording(code, code=True)
+                yield Statement(wording, line + number, "code", passage.section, passage.parent)
+    elif passage.kind == "row":
+        yield _row(passage, line, capital_nouns, doubts)
+    elif passage.kind in ("item", "prose"):
+        text = " ".join(each.strip().lstrip(">").strip() for each in passage.lines)
+        text = BULLET.sub("", text, count=1) if passage.kind == "item" else text
+        box = _CHECKBOX.match(text)
+        state = "" if box is None else ("open" if box[1] == " " else "done")
+        text = text[box.end() :] if box else text
+        for sentence in split_sentences(text):
+            yield _sentence(sentence, line, passage, state, capital_nouns, doubts)
+
+
+def _row(passage: Passage, line: int, capital_nouns: bool, doubts: re.Pattern[str] | None) -> Statement:
+    cells = table_cells(passage.lines[0])
+    wording = read_wording(": ".join(cells), capital_nouns=capital_nouns)
+    key = read_wording(cells[0], capital_nouns=capital_nouns).canons
+    contradiction = doubts is not None and bool(doubts.search(passage.lines[0]))
+    return Statement(
+        wording,
+        line,
+        "row",
+        passage.section,
+        passage.parent,
+        key=key,
+        table=passage.table,
+        contradiction=contradiction,
+    )
+
+
+def _sentence(
+    text: str, line: int, passage: Passage, state: str, capital_nouns: bool, doubts: re.Pattern[str] | None
+) -> Statement:
+    key = _KEY.match(text)
+    canons = frozenset[str]()
+    if key is not None and len(key[0].split()) <= 6:
+        canons = read_wording(key[1] or key[2], capital_nouns=capital_nouns).canons
+    return Statement(
+        read_wording(text, capital_nouns=capital_nouns),
+        line,
+        passage.kind,
+        passage.section,
+        passage.parent,
+        state=state,
+        ordered=passage.ordered,
+        key=canons,
+        contradiction=doubts is not None and bool(doubts.search(text)),
+        anaphoric=text.split(" ", 1)[0].strip("*_'`").casefold() in words.PRONOUNS,
+    )
+
+
+def split_sentences(text: str) -> list[str]:
+    """Sentences and clauses ended by a semicolon; abbreviations and ordinals do not end one."""
+    pieces: list[str] = []
+    for piece in _SENTENCES.split(text):
+        is_ordinal = pieces and _ORDINAL.search(pieces[-1]) and (piece[:1].islower() or _MONTH.match(piece))
+        if pieces and (is_ordinal or _ABBREVIATION.search(pieces[-1])):
+            pieces[-1] += f" {piece}"
+        elif piece and piece.strip():
+            pieces.append(piece.strip())
+    return [part for piece in pieces for part in _parts(piece)]
+
+
+def _parts(text: str) -> Iterator[str]:
+    """A text in pieces short enough to be compared word by word, cut between words."""
+    while len(text) > _LONGEST:
+        cut = text.rfind(" ", _LONGEST // 2, _LONGEST)
+        cut = cut if cut > 0 else _LONGEST
+        yield text[:cut]
+        text = text[cut:].lstrip()
+    if text:
+        yield text

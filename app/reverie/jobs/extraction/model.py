@@ -1,0 +1,269 @@
+"""Both stages by a model, through the one agent loop.
+
+Stage one has no tools: the answer is a JSON object, held to a schema where the service can be, and asked for
+once more where it is none. Stage two has the memory commands, behind the guard of the staging copy. No secret
+leaves (a vault stands before the model); what is stored of stage one holds none either, placeholders
+included. Every ending but a plain one fails the run. What was spent and the trace are kept in each case.
+
+Threading: one run, one event loop; rollouts are read on a thread. Failure: `UserError`; `Cancelled`,
+`TimedOut` and `LeaseLost` come from `Limits.check`, which the loop asks every 50 ms.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from reverie.agents.transcripts import ReadStatistics
+from reverie.errors import StoreError
+from reverie.jobs.extraction.artifacts import HANDBOOK, INDEX, SKILLS
+from reverie.jobs.extraction.stage_one import (
+    ANSWER_SCHEMA,
+    Extracted,
+    PromptText,
+    RolloutSource,
+    StageOneOutput,
+    items_of,
+    normalised,
+    parse_answer,
+    prompt_text,
+)
+from reverie.jobs.extraction.stage_two import StageTwoGuard, Staging
+from reverie.llm.client import Account, ModelClient, TextMarks, memory_spec, memory_tool, no_end, prompt_words
+from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult, run_agent
+from reverie.llm.provider import TokenUsage, UserMessage
+from reverie.llm.tools import Tool
+from reverie.llm.trace import Trace, TraceHead
+from reverie.llm.vault import Vault
+from reverie.runs.limits import StopCheck, TimedOut
+from reverie.text.redact import REDACTED, codex_redact
+
+# What a model is told in both stages. The rails in the text are rendered from the guard's own values, and
+# everything that comes from a rollout or a memory stands between two marks with a random part, which
+# nothing in it can know and so cannot close. Pure functions; the words are in
+# `resources/prompts/rollout-*.md`.
+
+
+class PromptEvidence(TextMarks):
+    """The marks around text of a rollout or a memory."""
+
+    kind = "evidence"
+
+
+def trace_system(marks: PromptEvidence) -> str:
+    """The instructions of stage one."""
+    return f"{_text('rollout-trace')}\n\n{marks.told('The record')}\n"
+
+
+def trace_task(source: RolloutSource, prompt: PromptText, title: str, marks: PromptEvidence) -> str:
+    """The rollout of one thread. `title` is as it may be shown."""
+    cut = " Its middle was left out." if prompt.truncated else ""
+    told = "\n".join(
+        line
+        for line in (
+            f"cwd: {source.cwd}",
+            f"branch: {source.git_branch}" if source.git_branch else "",
+            f"title: {title}" if title else "",
+        )
+        if line
+    )
+    evidence = marks.around(f"{told}\n\n{prompt.text}")
+    return f"{prompt.items} items.{cut}\n\n{evidence}\n"
+
+
+def trace_reminder() -> str:
+    """What a model is told that answered stage one with something else than it should."""
+    return _text("rollout-trace-reminder")
+
+
+def consolidation_system(guard: StageTwoGuard, staging: Staging, marks: PromptEvidence) -> str:
+    """The instructions of stage two, with the limits as the guard has them."""
+    rails = (
+        "Limits of this run, which the tool enforces:\n"
+        f"- Written may be /memories/project/{HANDBOOK} and files in /memories/project/{SKILLS}/; "
+        "nothing else.\n"
+        f"- At most {guard.rails.budget} changes; one that fails counts too. Viewing is free.\n"
+        f"- A file holds at most {staging.caps.file_bytes:,} bytes."
+    )
+    return f"{_text('rollout-consolidate')}\n\n{rails}\n\n{marks.told('Text of memories')}\n"
+
+
+def consolidation_task(staging: Staging, marks: PromptEvidence) -> str:
+    """The index in full, and what traces there are."""
+    index = next((trace.text for trace in staging.traces if trace.rel == INDEX), "")
+    files = [
+        f"/memories/project/{trace.rel} ({len(trace.text.encode()):,} bytes)"
+        for trace in staging.traces
+        if trace.rel != INDEX
+    ]
+    told = marks.around("\n".join([f"cwd: {staging.cwd}", "", index, *files]))
+    return f"Write the handbook of this directory.\n\n{told}\n"
+
+
+def _text(name: str) -> str:
+    return prompt_words(name).strip()
+
+
+TRACE_STEPS, TRACE_TOKENS = 2, 16_384
+HANDBOOK_STEPS = 48
+_SUMMARY_CHARS = 300
+_TOOL = (
+    "View and change the memory of this directory. Paths begin with /memories/project/. "
+    "view: path of a file or directory, optionally offset and limit in lines; lines come with their "
+    "numbers and a tab in front, which are not part of them. create: path, file_text; the file must not "
+    "exist. str_replace: path, old_str (exact, once in the file), new_str. insert: path, insert_line (0 "
+    "is before the first line), insert_text. delete: path. rename: old_path, new_path."
+)
+_TOKEN = re.compile(r"\{\{REVERIE_SECRET_\d{1,9}\}\}")
+
+
+class _Talk:
+    """One run of the loop with its account."""
+
+    def __init__(self, asking: ModelClient, kind: str) -> None:
+        self._asking = asking
+        self._kind = kind
+        self._vault = Vault()
+        self._usage: TokenUsage | None = None
+        self._trace: Trace | None = None
+        self._timeout_ms = 0
+
+    @property
+    def name(self) -> str:
+        return self._asking.name
+
+    def account(self) -> Account:
+        head = TraceHead(run_id="", kind=self._kind, timeout_ms=self._timeout_ms)
+        trace = self._trace
+        return self._asking.account(head, self._usage, None if trace is None else trace.to_document)
+
+    async def _ask(
+        self,
+        limits: StopCheck,
+        agent_limits: AgentLimits,
+        tell: Callable[[str], None],
+        *,
+        system: str,
+        task: str,
+        tools: list[Tool],
+        follow_up: Callable[[str], str | None] = lambda _text: None,
+        answer_schema: Mapping[str, Any] | None = None,
+    ) -> AgentResult:
+        self._trace = Trace(self._vault.scrub, clock=self._asking.clock)
+        self._timeout_ms = limits.allowed_ms
+
+        def on_event(event: AgentEvent) -> None:
+            if event.kind == "turn" and event.usage is not None:
+                self._usage = event.usage
+            elif event.kind == "retry":
+                tell(event.text)
+            elif event.kind == "tool":
+                path = event.arguments.get("path") or ""
+                tell(f"{event.arguments.get('command', event.tool)} {path}".strip())
+
+        def stopped() -> bool:
+            limits.check()
+            return False
+
+        tell("")
+        provider = self._asking.open_provider()
+        try:
+            result = await run_agent(
+                provider,
+                system=system,
+                messages=[UserMessage(task)],
+                tools=tools,
+                limits=agent_limits,
+                vault=self._vault,
+                cancelled=stopped,
+                observer=on_event,
+                follow_up=follow_up,
+                trace=self._trace,
+                answer_schema=answer_schema,
+            )
+        finally:
+            await provider.close()
+        if result.outcome == "time-limit":
+            raise TimedOut
+        if result.error is not None:
+            raise result.error
+        return result
+
+
+class ModelStageOne(_Talk):
+    """Implements `jobs.extraction.stage_one.StageOneEngine`."""
+
+    def __init__(self, asking: ModelClient) -> None:
+        super().__init__(asking, "extract")
+
+    async def extract(
+        self, source: RolloutSource, limits: StopCheck, tell: Callable[[str], None]
+    ) -> Extracted:
+        reading, marks = ReadStatistics(), PromptEvidence.random()
+        prompt = await asyncio.to_thread(
+            lambda: prompt_text(items_of(source.path, reading, limits.check), hide=self._hidden)
+        )
+        if not prompt.items:
+            return Extracted(StageOneOutput("", ""), reading, nothing=True)
+        limits.check()
+        reminded: list[bool] = []
+
+        def follow_up(text: str) -> str | None:
+            try:
+                normalised(parse_answer(text))
+            except StoreError:
+                if not reminded:
+                    reminded.append(True)
+                    return trace_reminder()
+            return None
+
+        result = await self._ask(
+            limits,
+            AgentLimits(TRACE_STEPS, limits.deadline, TRACE_TOKENS),
+            tell,
+            system=trace_system(marks),
+            task=trace_task(source, prompt, self._hidden(source.title), marks),
+            tools=[],
+            follow_up=follow_up,
+            answer_schema=ANSWER_SCHEMA,
+        )
+        if result.outcome != "completed":
+            raise no_end(result.outcome, TRACE_STEPS)
+        answer = parse_answer(result.text)
+        # What a placeholder stands for is a secret, which no memory holds.
+        output = StageOneOutput(_TOKEN.sub(REDACTED, answer.trace), _TOKEN.sub(REDACTED, answer.summary))
+        return Extracted(output, reading, prompt.truncated)
+
+    def _hidden(self, text: str) -> str:
+        """Nothing of a rollout is given back, so what only the agent's own redaction knows goes for good."""
+        return self._vault.hide(codex_redact(text))
+
+
+class ModelStageTwo(_Talk):
+    """Implements `jobs.extraction.stage_two.StageTwoEngine`."""
+
+    def __init__(self, asking: ModelClient) -> None:
+        super().__init__(asking, "consolidate")
+
+    async def consolidate(
+        self, staging: Staging, guard: StageTwoGuard, limits: StopCheck, tell: Callable[[str], None]
+    ) -> str:
+        marks = PromptEvidence.random()
+        for trace in staging.traces:
+            limits.check()
+            self._vault.learn(trace.text)
+
+        result = await self._ask(
+            limits,
+            AgentLimits(HANDBOOK_STEPS, limits.deadline),
+            tell,
+            system=consolidation_system(guard, staging, marks),
+            task=consolidation_task(staging, marks),
+            tools=[memory_tool(guard, memory_spec(_TOOL), marks, budget=guard.rails.budget)],
+        )
+        if result.outcome != "completed":
+            raise no_end(result.outcome, HANDBOOK_STEPS)
+        lines = [" ".join(line.split()) for line in result.text.splitlines() if line.strip()]
+        return lines[-1][:_SUMMARY_CHARS] if lines else "The handbook was written."

@@ -1,0 +1,706 @@
+"""Stage one: one rollout becomes a trace text and a short summary (formats/codex.md section 2).
+
+What does the thinking (rules, or a model) is not trusted: `normalised` brings whatever it said into the form
+that the agent's own code would have stored: trimmed, not empty, redacted, of the required shape, within the
+limits. Pure, but for engines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from reverie.agents.codex.transcript import (
+    ITEMS,
+    Record,
+    RolloutHistory,
+    Segment,
+    content_text,
+    is_typed,
+    message_text,
+    planned,
+    records,
+)
+from reverie.agents.transcripts import ReadStatistics
+from reverie.errors import StoreError
+from reverie.jobs.extraction.artifacts import ROLLOUT_BYTES, ROLLOUT_MARKER, HeadTail, cut_summary, cut_trace
+from reverie.llm.client import Account
+from reverie.runs.limits import StopCheck
+from reverie.text.redact import REDACTED, codex_redact, find_secrets
+from reverie.text.summaries import some
+
+ANSWER_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"traceMemory": {"type": "string"}, "summary": {"type": "string"}},
+    "required": ["traceMemory", "summary"],
+    "additionalProperties": False,
+}
+_REQUIRED = ("Trace context:", "User preferences:", "## Task:", "Outcome:")
+_JSON_FENCE = re.compile(r"```json\s*\n(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutSource:
+    """The rollout of one thread, and what is known of it besides."""
+
+    thread_id: str
+    path: Path
+    title: str
+    cwd: str
+    git_branch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StageOneOutput:
+    """A trace and its summary, as proposed or as stored."""
+
+    trace: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What an engine proposes, and how the rollout read: `truncated` where it was cut for a model, `nothing`
+    where there is nothing in it that could be remembered."""
+
+    output: StageOneOutput
+    reading: ReadStatistics
+    truncated: bool = False
+    nothing: bool = False
+
+
+class StageOneEngine(Protocol):
+    """Reads one rollout. `extract` raises the `UserError` family, `Cancelled`, `TimedOut`; `account` may
+    be asked at any time, also after it failed."""
+
+    @property
+    def name(self) -> str: ...
+
+    def account(self) -> Account:
+        """What was spent so far, and the trace; nothing of either for rules."""
+
+    async def extract(
+        self, source: RolloutSource, limits: StopCheck, tell: Callable[[str], None]
+    ) -> Extracted:
+        """What one rollout taught; `tell` gets a word on how far it is."""
+
+
+def parse_answer(text: str) -> StageOneOutput:
+    """The answer of a model: the whole text, a JSON fence, any fence, or from the first to the last brace.
+    Raises `StoreError` (reason "answer")."""
+    for candidate in _candidates(text):
+        try:
+            value = json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(value, dict):
+            continue
+        trace, summary = value.get("traceMemory"), value.get("summary")
+        if isinstance(trace, str) and isinstance(summary, str):
+            return StageOneOutput(trace, summary)
+        raise _unusable("Its JSON lacks the texts traceMemory and summary.")
+    raise _unusable("It holds no JSON object.")
+
+
+def normalised(proposed: StageOneOutput) -> StageOneOutput:
+    """As it is stored. Raises `StoreError` (reason "empty")."""
+    trace, summary = proposed.trace.strip(), proposed.summary.strip()
+    if not trace or not summary:
+        raise StoreError(
+            "Nothing was extracted.",
+            cause="The trace, or its summary, is empty.",
+            next_step="It is tried again with the next extraction.",
+            reason="empty",
+        )
+    trace = structured(redacted(_sound(trace)))
+    summary = redacted(" ".join(_sound(summary).split()))
+    return StageOneOutput(cut_trace(trace), cut_summary(summary))
+
+
+def redacted(text: str) -> str:
+    """As the agent redacts, and without anything else that Reverie knows as a secret: a key must not get from
+    a transcript into a file that every later session reads."""
+    text = codex_redact(text)
+    pieces, position = list[str](), 0
+    for secret in find_secrets(text):
+        found = text[secret.start : secret.end]
+        # What the rules of the agent put there looks like a password itself, with or without its brackets.
+        if REDACTED in found or found.strip("[]") == REDACTED.strip("[]"):
+            continue
+        pieces += [text[position : secret.start], REDACTED]
+        position = secret.end
+    return "".join([*pieces, text[position:]])
+
+
+def is_structured(trace: str) -> bool:
+    """Whether a trace has the required shape."""
+    return trace.startswith("#") and all(part in trace for part in _REQUIRED)
+
+
+def structured(trace: str) -> str:
+    """The trace, put into the required shape where it is not of it."""
+    if is_structured(trace):
+        return trace
+    return (
+        "# Trace Summary\n\n"
+        "Trace context: extracted without the usual structure; the raw notes are at the end.\n\n"
+        "User preferences: none observed\n\n"
+        "## Task: Extracted Memory\n\n"
+        "Outcome: uncertain\n\n"
+        "Key steps:\n- See the raw trace notes.\n\n"
+        "Things that did not work / things that can be improved:\n- None told apart.\n\n"
+        "Reusable knowledge:\n- See the raw trace notes.\n\n"
+        "Pointers and references (annotate why each item matters):\n- See the raw trace notes.\n\n"
+        f"### Raw trace notes\n\n{trace}"
+    )
+
+
+def _candidates(text: str) -> list[str]:
+    found = [text.strip()]
+    found += [match[1].strip() for match in _JSON_FENCE.finditer(text)]
+    found += [match[1].strip() for match in _FENCE.finditer(text)]
+    start, end = text.find("{"), text.rfind("}")
+    if 0 <= start < end:
+        found.append(text[start : end + 1])
+    return found
+
+
+def _sound(text: str) -> str:
+    """No file holds half a character, nor a NUL."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
+
+
+def _unusable(cause: str) -> StoreError:
+    return StoreError(
+        "The model's answer cannot be used.",
+        cause=cause,
+        next_step="Look at the trace of the run, or try another model.",
+        reason="answer",
+    )
+
+
+# What of a rollout is evidence: its response items, without what the agent put in by itself, what a
+# rollback took back, pictures, and thinking that nobody can read (formats/codex.md sections 2 and 6).
+#
+# A compaction counts as what the assistant said. A rollout without any message among its items is read from
+# its events. Streaming: one line in memory. Threading: any thread but the GUI's. Failure:
+# `FileNotFoundError`, `Unavailable`; lines that cannot be read are counted in `Reading`.
+
+
+Item = dict[str, Any]
+
+_SILENT = frozenset(
+    {
+        *("reasoning", "ghost_snapshot", "compaction", "compaction_summary", "context_compaction"),
+        *("additional_tools", "image_generation_call", "other"),
+    }
+)
+_DROPPED = ("id", "encrypted_content", "internal_chat_message_metadata_passthrough")
+_CHECK_EVERY = 256
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """A rollout as a model is shown it: a JSON array of items, cut in the middle where it is longer than
+    1,000,000 bytes. `items`: how many there were."""
+
+    text: str
+    items: int
+    truncated: bool
+
+
+def items_of(path: Path, reading: ReadStatistics, check: Callable[[], None] = lambda: None) -> Iterator[Item]:
+    """The items that count, in order, each with its own `timestamp` (UTC ms) under `_at` where it has one."""
+    plan = planned(RolloutHistory((Segment(path),)))
+    for number, record in enumerate(records(path, reading)):
+        if number % _CHECK_EVERY == 0:
+            check()
+        if plan.is_undone(reading.lines):
+            continue
+        item = _item(record, events=plan.events)
+        if item is not None:
+            yield item
+
+
+def prompt_text(items: Iterator[Item], *, hide: Callable[[str], str] = lambda text: text) -> PromptText:
+    """The items as JSON. `hide` takes secrets out of every text, before JSON escapes make them unknowable."""
+    head, tail, left_out = _ends(items)
+    kept = HeadTail(ROLLOUT_BYTES, ROLLOUT_MARKER, head_share=3)
+    count = 0
+
+    def feed(text: str) -> None:
+        nonlocal count
+        told = json.dumps(_hidden(json.loads(text), hide), ensure_ascii=False, separators=(",", ":"))
+        kept.feed(("[" if count == 0 else ",\n").encode() + told.encode("utf-8", "replace"))
+        count += 1
+
+    for text in head:
+        feed(text)
+    if left_out:
+        kept.skip(ROLLOUT_BYTES)
+        count += left_out
+    while tail:
+        feed(tail.popleft())
+    kept.feed(b"]" if count else b"[]")
+    return PromptText(kept.text(), count, kept.truncated)
+
+
+def _ends(items: Iterator[Item]) -> tuple[list[str], deque[str], int]:
+    """The first and the last items as JSON, each as many as could be shown, and how many lay between.
+    Looking for secrets in what nobody is shown would take most of the time."""
+    head, tail, left_out = list[str](), deque[str](), 0
+    head_size = tail_size = 0
+    for item in items:
+        told = {key: value for key, value in item.items() if key != "_at"}
+        text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        if head_size <= ROLLOUT_BYTES:
+            head.append(text)
+            head_size += len(text)
+            continue
+        tail.append(text)
+        tail_size += len(text)
+        while tail_size - len(tail[0]) > ROLLOUT_BYTES:
+            tail_size -= len(tail.popleft())
+            left_out += 1
+    return head, tail, left_out
+
+
+def said(role: str, text: str) -> Item:
+    """A message item."""
+    kind = "output_text" if role == "assistant" else "input_text"
+    return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+
+
+def _item(record: Record, *, events: bool) -> Item | None:
+    payload = record.payload
+    item: Item | None = None
+    if record.kind == "compacted":
+        text = payload.get("message")
+        item = said("assistant", text) if isinstance(text, str) and text.strip() else None
+    elif record.kind == "response_item":
+        item = _response_item(payload)
+    elif record.kind == "event_msg":
+        kind, text = payload.get("type"), payload.get("message")
+        if kind == "turn_aborted":
+            item = {"type": "turn_aborted", "reason": str(payload.get("reason", ""))}
+        elif events and kind in ("user_message", "agent_message") and isinstance(text, str):
+            item = said("user" if kind == "user_message" else "assistant", text)
+    if item is not None and record.timestamp is not None:
+        item["_at"] = record.timestamp
+    return item
+
+
+def _response_item(payload: Item) -> Item | None:
+    kind = payload.get("type")
+    if kind not in ITEMS or kind in _SILENT:
+        return None
+    if kind == "message":
+        role = payload.get("role")
+        if role == "assistant" or (role == "user" and is_typed(payload)):
+            text = message_text(payload)
+            return said(str(role), text) if text.strip() else None
+        return None
+    found = {key: value for key, value in payload.items() if key not in _DROPPED}
+    for name in ("arguments", "output"):
+        found.update({name: _decoded(found[name])} if name in found else {})
+    return {key: _without_pictures(value) for key, value in found.items()}
+
+
+def _decoded(value: Any) -> Any:
+    """JSON inside a text as what it says: escaped twice, nobody finds a secret in it, nor reads it well."""
+    if isinstance(value, str) and value.startswith(("{", "[")):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _without_pictures(value: Any) -> Any:
+    """The value with data URLs, which are nothing to read, told by their kind."""
+    if isinstance(value, str):
+        return "[data]" if value.startswith("data:") and len(value) > 200 else value
+    if isinstance(value, list):
+        return [_without_pictures(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _without_pictures(item) for key, item in value.items()}
+    return value
+
+
+def _hidden(value: Any, hide: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, list):
+        return [_hidden(item, hide) for item in value]
+    if isinstance(value, dict):
+        return {key: _hidden(item, hide) for key, item in value.items()}
+    return value
+
+
+# Stage one by fixed rules: what a person asked for, which commands ran with which exit codes, what went
+# wrong and what followed, which files were touched, what was preferred outright, and the outcome by
+# evidence.
+#
+# Evidence only: an outcome is `success` where the person approved, or a check ran well after the last
+# change; `fail` where the person rejected it, or everything after ended in errors; `partial` where
+# something was done and nobody checked; else `uncertain`, also where only the assistant says that it
+# worked. Everything is bounded, however long the rollout. Secrets go before a text is cut or split into
+# lines: half of one, or one without the name before it, nobody would know again. Pure over the items;
+# `RulesStageOne` reads them on a thread.
+
+
+Outcome = Literal["success", "partial", "fail", "uncertain"]
+Statements = Callable[[str], Iterator[str]]
+
+_TASKS, _STEPS, _LINE_CHARS, _PREFERENCES = 20, 12, 160, 20
+_TITLE_CHARS = 100
+_LOOKED_AT_CHARS = 8_000
+"""How much of a text is looked at for its one line."""
+_SHELLS = ("shell", "exec", "bash", "local_shell", "container.exec", "exec_command", "unified_exec")
+_PATCH = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_EXIT = re.compile(
+    r"(?:exit(?:ed)?(?: with)?(?: code)?|exit_code)[\"']?\s*[:=]?\s*(-?\d{1,3})\b", re.IGNORECASE
+)
+_CHECK = re.compile(
+    r"\b(?:tests?|pytest|jest|vitest|check|lint|ruff|mypy|tsc|build|compile|clippy|verify|cargo|make|tox)\b",
+    re.IGNORECASE,
+)
+_APPROVED = re.compile(
+    r"^\W*(?:thanks|thank you|perfect|great|works?(?: now)?\b|that works|it works|looks good|lgtm|nice"
+    r"|awesome|excellent|well done|yes,? (?:that|it) works|danke|super|passt)\b",
+    re.IGNORECASE,
+)
+_REJECTED = re.compile(
+    r"^\W*(?:no[,.! ]|wrong|that(?:'s| is) (?:wrong|not)|this is (?:wrong|not)|it (?:still )?fails"
+    r"|it (?:still )?does ?n.t|(?:still )?(?:broken|not working)|revert|undo that|nein[,.! ]|falsch)",
+    re.IGNORECASE,
+)
+_GO_ON = re.compile(
+    r"^\W*(?:go on|continue|ok(?:ay)?|yes|y|sure|please do|do it|weiter|ja)\W*$", re.IGNORECASE
+)
+
+
+@dataclass(slots=True)
+class _CommandStep:
+    """One command. `code` None: nothing says how it ended. `tail`: the end of what it printed."""
+
+    command: str
+    code: int | None = None
+    tail: str = ""
+    last_line: str = ""
+    after_change: bool = False
+
+    def finish(self) -> None:
+        """Bring both to one line; once, and only for what is told: looking for secrets takes its time."""
+        self.command, self.last_line = _line(self.command), _last_line(self.tail)
+
+
+@dataclass(slots=True)
+class _Task:
+    """One request, and what was done about it."""
+
+    request: str
+    steps: list[_CommandStep] = field(default_factory=list)
+    files: dict[str, None] = field(default_factory=dict)
+    more: list[str] = field(default_factory=list)
+    verdict: Literal["", "approved", "rejected"] = ""
+    aborted: bool = False
+    answered: bool = False
+
+    def add(self, text: str) -> None:
+        """Something more that was said about it."""
+        self.more = [*self.more, text[:_LOOKED_AT_CHARS]][-_STEPS:]
+
+    def finish(self) -> None:
+        self.more = [_line(text) for text in self.more]
+        for step in self.steps:
+            step.finish()
+
+    def outcome(self) -> Outcome:
+        if self.verdict == "approved":
+            return "success"
+        if self.verdict == "rejected":
+            return "fail"
+        told = [step for step in self.steps if step.code is not None]
+        checks = [step for step in told if _CHECK.search(step.command)]
+        if checks and checks[-1].code == 0 and not self.aborted:
+            # Done after the last change, or there was none: the check stands.
+            return "success" if checks[-1].after_change or not self.files else "partial"
+        if told and all(step.code != 0 for step in told) and not self.files:
+            return "fail"
+        if checks and checks[-1].code != 0:
+            return "fail" if self.aborted or told[-1] is checks[-1] else "partial"
+        if self.files or (told and self.aborted):
+            return "partial"
+        return "uncertain"
+
+
+class _RolloutReader:
+    """Takes the items of a rollout in; what it holds is bounded."""
+
+    def __init__(self, statements: Statements) -> None:
+        self._statements = statements
+        self.tasks: list[_Task] = []
+        self.preferences: dict[str, None] = {}
+        self.requests = self.commands = 0
+        self._open: dict[str, _CommandStep] = {}
+
+    def take(self, item: Item) -> None:
+        kind = item.get("type")
+        if kind == "message":
+            self._said(str(item.get("role")), message_text(item))
+        elif kind in ("function_call", "local_shell_call", "custom_tool_call"):
+            self._called(item)
+        elif isinstance(kind, str) and kind.endswith("_output"):
+            self._answered(str(item.get("call_id")), item.get("output"))
+        elif kind == "turn_aborted" and self.tasks:
+            self.tasks[-1].aborted = True
+
+    def _said(self, role: str, text: str) -> None:
+        if role == "assistant":
+            if self.tasks:
+                self.tasks[-1].answered = True
+            return
+        self.requests += 1
+        if len(self.preferences) < _PREFERENCES and next(self._statements(text), None) is not None:
+            # Looking for secrets takes longer than looking for statements.
+            for statement in self._statements(redacted(text)):
+                if len(self.preferences) < _PREFERENCES:
+                    self.preferences[_line(statement)] = None
+        task = self.tasks[-1] if self.tasks else None
+        if task is not None and _APPROVED.search(text):
+            task.verdict = "approved"
+        elif task is not None and _REJECTED.search(text):
+            task.verdict = "rejected"
+            task.add(text)
+        elif task is not None and _GO_ON.match(text):
+            return
+        elif len(self.tasks) < _TASKS:
+            self.tasks.append(_Task(_line(text)))
+        elif task is not None:
+            task.add(text)
+
+    def _called(self, item: Item) -> None:
+        task = self._task()
+        name = str(item.get("name") or item.get("type"))
+        told = item.get("arguments", item.get("input", item.get("action")))
+        text = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+        for path in _PATCH.findall(text.replace("\\n", "\n")):
+            if len(task.files) < 4 * _STEPS:
+                task.files[path.strip()[:_LINE_CHARS]] = None
+            for step in task.steps:
+                step.after_change = False
+        command = _command(told) if any(shell in name for shell in _SHELLS) else ""
+        if not command or command.lstrip().startswith("apply_patch"):
+            return
+        self.commands += 1
+        step = _CommandStep(command[:_LOOKED_AT_CHARS], after_change=bool(task.files))
+        task.steps.append(step)
+        if len(task.steps) > 2 * _STEPS:
+            # The first ones tell how it was begun, the last ones how it ended.
+            del task.steps[_STEPS]
+        self._open[str(item.get("call_id"))] = step
+        if len(self._open) > 200:
+            del self._open[next(iter(self._open))]
+
+    def _answered(self, call_id: str, output: Any) -> None:
+        step = self._open.pop(call_id, None)
+        if step is not None:
+            step.code, step.tail = _result(output)
+
+    def _task(self) -> _Task:
+        if not self.tasks:
+            self.tasks.append(_Task("What was asked for is not in the rollout"))
+        return self.tasks[-1]
+
+
+class RulesStageOne:
+    """Implements `jobs.extraction.stage_one.StageOneEngine` without a model. `statements`: the sentences of a
+    message in which a person says outright how things are to be."""
+
+    name = "rules"
+
+    def __init__(self, statements: Statements) -> None:
+        self._statements = statements
+
+    def account(self) -> Account:
+        return Account()
+
+    async def extract(
+        self, source: RolloutSource, limits: StopCheck, tell: Callable[[str], None]
+    ) -> Extracted:
+        reading = ReadStatistics()
+        output = await asyncio.to_thread(
+            lambda: extracted(source, items_of(source.path, reading, limits.check), self._statements)
+        )
+        return Extracted(output, reading, nothing=not output.trace)
+
+
+def extracted(source: RolloutSource, items: Iterable[Item], statements: Statements) -> StageOneOutput:
+    """The trace and its summary; both empty where nothing was said or done."""
+    reader = _RolloutReader(statements)
+    for item in items:
+        reader.take(item)
+    for task in reader.tasks:
+        task.finish()
+    tasks = [task for task in reader.tasks if task.steps or task.files or task.answered or task.request]
+    if not tasks:
+        return StageOneOutput("", "")
+    title = _line(source.title) or tasks[0].request
+    branch = f", branch {source.git_branch}" if source.git_branch else ""
+    lines = [
+        f"# {title[:_TITLE_CHARS]}",
+        "",
+        f"Trace context: {source.cwd}{branch}; {some(reader.requests, 'request')}, "
+        f"{some(reader.commands, 'command')}. Put together by fixed rules, without a model.",
+        "",
+        *_preferences(reader.preferences),
+    ]
+    for task in tasks:
+        lines += ["", *_task_lines(task)]
+    return StageOneOutput("\n".join(lines) + "\n", _summary(title, tasks))
+
+
+def _preferences(found: Iterable[str]) -> list[str]:
+    told = [f"- {line}" for line in found]
+    return ["User preferences:", *told] if told else ["User preferences: none observed"]
+
+
+def _task_lines(task: _Task) -> list[str]:
+    lines = [f"## Task: {task.request[:_TITLE_CHARS]}", "", f"Outcome: {task.outcome()}", "", "Key steps:"]
+    lines += _or_none(f"- `{step.command}`{_ended(step)}" for step in task.steps)
+    lines += ["", "Things that did not work / things that can be improved:"]
+    lines += _or_none([*(f"- Rejected: {text}" for text in task.more), *_failures(task.steps)])
+    lines += ["", "Reusable knowledge:"]
+    worked = dict.fromkeys(
+        step.command for step in task.steps if step.code == 0 and _CHECK.search(step.command)
+    )
+    lines += _or_none(f"- Worked here: `{command}`" for command in worked)
+    lines += ["", "Pointers and references (annotate why each item matters):"]
+    return [*lines, *_or_none(f"- `{path}`: changed for this task" for path in task.files)]
+
+
+def _failures(steps: list[_CommandStep]) -> Iterator[str]:
+    """Each command that failed, with what followed: the same one working later, or the next one."""
+    for place, step in enumerate(steps):
+        if not step.code:
+            continue
+        said = f": {step.last_line}" if step.last_line else ""
+        later = steps[place + 1 :]
+        again = next((other for other in later if other.command == step.command and other.code == 0), None)
+        if again is not None:
+            between = [other.command for other in later[: later.index(again)]]
+            after = f" after `{between[-1]}`" if between else ""
+            followed = f"; it worked later{after}"
+        else:
+            followed = f"; then `{later[0].command}`{_ended(later[0])}" if later else ""
+        yield f"- `{step.command}` ended with {step.code}{said}{followed}"
+
+
+def _summary(title: str, tasks: list[_Task]) -> str:
+    outcomes = [task.outcome() for task in tasks]
+    told = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in dict.fromkeys(outcomes))
+    files = list(dict.fromkeys(path for task in tasks for path in task.files))
+    changed = f" Changed: {', '.join(files[:5])}{' and more' if len(files) > 5 else ''}." if files else ""
+    return f"{title} ({some(len(tasks), 'task')}: {told}).{changed}"
+
+
+def _command(told: Any) -> str:
+    """The command line of a shell call, as a person would type it."""
+    if isinstance(told, str):
+        return told
+    if not isinstance(told, dict):
+        return ""
+    command = told.get("command", told.get("cmd"))
+    if isinstance(command, list):
+        words = [word for word in command if isinstance(word, str)]
+        shell = len(words) == 3 and words[0].rpartition("/")[2] in ("bash", "sh", "zsh")
+        return words[2] if shell and words[1].startswith("-") else " ".join(words)
+    return command if isinstance(command, str) else ""
+
+
+def _result(output: Any) -> tuple[int | None, str]:
+    """The exit code, where something says it, and the end of what was printed."""
+    failed: int | None = None
+    if isinstance(output, dict):
+        if isinstance(output.get("output"), str):
+            about = output.get("metadata")
+            code = about.get("exit_code") if isinstance(about, dict) else None
+            return (code if isinstance(code, int) else None), output["output"][-_LOOKED_AT_CHARS:]
+        failed, output = (1 if output.get("success") is False else None), output.get("content")
+    text: str = content_text(output)
+    found = _EXIT.search(text[:500]) or _EXIT.search(text[-500:])
+    return (int(found[1]) if found else failed), text[-_LOOKED_AT_CHARS:]
+
+
+def _last_line(text: str) -> str:
+    return next((_line(line) for line in reversed(redacted(text).splitlines()) if line.strip()), "")
+
+
+def _ended(step: _CommandStep) -> str:
+    return "" if step.code is None else f" (exit {step.code})"
+
+
+def _or_none(lines: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(lines))[: 2 * _STEPS] or ["- none"]
+
+
+def _line(text: str) -> str:
+    folded = " ".join(redacted(text[:_LOOKED_AT_CHARS]).split()).replace("`", "'")
+    return folded if len(folded) <= _LINE_CHARS else folded[: _LINE_CHARS - 1] + "…"
+
+
+# Preferences that a person states in the middle of a request: "Fix the parser, and by the way I always want
+# the tests next to the code."
+#
+# What begins such a clause leaves no doubt: "I always want", "we never want", "please always", "please
+# never". The clause counts, not the request around it. Left out is what only looks like it: a condition, a
+# question about it, what somebody else says, quoted text, and what holds for the moment. Pure; time linear
+# in the text.
+
+
+_LONGEST = 500
+_LEAST_WORDS = 4
+_BEGINS = re.compile(
+    r"\b(?:(?:i|we)(?:['’]d)?\s+(?:(?:always|never)\s+(?:ever\s+)?|(?:don['’]?t|do not)\s+ever\s+)"
+    r"(?:want|expect|prefer)"
+    r"|please,?\s+(?:always|never|(?:don['’]?t|do not)\s+ever)\s+(?!mind\b)[a-z]+)\s+"
+    r"(?!(?:it|this|that|these|those)\b)(?=\S)",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(r"\s*(?:[;?!]|\.(?:\s|$)|\s[-–—]\s)")
+_BEFORE = re.compile(
+    r"\b(?:if|whether|unless|suppose|imagine|do|does|did|should|would|could|can|will|why|what|how"
+    r"|say|says|said|claims?|claimed|reads?|think|thinks|guess|that|maybe|perhaps)\s*$",
+    re.IGNORECASE,
+)
+_MOMENT = re.compile(
+    r"\b(?:for now|right now|at the moment|this time|just this once|today|temporarily|until|yet"
+    r"|in this (?:branch|pr|commit|file|test|task|session|run))\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}»|`[^`\n]{0,300}`")
+
+
+def preference_in(sentence: str) -> str | None:
+    """The clause of a person's sentence that says how things are to be from now on; None for none."""
+    if len(sentence) > _LONGEST:
+        return None
+    # As long as what it hides, so that a place in one is the place in the other.
+    plain = _QUOTED.sub(lambda found: "…" * len(found[0]), sentence)
+    for found in _BEGINS.finditer(plain):
+        end = _ENDS.search(plain, found.end())
+        place = slice(found.start(), end.start() if end else len(plain))
+        if _BEFORE.search(plain[: found.start()]) or _MOMENT.search(plain[place]):
+            continue
+        clause = sentence[place].strip().rstrip(",")
+        if len(clause.split()) >= _LEAST_WORDS:
+            return clause[0].upper() + clause[1:]
+    return None

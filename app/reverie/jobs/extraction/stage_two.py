@@ -1,0 +1,460 @@
+"""Stage two: the traces of one directory become its handbook, `MEMORY.md`, and skills (formats/codex.md
+section 2).
+
+The work is done on a staging copy without `MEMORY.md`, `consolidated.md` and `skills/`; success swaps all
+three at once, failure leaves them as they were. Rails, enforced by `StageTwoGuard`: only those files may be
+written; what phase one made changes only by added cross-references, and is never deleted or renamed; what is
+pinned or write-protected stays. Nothing here writes to the home. Not thread-safe: one run, one staging.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from reverie.agents.base import Home
+from reverie.agents.scopes import EDITABLE, FileRule, Scope, ScopeContext, ScopeRoot
+from reverie.errors import Conflict, StoreError, UserError
+from reverie.files.atomic import is_write_protected
+from reverie.files.rooted import RootedDirectory
+from reverie.jobs.extraction.artifacts import (
+    HANDBOOK,
+    INDEX,
+    OLD_HANDBOOK,
+    SKILLS,
+    TRACES,
+    body_of,
+    cut_summary,
+    parse_header,
+)
+from reverie.llm.client import Account
+from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
+from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
+from reverie.memory.scope_files import OverlayFiles
+from reverie.memory.store import MemoryStore, NoChangeListener
+from reverie.memory.usage_rules import MemoryUsage
+from reverie.runs.guard import Guard, Rails
+from reverie.runs.journal import PlannedChange
+from reverie.runs.limits import StopCheck
+from reverie.text.summaries import some
+
+BUDGET = 40
+_REFERENCE = re.compile(r"^\s*(?:[-*]\s+)?see(?: also)?\b.{1,300}$", re.IGNORECASE)
+_NAMED = re.compile(r"`([^`\n]+)`|\]\(([^)\s]+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryTrace:
+    """One trace file of the directory, or its index."""
+
+    rel: str
+    text: str
+
+
+class StageTwoEngine(Protocol):
+    """Writes one directory's handbook on the staging copy; returns a sentence. Raises the `UserError`
+    family, `Cancelled`, `TimedOut`; `account` may be asked at any time."""
+
+    @property
+    def name(self) -> str: ...
+
+    def account(self) -> Account:
+        """What was spent so far, and the trace; nothing of either for rules."""
+
+    async def consolidate(
+        self, staging: Staging, guard: StageTwoGuard, limits: StopCheck, tell: Callable[[str], None]
+    ) -> str:
+        """Write the handbook and skills through the guard; `tell` gets a word on how far it is."""
+
+
+class _AllEditable:
+    """The home as the staging copy needs it: what the agent makes anew is changed here, under our guard."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._home, name)
+
+    def file_rule(self, _root: ScopeRoot, _rel: str) -> FileRule:
+        return EDITABLE
+
+
+class Staging:
+    """The copy of one directory's memory that stage two works on."""
+
+    def __init__(
+        self, home: Home, context: ScopeContext, root: ScopeRoot, usage: Mapping[str, MemoryUsage], cwd: str
+    ) -> None:
+        self.cwd = cwd
+        self.root = root
+        self.caps = home.caps
+        self._files = OverlayFiles(RootedDirectory(root.directory))
+        self._pinned = {
+            entry.rel
+            for entry in self._files.walk().entries
+            if usage.get(home.usage_key(root, entry.rel) or "", MemoryUsage()).pinned
+        }
+        self.write_protected: list[str] = []
+        """What stays in the copy as it is, because nobody may write it; the copy refuses to change it."""
+        self.previous = self._taken(HANDBOOK)
+        self._taken(OLD_HANDBOOK)
+        self._with_skills = self._files.savepoint()
+        for entry in self._files.walk().entries:
+            if entry.rel.startswith(f"{SKILLS}/") and entry.kind == "file":
+                self._taken(entry.rel)
+        self.traces = tuple(self._traces())
+        self._before = {trace.rel: trace.text for trace in self.traces}
+        store = MemoryStore(
+            cast(Home, _AllEditable(home)), context, lambda _root: self._files, NoChangeListener()
+        )
+        rails = Rails(frozenset({Scope.PROJECT}), BUDGET, self.is_protected)
+        self.guard = StageTwoGuard(self, Guard(MemoryCommands(store, count_reads=False), rails))
+
+    def is_protected(self, path: MemoryPath) -> bool:
+        """Pinned itself, or with something pinned below it."""
+        return any(rel == path.rel or rel.startswith(f"{path.rel}/") for rel in self._pinned)
+
+    def keep_skills(self) -> None:
+        """Take the skills into the copy as they are; before anything is written."""
+        self._files.rollback(self._with_skills)
+
+    def exists(self, rel: str) -> bool:
+        """Whether `rel`, which may be anything, names a file or directory of the copy."""
+        try:
+            return self._files.entry(rel) is not None
+        except UserError:
+            return False
+
+    def text(self, rel: str) -> str | None:
+        """A file of the copy; None for none."""
+        if self._files.entry(rel) is None:
+            return None
+        return self._files.read(rel).decode("utf-8", "replace")
+
+    def fingerprint(self) -> str:
+        """What tells the copy from another: its traces and its handbook, or the one there was before."""
+        told = hashlib.sha256()
+        for rel in sorted(trace.rel for trace in self.traces):
+            told.update(f"{rel}\0{self.text(rel)}\0".encode("utf-8", "surrogateescape"))
+        told.update((self.text(HANDBOOK) or self.previous or "").encode("utf-8", "surrogateescape"))
+        return told.hexdigest()
+
+    def require_current(self) -> None:
+        """Raises `Conflict` where a trace that was read is gone or another by now, as after its run was taken
+        back: a handbook of it would bring it back."""
+        files = RootedDirectory(self.root.directory)
+        for rel, text in self._before.items():
+            if rel == INDEX:
+                continue  # another extraction may have added a line
+            now = None if files.entry(rel) is None else files.read(rel).decode("utf-8", "replace")
+            if now != text:
+                raise Conflict(
+                    f"{rel} changed while it was consolidated.", next_step="It is consolidated again."
+                )
+
+    def undoing(self) -> Callable[[], None]:
+        """What takes back everything from here on."""
+        savepoint = self._files.savepoint()
+        return lambda: self._files.rollback(savepoint)
+
+    def changes(self) -> tuple[PlannedChange, ...]:
+        """What the copy amounts to, writes before deletes. Raises `StoreError` where there is no handbook, or
+        something was changed that may not be."""
+        if not (self.text(HANDBOOK) or "").strip():
+            raise StoreError(
+                f"{HANDBOOK} was not written.",
+                cause="The consolidation ended without it.",
+                next_step="What was there before is kept; run it again, or with another model.",
+                reason="no-handbook",
+            )
+        found = self._files.changes()
+        for change in found:
+            problem = self.problem(change.rel, change.before, change.after)
+            if problem:
+                raise StoreError(f"{change.rel} was changed against the rules.", cause=problem)
+        planned = [PlannedChange(self.root, each.rel, each.before, each.after) for each in found]
+        return tuple(sorted(planned, key=lambda each: each.after is None))
+
+    def emptied(self) -> tuple[tuple[ScopeRoot, str], ...]:
+        """Directories of skills that should vanish once they are empty, deepest first."""
+        found = [
+            entry.rel
+            for entry in RootedDirectory(self.root.directory).walk().entries
+            if entry.kind == "directory" and f"{entry.rel}/".startswith(f"{SKILLS}/")
+        ]
+        return tuple((self.root, rel) for rel in sorted(found, key=lambda rel: (-rel.count("/"), rel)))
+
+    def problem(self, rel: str, before: bytes | None, after: bytes | None) -> str:
+        """Why a file may not change so, as a sentence; empty if it may."""
+        if rel in (HANDBOOK, OLD_HANDBOOK) or rel.startswith(f"{SKILLS}/"):
+            return ""
+        if not is_phase_one(rel):
+            return f"Only {HANDBOOK} and files in {SKILLS}/ may be written."
+        if before is None or after is None:
+            return "What phase one made may not be created, deleted or renamed."
+        return references_problem(before.decode("utf-8", "replace"), after.decode("utf-8", "replace"), self)
+
+    def before(self, rel: str) -> bytes | None:
+        """A phase-one file as the run found it."""
+        text = self._before.get(rel)
+        return None if text is None else text.encode()
+
+    def _taken(self, rel: str) -> str | None:
+        """Take a file out of the copy, unless it is pinned or write-protected; its text. Without a handbook
+        that may be written there is nothing to do: it raises `StoreError`."""
+        entry = self._files.entry(rel)
+        if entry is None or entry.kind != "file":
+            return None
+        text = self.text(rel)
+        if rel != HANDBOOK and is_write_protected(entry.mode):
+            self.write_protected.append(rel)
+        elif rel not in self._pinned or rel == HANDBOOK:
+            self._files.remove(rel)
+        return text
+
+    def _traces(self) -> list[DirectoryTrace]:
+        found = []
+        for entry in self._files.walk().entries:
+            if entry.kind == "file" and is_phase_one(entry.rel) and entry.size <= self.caps.file_bytes:
+                found.append(DirectoryTrace(entry.rel, self.text(entry.rel) or ""))
+        return found
+
+
+class StageTwoGuard:
+    """The only way from an engine to the staging copy."""
+
+    def __init__(self, staging: Staging, guard: Guard) -> None:
+        self._staging = staging
+        self._guard = guard
+
+    @property
+    def rails(self) -> Rails:
+        return self._guard.rails
+
+    @property
+    def remaining(self) -> int:
+        return self._guard.remaining
+
+    @property
+    def ops(self) -> tuple[dict[str, Any], ...]:
+        return self._guard.ops
+
+    def execute(self, request: Mapping[str, Any], *, reason: str = "") -> dict[str, Any]:
+        """Answer one request, or refuse it and say why."""
+        if str(request.get("command")) not in MUTATING:
+            return self._guard.execute(request, reason=reason)
+        try:
+            fields = normalise(request)
+            paths = [parse_memory_path(path) for path in paths_of(fields)]
+        except UserError as error:
+            return {"success": False, "error": str(error)}
+        refusal = self._refusal(str(fields.get("command")), paths)
+        if refusal:
+            return {"success": False, "error": refusal}
+        undo, position = self._staging.undoing(), len(self._guard.ops)
+        answer = self._guard.execute(request, reason=reason)
+        if not answer["success"]:
+            return answer
+        problem = next(filter(None, map(self._problem_now, paths)), "")
+        if problem:
+            undo()
+            self._guard.withdraw(position, problem)
+            return {"success": False, "error": problem}
+        return answer
+
+    def _refusal(self, command: str, paths: list[MemoryPath]) -> str:
+        for path in paths:
+            if path.scope is not Scope.PROJECT:
+                continue  # the rails say so, in their own words
+            if path.is_scope_root:
+                return "The whole memory of the directory is out of bounds."
+            if is_phase_one(path.rel) or path.rel == TRACES:
+                if command not in ("insert", "str_replace"):
+                    return f"{path} was made by phase one: it stays, and only cross-references may be added."
+            elif not (path.rel in (HANDBOOK, SKILLS) or path.rel.startswith(f"{SKILLS}/")):
+                return f"Only {memory_path(Scope.PROJECT, HANDBOOK)} and files in {SKILLS}/ may be written."
+        return ""
+
+    def _problem_now(self, path: MemoryPath) -> str:
+        if path.scope is not Scope.PROJECT or not is_phase_one(path.rel):
+            return ""
+        after = self._staging.text(path.rel)
+        return self._staging.problem(
+            path.rel, self._staging.before(path.rel), None if after is None else after.encode()
+        )
+
+
+def is_phase_one(rel: str) -> bool:
+    """Whether phase one makes this file."""
+    return rel == INDEX or rel.startswith(f"{TRACES}/")
+
+
+def references_problem(before: str, after: str, staging: Staging) -> str:
+    """Why `after` is not `before` with cross-references added, as a sentence; empty if it is. A
+    cross-reference is a line `See also: ...` that names a file of the directory, below the header."""
+    added = _added_lines(before, after)
+    if added is None:
+        return "Lines that phase one wrote may not be changed or removed; only cross-references may be added."
+    body = after.split("\n").index("") if "" in after.split("\n") else 0
+    for number, line in added:
+        if not line.strip():
+            continue
+        names = [code or link for code, link in _NAMED.findall(line)]
+        if not _REFERENCE.match(line) or not any(map(staging.exists, names)):
+            return "Only lines such as `See also: `MEMORY.md`` that name a file which is there may be added."
+        if number < body:
+            return "Cross-references belong below the header."
+    return ""
+
+
+def _added_lines(before: str, after: str) -> list[tuple[int, str]] | None:
+    """The lines of `after` besides those of `before`, with their numbers; None where one is missing."""
+    wanted = before.split("\n")
+    position = 0
+    added = []
+    for number, line in enumerate(after.split("\n")):
+        if position < len(wanted) and line == wanted[position]:
+            position += 1
+        else:
+            added.append((number, line))
+    return added if position == len(wanted) else None
+
+
+# Stage two by fixed rules: what the traces of a directory say, brought together under a few headings.
+#
+# Newest first, each statement once. Statements of the handbook as it was stay after the newer ones, so that
+# what older traces taught survives their pruning; sections of a person's own stay as they are, and so do
+# skills. Pure, but for going through the guard. Merging what was merged changes nothing.
+
+
+_TITLE = "# Memory"
+_PREFERENCES = "## User preferences"
+_TASKS = "## Tasks so far"
+_KNOWLEDGE = "## Reusable knowledge"
+_FAILURES = "## What did not work"
+_POINTERS = "## Pointers"
+_OURS = (_PREFERENCES, _TASKS, _KNOWLEDGE, _FAILURES, _POINTERS)
+_MOST = 60
+_NOTHING = re.compile(
+    r"^(?:none(?: observed)?\.?|see the raw trace notes\.?|none told apart\.?)$", re.IGNORECASE
+)
+_SOURCES = (
+    ("User preferences:", _PREFERENCES),
+    ("Reusable knowledge:", _KNOWLEDGE),
+    ("Things that did not work", _FAILURES),
+    ("Pointers and references", _POINTERS),
+)
+_OTHER_LABELS = ("Trace context:", "Key steps:", "Outcome:")
+
+
+class RulesMerge:
+    """Implements `jobs.extraction.stage_two.StageTwoEngine` without a model."""
+
+    name = "rules"
+
+    def account(self) -> Account:
+        return Account()
+
+    async def consolidate(
+        self, staging: Staging, guard: StageTwoGuard, limits: StopCheck, tell: Callable[[str], None]
+    ) -> str:
+        limits.check()
+        staging.keep_skills()
+        text = merged(staging.traces, staging.previous or "")
+        path = str(memory_path(Scope.PROJECT, HANDBOOK))
+        answer = guard.execute({"command": "create", "path": path, "file_text": text})
+        if not answer["success"]:
+            raise StoreError(f"{HANDBOOK} was not written.", cause=str(answer["error"]))
+        count = sum(trace.rel != INDEX for trace in staging.traces)
+        return f"{HANDBOOK} was put together from {some(count, 'trace')}."
+
+
+def merged(traces: Sequence[DirectoryTrace], previous: str) -> str:
+    """The handbook."""
+    sections: dict[str, list[str]] = {heading: [] for heading in _OURS}
+    files = [trace for trace in traces if trace.rel != INDEX]
+    for trace in sorted(files, key=lambda each: (-_when(each), each.rel)):
+        for heading, lines in _statements(trace).items():
+            sections[heading] += lines
+    current = {f"`{trace.rel}`" for trace in files}
+    own: list[str] = []
+    for heading, lines in _sections(previous):
+        if heading in sections:
+            # What a trace that is still there says counts as it says it now.
+            sections[heading] += [
+                line
+                for line in lines
+                if line.startswith("- ") and not (heading == _TASKS and any(rel in line for rel in current))
+            ]
+        elif heading:
+            own += ["", heading, *_stripped(lines)]
+    parts = [_TITLE]
+    for heading in _OURS:
+        kept = _once(sections[heading])[:_MOST]
+        if kept:
+            parts += ["", heading, "", *kept]
+    if len(parts) == 1:
+        parts += ["", "Nothing is known yet."]
+    return "\n".join([*parts, *own]) + "\n"
+
+
+def _statements(trace: DirectoryTrace) -> dict[str, list[str]]:
+    """The bullet lines of a trace, by the heading they belong under."""
+    found: dict[str, list[str]] = {heading: [] for heading in _OURS}
+    heading = ""
+    for line in body_of(trace.text.encode()).splitlines():
+        label = line.strip()
+        if label.startswith("#"):
+            heading = ""
+            if label.startswith("## Task:"):
+                found[_TASKS].append(f"- {label.removeprefix('## Task:').strip()} (`{trace.rel}`)")
+            continue
+        for begin, belongs in _SOURCES:
+            if label.startswith(begin):
+                heading, rest = belongs, label.partition(":")[2].strip()
+                if rest and not _NOTHING.match(rest):
+                    found[belongs].append(f"- {rest}")
+                break
+        else:
+            if label.startswith(_OTHER_LABELS):
+                heading = ""
+                if label.startswith("Outcome:") and found[_TASKS]:
+                    found[_TASKS][-1] += f": {label.removeprefix('Outcome:').strip()}"
+            elif heading and label.startswith(("- ", "* ")) and not _NOTHING.match(label[2:].strip()):
+                found[heading].append(cut_summary(f"- {label[2:].strip()}"))
+    return found
+
+
+def _sections(text: str) -> Iterable[tuple[str, list[str]]]:
+    """Headings of the second level with their lines; what stands before the first has none."""
+    heading, lines = "", list[str]()
+    for line in text.splitlines():
+        if line.startswith("## "):
+            yield heading, lines
+            heading, lines = line.strip(), []
+        else:
+            lines.append(line)
+    yield heading, lines
+
+
+def _stripped(lines: Sequence[str]) -> list[str]:
+    """Without the blank lines at the end."""
+    kept = list(lines)
+    while kept and not kept[-1].strip():
+        kept.pop()
+    return kept
+
+
+def _once(lines: Iterable[str]) -> list[str]:
+    found: dict[str, str] = {}
+    for line in lines:
+        found.setdefault(" ".join(line.casefold().split()), line)
+    return list(found.values())
+
+
+def _when(trace: DirectoryTrace) -> int:
+    return parse_header(trace.text.encode()).updated_at or 0

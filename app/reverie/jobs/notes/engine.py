@@ -1,0 +1,582 @@
+"""What does the thinking of an update: a model, or the embedded rules. Both change nothing but the draft.
+
+Threading: one run, one event loop. Failure: an `EngineResult` tells it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Protocol
+
+from reverie.agents.transcripts import Message
+from reverie.clock import Clock
+from reverie.errors import StoreError
+from reverie.jobs.notes.sections import (
+    SECTION_TOKENS,
+    TOTAL_TOKENS,
+    parse_sections,
+    reminder_of,
+    rough_tokens,
+    structure_break,
+)
+from reverie.llm.client import Account, EngineResult, ModelClient, between, end_of, prompt_words, random_mark
+from reverie.llm.loop import AgentLimits
+from reverie.llm.provider import ProviderError, ToolCall, ToolSpec
+from reverie.llm.tools import FunctionTool, ToolOutcome
+from reverie.llm.trace import Trace, TraceHead
+from reverie.llm.vault import Vault
+from reverie.runs.draft import FileDraft, in_newline_style
+from reverie.text.redact import find_secrets, redact
+from reverie.text.summaries import some
+
+# What an update of the notes may do: edit one file, and nothing else.
+#
+# `NotesDraft` is the copy a run works on (`runs.draft`); every edit is an exact text replacement.
+# `edit_tool` is the only tool there is; a path other than that of the notes, letter for letter, is refused,
+# and the refusal stands in the trace.
+#
+# Not thread-safe: one run, one draft. Failure: `StoreError`, from which a model can recover.
+
+
+MOST_TOKENS = 2 * TOTAL_TOKENS
+"""No edit may make the notes longer than this; what is above the limits is only told."""
+EDIT = "Edit"
+_SHOWN_CHARS = 200
+
+
+class NotesDraft(FileDraft):
+    """The notes as a run sees and leaves them. `template` is what a new file begins with."""
+
+    def __init__(self, read: Callable[[], bytes | None], template: str) -> None:
+        self._template = template
+        super().__init__(read)
+
+    @property
+    def broken(self) -> str:
+        """What the edits broke of the structure, as a sentence; empty for nothing."""
+        return structure_break(self._base, self._text)
+
+    def _decoded(self, data: bytes | None) -> str:
+        if data is None:
+            return self._template
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise StoreError(
+                "The session notes are not text.",
+                cause="They hold bytes that are no UTF-8, and are never rewritten then.",
+                next_step="Repair the file by hand.",
+                reason="not-text",
+            ) from None
+        if not text.strip():
+            raise StoreError(
+                "The session notes are empty.",
+                cause="A file that is there is never filled from the template again.",
+                next_step="Delete the file, then update the notes again.",
+                reason="empty-notes",
+            )
+        return text
+
+    def _require_room(self, text: str) -> None:
+        tokens = rough_tokens(text)
+        if tokens > MOST_TOKENS:
+            raise _refused(
+                f"The notes would hold about {tokens} tokens; at most {TOTAL_TOKENS} are read.",
+                "Write less, and shorten what is there.",
+            )
+
+    def _no_longer_fits(self) -> StoreError:
+        return _refused("The notes changed meanwhile, and the earlier edit no longer fits.", "Run it again.")
+
+    def _holds_a_secret(self) -> StoreError:
+        return _refused("new_string holds a key, password or token.", "Write it down without.")
+
+
+def edit_tool(draft: NotesDraft, path: str) -> FunctionTool:
+    """The one tool. `path`: the only file it edits."""
+
+    def call(arguments: Mapping[str, Any]) -> ToolOutcome:
+        named = str(arguments["file_path"])
+        if named != path:
+            raise StoreError(
+                f"{named[:_SHOWN_CHARS]!r} was not edited.",
+                cause="Only the session notes may be.",
+                next_step=f"Give file_path exactly as {path!r}.",
+                reason="other-file",
+            )
+        change = partial(
+            replaced,
+            old=str(arguments["old_string"]),
+            new=str(arguments["new_string"]),
+            everywhere=arguments.get("replace_all") is True,
+        )
+        draft.edit(change)
+        return ToolOutcome("Edited.", wrote=True)
+
+    text = {"type": "string"}
+    spec = ToolSpec(
+        EDIT,
+        "Edit the session notes: replace old_string, exactly as it stands there once, by new_string.",
+        {
+            "type": "object",
+            "properties": {
+                "file_path": text,
+                "old_string": text,
+                "new_string": text,
+                "replace_all": {"type": "boolean"},
+            },
+            "required": ["file_path", "old_string", "new_string"],
+        },
+    )
+    return FunctionTool(spec, call, frozenset({"old_string", "new_string"}))
+
+
+def replaced(text: str, *, old: str, new: str, everywhere: bool = False) -> str:
+    """`text` after one edit; what is put in is literal. Raises `StoreError`."""
+    if not old:
+        raise _refused("An empty old_string replaces nothing.", "Name the text to be replaced exactly.")
+    old, new = in_newline_style(text, old, new)
+    found = text.count(old)
+    if not found:
+        raise _refused("old_string is not in the notes.", "Copy the text exactly as it stands there.")
+    if found > 1 and not everywhere:
+        raise _refused(
+            f"old_string stands {found} times in the notes.",
+            "Make it longer until it is unique, or give replace_all.",
+        )
+    return text.replace(old, new)
+
+
+def _refused(cause: str, next_step: str) -> StoreError:
+    return StoreError("Nothing was edited.", cause=cause, next_step=next_step, reason="notes-edit")
+
+
+@dataclass(frozen=True, slots=True)
+class NotesTask:
+    """One run. `path`: the notes, as the tool must name them; `messages`: the newest of the conversation;
+    `prompt`: a person's own instructions, None for the built-in ones; `deadline` is on `time.monotonic`'s
+    clock."""
+
+    run_id: str
+    session_id: str
+    title: str
+    path: str
+    messages: tuple[Message, ...]
+    prompt: str | None
+    timeout_ms: int
+    deadline: float
+
+
+class NotesEngine(Protocol):
+    """One run's engine. `name` is `rules` or `PROVIDER:MODEL`. Faults of a model are in the `EngineResult`;
+    only bugs are raised."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def update(self, task: NotesTask, draft: NotesDraft, cancelled: Callable[[], bool]) -> EngineResult:
+        """Edit the draft until it is done, or `cancelled()` says so."""
+
+
+# What of a conversation an update is shown: the newest messages of the main thread, within a bound.
+#
+# Streaming: never more than the bound is held. What was undone, what the model only thought, what the agent
+# put in by itself and what sub-agents said is left out. Pure functions over an iterator.
+
+
+MAX_CHARS = 160_000
+TEXT_CHARS = 8_000
+TOOL_CHARS = 2_000
+
+
+def newest(messages: Iterable[Message], *, max_chars: int = MAX_CHARS) -> tuple[Message, ...]:
+    """The newest messages that count, oldest first; at least the last one."""
+    kept: deque[Message] = deque()
+    size = 0
+    for message in messages:
+        if message.side or message.undone or message.kind not in ("message", "tool", "summary"):
+            continue
+        kept.append(message)
+        size += _size(message)
+        while size > max_chars and len(kept) > 1:
+            size -= _size(kept.popleft())
+    return tuple(kept)
+
+
+def as_json(messages: Iterable[Message]) -> str:
+    """The messages for a model, each text cut to what it may hold."""
+    return json.dumps([_shown(message) for message in messages], ensure_ascii=False, separators=(",", ":"))
+
+
+def _shown(message: Message) -> dict[str, Any]:
+    if message.tool is not None:
+        tool = message.tool
+        shown: dict[str, Any] = {"tool": tool.name, "input": _cut(tool.input, TOOL_CHARS)}
+        if tool.output is not None:
+            shown["error" if tool.is_error else "output"] = _cut(tool.output, TOOL_CHARS)
+        return shown
+    role = "summary" if message.kind == "summary" else message.speaker
+    return {"role": role, "text": _cut(message.text, TEXT_CHARS)}
+
+
+def _size(message: Message) -> int:
+    tool = message.tool
+    if tool is not None:
+        return min(len(tool.input), TOOL_CHARS) + min(len(tool.output or ""), TOOL_CHARS) + 40
+    return min(len(message.text), TEXT_CHARS) + 40
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}… [cut]"
+
+
+# The notes without a model: five sections filled from the transcript by fixed rules.
+#
+# - Session Title: the session's title, where the section is empty.
+# - Current State: what was asked last, what was answered last, what is still open in the agent's list.
+# Lines of this form are replaced, others stay.
+# - Files and Functions: each file that was changed, with how often.
+# - Errors & Corrections: each tool call that failed, and what the person put right (`corrections`, handed
+# in).
+# - Worklog: one line for each turn, with its time.
+#
+# Lines that these rules wrote are known by their form; the oldest of them go when a section is full.
+# Everything else in the notes stays as it is. A line with a secret is left out. Pure but for the draft.
+
+
+_LINE_CHARS = 240
+_ROOM_TOKENS = SECTION_TOKENS - 200
+_EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+_LISTS = frozenset({"TodoWrite"})
+_STATE = re.compile(r"- (?:Asked last|Answered last|Open): ")
+_FILE = re.compile(r"- `(?P<path>[^`]+)` \(changed (?P<times>\d+) times?\)$")
+_FAILED = re.compile(r"- `[^`]+` failed: ")
+_CORRECTED = re.compile(r"- Corrected: ")
+_WORK = re.compile(r"- \d{4}-\d\d-\d\d \d\d:\d\d ")
+
+Lines = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the rules found: lines for each section, `files` path -> how often it was changed. `title`: the
+    session's."""
+
+    title: str = ""
+    state: tuple[str, ...] = ()
+    files: Mapping[str, int] | None = None
+    errors: tuple[str, ...] = ()
+    work: tuple[str, ...] = ()
+
+
+class RulesNotes:
+    """Implements `jobs.notes.engine.NotesEngine`. `corrections` gives what a person put right in a
+    message."""
+
+    name = "rules"
+
+    def __init__(self, corrections: Callable[[str], Iterable[str]], clock: Clock) -> None:
+        self._corrections = corrections
+        self._clock = clock
+
+    async def update(self, task: NotesTask, draft: NotesDraft, cancelled: Callable[[], bool]) -> EngineResult:
+        if cancelled():
+            return EngineResult("cancelled")
+        found = replace(
+            found_in(task.messages, self._corrections), title="".join(_safe([_short(task.title)]))
+        )
+        refused: StoreError | None = None
+        before = draft.text
+        try:
+            draft.edit(lambda text: filled(text, found))
+        except StoreError as error:
+            refused = error
+        trace = self._trace(task, draft, refused, changed=draft.text != before)
+        return EngineResult("failed" if refused else "completed", refused, Account(trace=trace))
+
+    def _trace(
+        self, task: NotesTask, draft: NotesDraft, refused: StoreError | None, *, changed: bool
+    ) -> Mapping[str, Any]:
+        """What the rules did, in the shape of a model's trace: one edit."""
+        trace = Trace(redact, clock=self._clock)
+        trace.begin(self.name, "", ())
+        if changed or refused is not None:
+            trace.call_begins()
+            words = "Edited." if refused is None else str(refused)
+            trace.call_ends(
+                ToolCall("call-1-1", EDIT, ""),
+                {"file_path": task.path},
+                ToolOutcome(words, is_error=refused is not None, wrote=refused is None),
+            )
+        trace.end("failed" if refused else "completed", None, refused)
+        return trace.to_document(
+            TraceHead(
+                run_id=task.run_id,
+                kind="notes",
+                workspace_id=task.session_id,
+                workspace_name=task.title,
+                timeout_ms=task.timeout_ms,
+                existing_memory=redact(draft.original),
+            )
+        )
+
+
+def found_in(messages: Iterable[Message], corrections: Callable[[str], Iterable[str]]) -> Findings:
+    """What there is to note in a conversation, oldest first."""
+    files: dict[str, int] = {}
+    errors: list[str] = []
+    asked: list[Message] = []
+    answers: dict[int, str] = {}
+    todo: list[str] = []
+    for message in messages:
+        tool = message.tool
+        if tool is not None:
+            told = _arguments(tool.input)
+            path = told.get("file_path") or told.get("notebook_path")
+            if tool.is_error:
+                errors.append(f"- `{_short(_call(tool.name, told), 80)}` failed: {_short(tool.output or '')}")
+            elif tool.name in _EDITS and isinstance(path, str) and "`" not in path and "\n" not in path:
+                files[path] = files.pop(path, 0) + 1
+            elif tool.name in _LISTS:
+                todo = list(_open_items(told.get("todos")))
+        elif message.kind == "message" and message.speaker == "user":
+            asked.append(message)
+            errors += [f"- Corrected: {_short(said)}" for said in corrections(message.text)]
+        elif message.kind == "message" and message.speaker == "assistant" and message.text.strip():
+            answers[len(asked)] = message.text
+    work = [
+        f"- {_time(message.timestamp)} {_short(message.text, 110)} → {_short(answers[number], 110)}"
+        for number, message in enumerate(asked, start=1)
+        if message.timestamp is not None and number in answers
+    ]
+    state = [f"- Asked last: {_short(asked[-1].text)}"] if asked else []
+    if answers:
+        state.append(f"- Answered last: {_short(answers[max(answers)])}")
+    state += [f"- Open: {_short(item)}" for item in todo]
+    return Findings(state=_safe(state), files=files, errors=_safe(errors), work=_safe(work))
+
+
+def filled(text: str, found: Findings) -> str:
+    """The notes with what was found, in their own line ends."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    changes: dict[str, Callable[[Lines], Lines]] = {
+        "Session Title": lambda lines: [found.title] if found.title and not lines else lines,
+        "Current State": lambda lines: _replaced(lines, found.state, _STATE) if found.state else lines,
+        "Files and Functions": lambda lines: _files(lines, found.files or {}),
+        "Errors & Corrections": lambda lines: _added(lines, found.errors, _FAILED, _CORRECTED),
+        "Worklog": lambda lines: _added(lines, found.work, _WORK),
+    }
+    done: set[str] = set()
+    for section in parse_sections(text):
+        name = section.name.removeprefix("# ").strip()
+        if name in done or name not in changes:
+            continue
+        done.add(name)
+        # Offsets move with each section that grows: look for it again.
+        here = next(one for one in parse_sections(text) if one.name == section.name)
+        before = [line.rstrip("\r") for line in here.body.split("\n")]
+        while before and not before[-1].strip():
+            before.pop()
+        after = changes[name](before)
+        if list(after) == before:
+            continue
+        tail = newline if here.end >= len(text) else newline * 2
+        start = text[: here.start]
+        gap = "" if not start or start.endswith("\n") else newline
+        text = start + gap + newline.join(after) + tail + text[here.end :]
+    return text
+
+
+def _files(lines: Lines, files: Mapping[str, int]) -> Lines:
+    """The counts are of what the transcript shows now, or what was noted before, whichever is more."""
+    counts: dict[str, int] = {}
+    rest: list[str] = []
+    for line in lines:
+        match = _FILE.match(line)
+        if match is None:
+            rest.append(line)
+        else:
+            counts[match["path"]] = int(match["times"])
+    if not files:
+        return lines
+    for path, times in files.items():
+        counts[path] = max(times, counts.pop(path, 0))
+    told = [f"- `{path}` (changed {some(n, 'time')})" for path, n in counts.items()]
+    return _within([*rest, *_safe(told)], _FILE)
+
+
+def _replaced(lines: Lines, new: Lines, form: re.Pattern[str]) -> Lines:
+    return [*(line for line in lines if not form.match(line)), *new]
+
+
+def _added(lines: Lines, new: Lines, *forms: re.Pattern[str]) -> Lines:
+    known = set(lines)
+    fresh = [line for line in dict.fromkeys(new) if line not in known]
+    return _within([*lines, *fresh], *forms) if fresh else lines
+
+
+def _within(lines: Lines, *forms: re.Pattern[str]) -> Lines:
+    """The lines without the oldest of ours, so that they fit into a section."""
+    kept = list(lines)
+    tokens = rough_tokens("\n".join(kept))
+    for line in lines:
+        if tokens <= _ROOM_TOKENS:
+            break
+        if any(form.match(line) for form in forms):
+            kept.remove(line)
+            tokens -= rough_tokens(line)
+    return kept
+
+
+def _open_items(todos: Any) -> Iterator[str]:
+    for item in todos if isinstance(todos, list) else ():
+        if (
+            isinstance(item, dict)
+            and item.get("status") != "completed"
+            and isinstance(item.get("content"), str)
+        ):
+            yield item["content"]
+
+
+def _arguments(text: str) -> Mapping[str, Any]:
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _call(name: str, told: Mapping[str, Any]) -> str:
+    about = next((told[key] for key in ("command", "file_path", "pattern", "url") if told.get(key)), "")
+    return f"{name}: {about}".replace("`", "'") if about else name
+
+
+def _short(text: str, most: int = _LINE_CHARS) -> str:
+    """The first line that says something, without what would break a line of notes."""
+    line = next((" ".join(part.split()) for part in text.splitlines() if part.strip()), "")
+    return line if len(line) <= most else f"{line[:most].rstrip()}…"
+
+
+def _safe(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(line for line in lines if not find_secrets(line))
+
+
+def _time(timestamp: int | None) -> str:
+    return datetime.fromtimestamp((timestamp or 0) / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+# What a model that updates notes is told: our rules, then notes and conversation between marks that nothing
+# in them can close. The limits in it are those that are checked. Pure functions; the words are in
+# `resources/prompts/notes*.md`.
+#
+# A person's own prompt takes the place of the instructions, not of the rules; `{{currentNotes}}` and
+# `{{notesPath}}` in it are replaced in one pass, other names stay.
+
+
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
+
+
+def system_prompt(mark: str) -> str:
+    """The rules that hold whatever the instructions say."""
+    rules = with_values(
+        prompt_words("notes-rules"), {"sectionTokens": str(SECTION_TOKENS), "totalTokens": str(TOTAL_TOKENS)}
+    )
+    return (
+        f"{rules.strip()}\n\n"
+        f"What you are to read stands between lines that begin with `<<<` and lines `>>>`, with {mark}.\n"
+    )
+
+
+def user_message(task: NotesTask, notes: str, mark: str) -> str:
+    """Instructions, the notes as they are, the conversation, and what is too long."""
+    told = task.prompt or prompt_words("notes")
+    values = {"currentNotes": between("session-notes", notes, mark), "notesPath": task.path}
+    parts = [with_values(told, values).strip()]
+    if "{{currentNotes}}" not in told:
+        parts.append(values["currentNotes"])
+    parts.append(between("conversation (JSON, oldest first)", as_json(task.messages), mark))
+    if too_long := reminder_of(notes):
+        parts.append(f"These limits are exceeded:\n{too_long}")
+    return "\n\n".join(parts) + "\n"
+
+
+def reminder(broken: str, too_long: str) -> str:
+    """What is said once more after the model is done; empty where there is nothing to say."""
+    parts = []
+    if broken:
+        parts.append(f"{broken} {prompt_words('notes-reminder').strip()}")
+    if too_long:
+        parts.append(f"The notes are too long now:\n{too_long}")
+    return "\n\n".join(parts)
+
+
+def with_values(text: str, values: Mapping[str, str]) -> str:
+    """`text` with each `{{name}}` that is known replaced, in one pass."""
+    return _PLACE.sub(lambda match: values.get(match[1], match[0]), text)
+
+
+# An update by a model: the one agent loop with a single tool, and one reminder if it broke or overfilled
+# the notes.
+#
+# The model sees everything through a vault (no secret leaves). Threading: one run, one event loop.
+
+
+MAX_STEPS = 12
+ATTEMPT_STEPS = 8
+MAX_OUTPUT_TOKENS = 16_000
+
+
+class ModelNotes:
+    """Implements `jobs.notes.engine.NotesEngine`."""
+
+    def __init__(self, asking: ModelClient) -> None:
+        self._asking = asking
+
+    @property
+    def name(self) -> str:
+        return self._asking.name
+
+    async def update(self, task: NotesTask, draft: NotesDraft, cancelled: Callable[[], bool]) -> EngineResult:
+        vault, mark = Vault(), random_mark()
+        vault.learn(draft.text)
+        trace = Trace(vault.scrub, clock=self._asking.clock)
+        reminded: list[str] = []
+
+        def follow_up(_text: str) -> str | None:
+            if reminded:
+                return None
+            told = reminder(draft.broken, reminder_of(draft.text) if draft.changed else "")
+            reminded.append(told)
+            return told or None
+
+        try:
+            result = await self._asking.ask(
+                system_prompt(mark),
+                user_message(task, draft.text, mark),
+                (edit_tool(draft, task.path),),
+                AgentLimits(MAX_STEPS, task.deadline, MAX_OUTPUT_TOKENS, attempt_steps=ATTEMPT_STEPS),
+                vault,
+                trace,
+                cancelled=cancelled,
+                follow_up=follow_up,
+            )
+        except ProviderError as refused:
+            return EngineResult("failed", refused)
+        cost = self._asking.cost(result)
+        head = TraceHead(
+            run_id=task.run_id,
+            kind="notes",
+            workspace_id=task.session_id,
+            workspace_name=task.title,
+            timeout_ms=task.timeout_ms,
+            existing_memory=vault.hide(draft.original),
+            cost_usd=cost,
+        )
+        account = Account(result.usage, cost, trace.to_document(head))
+        return end_of(result, account, max_steps=MAX_STEPS)

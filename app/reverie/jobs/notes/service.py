@@ -1,0 +1,697 @@
+"""The session notes of one home: when an update is due, one at a time per session, and what is said of it.
+
+`on_change` is called when a transcript has grown; `update_now` is a person asking: it knows no thresholds,
+and moves only what a success moves. How an update is due is `jobs.notes.service`, what a run does
+`jobs.notes.run`.
+A gate is one entry in Activity for each session until another one closes; the numbers of a run (tokens with
+those from the cache, the thresholds in force) are in its entry, its record and the log.
+
+When the notes are no longer as Reverie left them, and no person changed them in it, somebody else keeps them:
+one update is left out, and that is said.
+
+Threading: blocking; any thread but the GUI's, several at once. `cancel` ends a run. Failure: what a person
+can mend is in the outcome.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from reverie.agents.capabilities import NotesPlace
+from reverie.agents.claude.transcript import (
+    ClaudeReadable,
+    SessionFacts,
+    SessionScan,
+    session_head,
+    title_by_hand,
+)
+from reverie.agents.scopes import ScopeContext
+from reverie.agents.transcripts import ReadStatistics
+from reverie.errors import UserError
+from reverie.files.lease import Lease, LeaseHeld
+from reverie.files.rooted import RootedDirectory
+from reverie.files.sidecar import Sidecar
+from reverie.jobs.notes.engine import NotesEngine, newest
+from reverie.jobs.notes.run import NotesJob, NotesRequest
+from reverie.jobs.notes.sections import (
+    TOTAL_TOKENS,
+    NotesProblem,
+    current_template,
+    is_template,
+    problems_of,
+    rough_tokens,
+)
+from reverie.memory.store import sha256_of_bytes
+from reverie.memory.write_guard import ReadOnlyStore
+from reverie.runs.activity import Activity
+from reverie.runs.limits import StopCheck
+from reverie.runs.record import SUCCEEDED, Outcome
+from reverie.runs.recovery import RunDependencies
+from reverie.runs.run import Run, RunResult
+from reverie.text.redact import redact
+
+if TYPE_CHECKING:
+    from reverie.settings import NotesSettings
+
+
+# When session notes are due: the rules of formats/claude-code.md section 3 as pure functions.
+#
+# A session is watched from a certain size on; from then on notes are due whenever the context has grown by
+# enough since the last update AND either enough tools were called since the last trigger or the model has
+# just come to the end of its answer. Growth is always required. A trigger moves the point from which tool
+# calls count; only a success records the tokens. A manual update asks for none of this, starts nothing and
+# moves no counting point.
+
+
+ThresholdGate = Literal["no-messages", "too-small", "not-grown", "at-work"]
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Tokens of context at which notes begin, growth between two updates, tool calls that make one due."""
+
+    start_tokens: int = 10_000
+    growth_tokens: int = 5_000
+    tool_calls: int = 3
+
+    def overridden(self, *, start_tokens: int = 0, growth_tokens: int = 0, tool_calls: int = 0) -> Thresholds:
+        """Each value counts only if it is above 0."""
+        return Thresholds(
+            start_tokens if start_tokens > 0 else self.start_tokens,
+            growth_tokens if growth_tokens > 0 else self.growth_tokens,
+            tool_calls if tool_calls > 0 else self.tool_calls,
+        )
+
+    def as_json(self) -> dict[str, int]:
+        """By the agent's own names, as its runs log them."""
+        return {
+            "minimumMessageTokensToInit": self.start_tokens,
+            "minimumTokensBetweenUpdate": self.growth_tokens,
+            "toolCallsBetweenUpdates": self.tool_calls,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCounters:
+    """What is kept of one session. `begun`: it once was large enough. `tokens`: the context at the last
+    update. `counting_from`: tool calls count after this message, None from the first one on. `summarised`: up
+    to this message the notes are complete, as far as that can be told."""
+
+    begun: bool = False
+    tokens: int = 0
+    counting_from: str | None = None
+    summarised: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A session at one moment. `tool_calls` since `Counters.counting_from`; `at_break`: the last answer asks
+    for no tools."""
+
+    messages: int
+    context_tokens: int
+    tool_calls: int
+    at_break: bool
+    last_uuid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateDecision:
+    """`gate` None: an update is due. `counters` are to be kept either way."""
+
+    counters: SessionCounters
+    gate: ThresholdGate | None
+
+
+def decide(counters: SessionCounters, seen: Measured, thresholds: Thresholds) -> UpdateDecision:
+    """Whether an update is due now."""
+    if not seen.messages:
+        return UpdateDecision(counters, "no-messages")
+    if not counters.begun:
+        if seen.context_tokens < thresholds.start_tokens:
+            return UpdateDecision(counters, "too-small")
+        counters = replace(counters, begun=True)
+    if seen.context_tokens - counters.tokens < thresholds.growth_tokens:
+        return UpdateDecision(counters, "not-grown")
+    if seen.tool_calls < thresholds.tool_calls and not seen.at_break:
+        return UpdateDecision(counters, "at-work")
+    return UpdateDecision(replace(counters, counting_from=seen.last_uuid or counters.counting_from), None)
+
+
+def succeeded(counters: SessionCounters, seen: Measured) -> SessionCounters:
+    """After an update of the notes with what was `seen`, by hand or not. In the middle of the model's work
+    nobody can tell up to where they are complete."""
+    summarised = seen.last_uuid if seen.at_break and seen.last_uuid else counters.summarised
+    return replace(counters, tokens=seen.context_tokens, summarised=summarised)
+
+
+# What Reverie keeps of each session's notes, in its own directory: counters, what it wrote last, when.
+#
+# The agent keeps none of this on disk, so it lies beside Reverie's other sidecars of the home and survives
+# a restart. Reading is tolerant, item by item. Threading: any thread and process. Failure: `UserError`.
+
+
+_SESSIONS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class NotesState:
+    """One session. `written`: the hash of the notes as Reverie last wrote or saw them, None before;
+    `seen_uuid`: the last message that an update has seen; `run_id`, `updated_at` (UTC ms): of that update."""
+
+    counters: SessionCounters = field(default_factory=SessionCounters)
+    written: str | None = None
+    seen_uuid: str = ""
+    run_id: str = ""
+    updated_at: int | None = None
+
+
+class NotesBook:
+    """The states of all sessions of one home; those changed last are kept."""
+
+    def __init__(self, sidecar: Sidecar) -> None:
+        self._sidecar = sidecar
+
+    def of(self, session_id: str) -> NotesState:
+        """What is known of one session; a fresh state where nothing is."""
+        return _state(_table(self._sidecar.read().data).get(session_id))
+
+    def change(self, session_id: str, make: Callable[[NotesState], NotesState]) -> NotesState:
+        """Replace one state; `make` may be called more than once."""
+        made: list[NotesState] = []
+
+        def change(data: dict[str, Any]) -> dict[str, Any]:
+            table = dict(_table(data))
+            made.append(make(_state(table.pop(session_id, None))))
+            kept = dict(list(table.items())[-(_SESSIONS - 1) :])
+            return {**data, "version": 1, "sessions": {**kept, session_id: _data(made[-1])}}
+
+        self._sidecar.update(change)
+        return made[-1]
+
+
+def _table(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    table = data.get("sessions")
+    return table if isinstance(table, dict) else {}
+
+
+def _state(data: object) -> NotesState:
+    if not isinstance(data, dict):
+        return NotesState()
+    tokens, at = data.get("tokens"), data.get("updatedAt")
+    counters = SessionCounters(
+        begun=data.get("begun") is True,
+        tokens=_count(tokens) or 0,
+        counting_from=_text(data.get("countingFrom")) or None,
+        summarised=_text(data.get("lastSummarised")) or None,
+    )
+    return NotesState(
+        counters,
+        _text(data.get("written")) or None,
+        _text(data.get("seen")),
+        _text(data.get("runId")),
+        _count(at),
+    )
+
+
+def _data(state: NotesState) -> dict[str, Any]:
+    return {
+        "begun": state.counters.begun,
+        "tokens": state.counters.tokens,
+        "countingFrom": state.counters.counting_from,
+        "lastSummarised": state.counters.summarised,
+        "written": state.written,
+        "seen": state.seen_uuid,
+        "runId": state.run_id,
+        "updatedAt": state.updated_at,
+    }
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+# What a look at a session, or a person's wish, came to: values for hosts, commands and the window.
+
+
+Gate = Literal[
+    "disabled",
+    "unknown-session",
+    "no-messages",
+    "idle",
+    "too-small",
+    "not-grown",
+    "at-work",
+    "nothing-new",
+    "stood-down",
+    "in-flight",
+    "unknown-layout",
+    "not-in-use",
+    "model-unavailable",
+    "error",
+]
+"""Why no run came of it, in the order of the checks."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotesOutcome:
+    """`gate` None: a run came of it, and `outcome` says how it ended. `text` is a sentence for people;
+    `path` the notes, where they are there."""
+
+    gate: Gate | None
+    text: str
+    session_id: str
+    outcome: Outcome | None = None
+    run_id: str = ""
+    model: str = ""
+    reason: str = ""
+    next_step: str = ""
+    path: Path | None = None
+
+    @property
+    def ran(self) -> bool:
+        return self.gate is None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.outcome in SUCCEEDED or self.gate == "nothing-new"
+
+    def as_json(self) -> dict[str, Any]:
+        """What `reverie notes --json` says (design.md section 5)."""
+        if not self.succeeded:
+            refused = self.gate in ("unknown-layout", "not-in-use")
+            return {"success": False, "error": self.text, **({"reason": self.reason} if refused else {})}
+        return {"success": True, **({} if self.path is None else {"memoryPath": str(self.path)})}
+
+
+@dataclass(frozen=True, slots=True)
+class NotesStanding:
+    """The notes of one session as they stand. `path` None: this agent keeps none for it. `exists`: there is a
+    file, `is_template` nothing was noted in it yet; `tokens` of `limit_tokens`; `problems` for a person to
+    mend. `enabled`: kept by thresholds; `gate` and `sentence`: what stands between now and the next update,
+    None and empty where one is due. `updated_at` (UTC ms) and `run_id`: of the last update by Reverie."""
+
+    session_id: str
+    path: Path | None = None
+    exists: bool = False
+    is_template: bool = False
+    tokens: int = 0
+    limit_tokens: int = 0
+    problems: tuple[NotesProblem, ...] = ()
+    enabled: bool = False
+    running: bool = False
+    gate: Gate | None = None
+    sentence: str = ""
+    measured: Measured | None = None
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    noted_tokens: int = 0
+    updated_at: int | None = None
+    run_id: str = ""
+
+
+def gate_words(gate: Gate, thresholds: Thresholds) -> str:
+    """Why there is no update now, without numbers that change from answer to answer."""
+    return {
+        "disabled": "Session notes are off. Switch them on in the settings.",
+        "no-messages": "Nothing was said in this session yet.",
+        "idle": "Nobody has said anything in this session for more than an hour.",
+        "too-small": f"Notes begin once the session holds {thresholds.start_tokens:,} tokens.",
+        "not-grown": f"Not due: the session has not grown by {thresholds.growth_tokens:,} tokens yet.",
+        "at-work": (
+            f"Not due: the model is at work. After {thresholds.tool_calls} tool calls, or once it answered."
+        ),
+    }.get(gate, gate)
+
+
+_log = logging.getLogger("reverie.notes")
+
+WAIT_S = 15.0
+"""How long a person waits for a run that is at work, as the agent does."""
+_POLL_S = 0.1
+IDLE_MS = 3_600_000
+"""A session in which nobody said anything for so long is not in use."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotesDependencies:
+    """What the notes of one home work with. `settings` is read anew each time. `engine_for` chooses what
+    updates, and raises `UserError` where a model that a person named cannot be asked. `is_ours`: whether
+    a person or a run in Reverie gave the file the content with this hash."""
+
+    run: RunDependencies
+    activity: Activity
+    book: NotesBook
+    save_trace: Callable[[str, Mapping[str, Any]], object]
+    settings: Callable[[], NotesSettings]
+    engine_for: Callable[[ScopeContext], NotesEngine]
+    is_ours: Callable[[Path, str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """One session, looked at."""
+
+    session_id: str
+    place: NotesPlace
+    state: NotesState
+    seen: Measured
+    thresholds: Thresholds
+
+
+def notes_lease_name(home_id: str, session_id: str) -> str:
+    """Held while an update of this session is at work."""
+    return f"notes:{home_id}:{session_id}"
+
+
+class NotesService:
+    """The session notes of one home."""
+
+    def __init__(self, parts: NotesDependencies, cancel: threading.Event | None = None) -> None:
+        self._parts = parts
+        self._cancel = cancel or threading.Event()
+        self._scans: dict[str, SessionScan] = {}
+        self._told: dict[str, Gate] = {}
+        self._lock = threading.Lock()
+
+    def on_change(self, session_id: str) -> NotesOutcome:
+        """The transcript has grown, or may have."""
+        if not self._parts.settings().enabled:
+            # The same for every session, so it is said once for the home.
+            told = self._gate("disabled", "", gate_words("disabled", Thresholds()))
+            return replace(told, session_id=session_id)
+        try:
+            looked = self._look(session_id)
+            if isinstance(looked, NotesOutcome):
+                return looked
+            if gate := self._idle(looked):
+                return gate
+            decision = decide(looked.state.counters, looked.seen, looked.thresholds)
+            if decision.gate is not None:
+                self._keep(session_id, looked.state, decision.counters)
+                return self._gate(decision.gate, session_id, gate_words(decision.gate, looked.thresholds))
+            with self._lease(session_id, wait_s=0.0):
+                # Another process may have updated the notes since they were looked at.
+                looked = replace(looked, state=self._parts.book.of(session_id))
+                decision = decide(looked.state.counters, looked.seen, looked.thresholds)
+                if decision.gate is not None:
+                    return self._gate(decision.gate, session_id, gate_words(decision.gate, looked.thresholds))
+                self._keep(session_id, looked.state, decision.counters)
+                if self._advanced_by_others(looked):
+                    text = (
+                        "Stood down: the notes are no longer as Reverie left them; somebody else keeps them."
+                    )
+                    return self._gate("stood-down", session_id, text)
+                return self._run(looked, "thresholds")
+        except LeaseHeld:
+            return self._gate("in-flight", session_id, "An update of these notes is at work already.")
+        except ReadOnlyStore as error:
+            return self._gate(error.refusal.reason, session_id, str(error))
+        except UserError as error:
+            return self._gate("error", session_id, str(error), level="warning")
+
+    def update_now(self, session_id: str, *, force: bool = False) -> NotesOutcome:
+        """An update because a person asks. Without `force` there is none where nothing was said since the
+        last one."""
+        try:
+            looked = self._look(session_id)
+            if isinstance(looked, NotesOutcome):
+                return looked
+            if not looked.seen.messages:
+                return self._gate("no-messages", session_id, "No messages to summarize.", level="warning")
+            with self._lease(session_id, wait_s=WAIT_S):
+                looked = replace(looked, state=self._parts.book.of(session_id))
+                current = self._sha256(looked.place)
+                same = looked.state.seen_uuid == looked.seen.last_uuid and looked.seen.last_uuid
+                if not force and same and current is not None and current == looked.state.written:
+                    text = "Nothing was said since the notes were updated."
+                    return replace(self._gate("nothing-new", session_id, text), path=looked.place.file)
+                return self._run(looked, "manual")
+        except LeaseHeld as error:
+            return self._gate("in-flight", session_id, str(error), level="warning")
+        except ReadOnlyStore as error:
+            return self._gate(error.refusal.reason, session_id, str(error), level="warning")
+        except UserError as error:
+            return self._gate("error", session_id, str(error), level="warning", next_step=error.next_step)
+
+    def standing(self, session_id: str) -> NotesStanding:
+        """The notes as they stand. Changes nothing; reads what is new in the transcript. Raises
+        `UserError`."""
+        place = self._parts.run.home.notes_place(session_id)
+        if place is None:
+            return NotesStanding(session_id, gate="unknown-session", sentence="There are no notes here.")
+        settings = self._parts.settings()
+        data, template = self._bytes(place), current_template(place.template)
+        text = "" if data is None else data.decode("utf-8", "replace")
+        state, thresholds = self._parts.book.of(session_id), _thresholds(settings)
+        try:
+            seen: Measured | None = _measured(self._facts(session_id, place), state.counters)
+        except FileNotFoundError:
+            seen = None
+        gate: Gate | None = "no-messages"
+        if seen is not None:
+            gate = decide(state.counters, seen, thresholds).gate
+        if not settings.enabled:
+            gate = "disabled"
+        name = notes_lease_name(self._parts.run.home_id, session_id)
+        return NotesStanding(
+            session_id,
+            place.file,
+            exists=data is not None,
+            is_template=data is not None and is_template(text, template),
+            tokens=rough_tokens(text),
+            limit_tokens=TOTAL_TOKENS,
+            problems=() if data is None else problems_of(text, template),
+            enabled=settings.enabled,
+            running=self._parts.run.leases.holder(name) is not None,
+            gate=gate,
+            sentence="" if gate is None else gate_words(gate, thresholds),
+            measured=seen,
+            thresholds=thresholds,
+            noted_tokens=state.counters.tokens,
+            updated_at=state.updated_at,
+            run_id=state.run_id,
+        )
+
+    # Looking
+
+    def _look(self, session_id: str) -> _Looked | NotesOutcome:
+        place = self._parts.run.home.notes_place(session_id)
+        if place is None:
+            return self._gate(
+                "unknown-session", session_id, "The home lists no such session.", level="warning"
+            )
+        self._parts.run.guard.require(place.root)
+        state = self._parts.book.of(session_id)
+        try:
+            facts = self._facts(session_id, place)
+        except FileNotFoundError:
+            facts = SessionFacts()
+        seen = _measured(facts, state.counters)
+        return _Looked(session_id, place, state, seen, _thresholds(self._parts.settings()))
+
+    def _facts(self, session_id: str, place: NotesPlace) -> SessionFacts:
+        with self._lock:  # two may look at one session: a scan belongs to one at a time
+            scan = self._scans.setdefault(session_id, SessionScan(place.transcript))
+            return scan.update()
+
+    def _idle(self, looked: _Looked) -> NotesOutcome | None:
+        try:
+            changed = looked.place.transcript.stat().st_mtime_ns // 1_000_000
+        except OSError:
+            changed = 0
+        if time.time_ns() // 1_000_000 - changed <= IDLE_MS:
+            return None
+        return self._gate("idle", looked.session_id, gate_words("idle", looked.thresholds))
+
+    def _advanced_by_others(self, looked: _Looked) -> bool:
+        """Whether the notes changed since Reverie last wrote or saw them; from now on they are seen. Notes
+        that are gone are nobody's advance."""
+        current, written = self._sha256(looked.place), looked.state.written
+        if current is None or written is None or current == written:
+            return False
+        self._parts.book.change(looked.session_id, lambda state: replace(state, written=current))
+        return not self._parts.is_ours(looked.place.file, current)
+
+    def _sha256(self, place: NotesPlace) -> str | None:
+        return sha256_of_bytes(self._bytes(place))
+
+    def _bytes(self, place: NotesPlace) -> bytes | None:
+        files = RootedDirectory(place.root.directory)
+        return None if files.entry(place.rel) is None else files.read(place.rel)
+
+    def _keep(self, session_id: str, before: NotesState, counters: SessionCounters) -> None:
+        if counters != before.counters:
+            self._parts.book.change(session_id, lambda state: replace(state, counters=counters))
+
+    @contextlib.contextmanager
+    def _lease(self, session_id: str, *, wait_s: float) -> Any:
+        """Alone with the updates of one session, in all processes. Raises `LeaseHeld`."""
+        name = notes_lease_name(self._parts.run.home_id, session_id)
+        until = time.monotonic() + wait_s
+        lease: Lease | None = None
+        while lease is None:
+            try:
+                lease = self._parts.run.leases.acquire(name, purpose=f"session notes ({session_id})")
+            except LeaseHeld:
+                if time.monotonic() >= until or self._cancel.wait(_POLL_S):
+                    raise
+        with lease:
+            yield lease
+
+    # Running
+
+    def _run(self, looked: _Looked, trigger: str) -> NotesOutcome:
+        home, session_id = self._parts.run.home, looked.session_id
+        settings, context = self._parts.settings(), home.context(workspace_id=looked.session_id)
+        try:
+            engine = self._parts.engine_for(context)
+        except UserError as error:
+            return self._gate(
+                "model-unavailable", session_id, str(error), level="warning", next_step=error.next_step
+            )
+        numbers = {
+            "contextTokens": looked.seen.context_tokens,
+            "toolCalls": looked.seen.tool_calls,
+            "messages": looked.seen.messages,
+            "thresholds": looked.thresholds.as_json(),
+        }
+        request = NotesRequest(
+            session_id=session_id,
+            title=_title(looked.place.transcript),
+            context=context,
+            place=looked.place,
+            messages=newest(ClaudeReadable(looked.place.transcript).messages(ReadStatistics())),
+            trigger=trigger,
+            time_limit_s=settings.time_limit_s,
+            details=numbers,
+        )
+        job = NotesJob(
+            self._parts.run,
+            request,
+            engine,
+            still_wanted=lambda: trigger == "manual" or self._parts.settings().enabled,
+        )
+        limits = StopCheck(self._cancel, threading.Event(), settings.time_limit_s, ends=False)
+        end = asyncio.run(Run(self._parts.run, job, limits=limits).go())
+        written = job.written(end)
+        if end.succeeded:
+            self._succeeded(looked, end, written)
+        return self._ended(looked, end, written, numbers, model=engine.name)
+
+    def _succeeded(self, looked: _Looked, end: RunResult, written: str | None) -> None:
+        current = written or self._sha256(looked.place)
+        now = self._parts.run.clock()
+
+        def change(state: NotesState) -> NotesState:
+            if state.run_id != looked.state.run_id:
+                return state  # another update came after ours, while this process was suspended
+            return replace(
+                state,
+                counters=succeeded(state.counters, looked.seen),
+                written=current,
+                seen_uuid=looked.seen.last_uuid,
+                run_id=end.run_id,
+                updated_at=now,
+            )
+
+        self._parts.book.change(looked.session_id, change)
+
+    # Saying
+
+    def _ended(
+        self,
+        looked: _Looked,
+        end: RunResult,
+        written: str | None,
+        numbers: Mapping[str, Any],
+        *,
+        model: str,
+    ) -> NotesOutcome:
+        text, session_id = end.summary, looked.session_id
+        details = {**numbers, "model": model, "usage": dict(end.usage or {})}
+        level = logging.INFO if written is not None else logging.DEBUG
+        told = f"{end.outcome}: {text}"
+        _log.log(level, "[notes] %s session=%s run=%s %s", redact(told), session_id, end.run_id, details)
+        shown = "info" if end.succeeded else "warning"
+        self._note(f"notes.{end.outcome}", session_id, text, shown, end.run_id, details)
+        self._told.pop(session_id, None)
+        exists = end.succeeded and self._bytes(looked.place) is not None
+        return NotesOutcome(
+            None,
+            text,
+            session_id,
+            end.outcome,
+            end.run_id,
+            model,
+            end.reason,
+            end.next_step,
+            looked.place.file if exists else None,
+        )
+
+    def _gate(
+        self, gate: Gate, session_id: str, text: str, *, level: str = "info", next_step: str = ""
+    ) -> NotesOutcome:
+        """Said once for each session until another gate closes."""
+        if self._told.get(session_id) != gate or level != "info":
+            self._told[session_id] = gate
+            _log.debug("[notes] skipped (%s): %s session=%s", gate, redact(text), session_id)
+            self._note(f"notes.{gate}", session_id, text, level, None, {})
+        return NotesOutcome(gate, text, session_id, reason=gate, next_step=next_step)
+
+    def _note(
+        self,
+        event: str,
+        session_id: str,
+        text: str,
+        level: str,
+        run_id: str | None,
+        details: Mapping[str, Any],
+    ) -> None:
+        self._parts.activity.add(
+            event,
+            level=level,
+            text=text,
+            home=str(self._parts.run.home.root),
+            workspace_id=session_id or None,
+            run_id=run_id,
+            details=details,
+        )
+
+
+def _title(transcript: Path) -> str:
+    by_hand = title_by_hand(transcript.with_suffix(""))
+    if by_hand:
+        return by_hand
+    with contextlib.suppress(FileNotFoundError):  # it may go at any moment
+        return session_head(transcript).title
+    return ""
+
+
+def _thresholds(settings: NotesSettings) -> Thresholds:
+    return Thresholds().overridden(
+        start_tokens=settings.start_tokens,
+        growth_tokens=settings.growth_tokens,
+        tool_calls=settings.tool_calls,
+    )
+
+
+def _measured(facts: SessionFacts, counters: SessionCounters) -> Measured:
+    return Measured(
+        facts.messages,
+        facts.context_tokens,
+        facts.tool_calls_since(counters.counting_from),
+        not facts.calls_tools,
+        facts.last_uuid,
+    )

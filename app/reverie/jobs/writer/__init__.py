@@ -1,0 +1,1 @@
+"""The memory writer: schedule, state, engines, one run. `service` is the door."""

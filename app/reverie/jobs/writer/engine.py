@@ -1,0 +1,627 @@
+"""What does a writer's thinking: a model, or the embedded rules. Both change nothing but the draft.
+
+Threading: one run, one event loop. Failure: an `EngineResult` tells it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import Any, Protocol
+
+from reverie.agents.mux.transcript import TailEvent
+from reverie.clock import Clock
+from reverie.errors import StoreError, UserError
+from reverie.llm.client import Account, EngineResult, ModelClient, between, end_of, prompt_words, random_mark
+from reverie.llm.loop import AgentLimits
+from reverie.llm.provider import ProviderError, ToolSpec
+from reverie.llm.tools import FunctionTool, Tool, ToolOutcome
+from reverie.llm.trace import Trace, TraceHead
+from reverie.llm.vault import Vault
+from reverie.runs.draft import FileDraft, in_newline_style
+from reverie.text.redact import find_secrets
+from reverie.text.summaries import cut_utf16, utf16_length
+
+# What a writer may do: `memory_read`, `memory_write`, `no_new_memories`, over one file (formats/mux.md
+# section 14).
+#
+# `Draft` is the copy a run works on (`runs.draft`); every write is an exact text replacement.
+#
+# Not thread-safe: one run, one draft. Failure: `StoreError`, from which a model can recover.
+
+
+ALL = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """One write: `count` occurrences, -1 for all of them."""
+
+    old: str
+    new: str
+    count: int = 1
+
+
+def replaced(text: str, change: Replacement) -> str:
+    """`text` after one write. The text put in is literal. Raises `StoreError`."""
+    if change.count != ALL and change.count < 1:
+        raise _refused("replace_count must be a positive number, or -1 for every occurrence.")
+    if not change.old:
+        if change.count != 1:
+            raise _refused("An empty old_string goes with replace_count 1 only.")
+        if text:
+            raise _refused(
+                "An empty old_string is for an empty file only.", "Name the text to be replaced exactly."
+            )
+        return change.new
+    old, new = in_newline_style(text, change.old, change.new)
+    found = text.count(old)
+    if not found:
+        raise _refused(
+            "old_string is not in the memory file.",
+            "Call memory_read and copy the text exactly as it stands.",
+        )
+    if change.count == 1 and found > 1:
+        raise _refused(
+            f"old_string stands {found} times in the memory file.",
+            "Make it longer until it is unique, or give replace_count.",
+        )
+    if change.count > found:
+        raise _refused(
+            f"replace_count is {change.count}, but old_string stands there {found} times only.",
+            "Give a smaller replace_count, or -1 for every occurrence.",
+        )
+    return text.replace(old, new, change.count)
+
+
+class MemoryDraft(FileDraft):
+    """The memory file as a run sees and leaves it."""
+
+    def __init__(self, read: Callable[[], bytes | None], *, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        super().__init__(read)
+
+    def _decoded(self, data: bytes | None) -> str:
+        try:
+            return (data or b"").decode("utf-8")
+        except UnicodeDecodeError:
+            raise StoreError(
+                "The memory file is not text.",
+                cause="It holds bytes that are no UTF-8, and is never rewritten then.",
+                next_step="Repair it by hand.",
+                reason="not-text",
+            ) from None
+
+    def _require_room(self, text: str) -> None:
+        size = len(text.encode("utf-8"))
+        if size > self._max_bytes:
+            raise _refused(
+                f"The memory file would hold {size:,} bytes; at most {self._max_bytes:,} are kept.",
+                "Shorten what is in it first.",
+            )
+
+    def _no_longer_fits(self) -> StoreError:
+        return _refused(
+            "The memory file changed meanwhile, and the earlier change no longer fits.",
+            "Call memory_read, then make the change again if it is still needed.",
+        )
+
+    def _holds_a_secret(self) -> StoreError:
+        return _refused(
+            "new_string holds a key, password or token.", "Write it down without; memories hold no secrets."
+        )
+
+
+class WriterTools:
+    """The three tools over one draft. `wrote` and `declined` say what came of the attempt at work;
+    `new_attempt` forgets a failed write, so that a no-op counts again."""
+
+    def __init__(self, draft: MemoryDraft, memory_id: str) -> None:
+        self._draft = draft
+        self._memory_id = memory_id
+        self._write_failed = False
+        self.wrote = False
+        self.declined = False
+
+    @property
+    def satisfied(self) -> bool:
+        """Memory was written, or the model said that there is nothing to write."""
+        return self.wrote or self.declined
+
+    def new_attempt(self) -> None:
+        """What failed before does not count any more."""
+        self._write_failed = False
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The three tools as a model sees them."""
+        text = {"type": "string"}
+        return (
+            FunctionTool(
+                ToolSpec(
+                    "memory_read",
+                    "The memory file as it stands now.",
+                    {"type": "object", "properties": {}},
+                ),
+                self._read_call,
+            ),
+            FunctionTool(
+                ToolSpec(
+                    "memory_write",
+                    "Change the memory file: replace old_string, exactly as it stands there, by new_string. "
+                    "replace_count: how many occurrences, 1 unless given, -1 for all. An empty old_string "
+                    "is for a file that is empty or not there yet.",
+                    {
+                        "type": "object",
+                        "properties": {
+                            "old_string": text,
+                            "new_string": text,
+                            "replace_count": {"type": "integer"},
+                        },
+                        "required": ["old_string", "new_string"],
+                    },
+                ),
+                self._write_call,
+                frozenset({"old_string", "new_string"}),
+            ),
+            FunctionTool(
+                ToolSpec(
+                    "no_new_memories",
+                    "Say that there is nothing to write down.",
+                    {"type": "object", "properties": {}},
+                ),
+                self._decline_call,
+            ),
+        )
+
+    def _read_call(self, _arguments: Mapping[str, Any]) -> ToolOutcome:
+        self._draft.refresh()
+        if not self._draft.exists:
+            return ToolOutcome(f"{self._memory_id}: there is no memory file yet.")
+        return ToolOutcome(self._draft.text)
+
+    def _write_call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
+        count = arguments.get("replace_count")
+        change = Replacement(
+            str(arguments["old_string"]), str(arguments["new_string"]), 1 if count is None else int(count)
+        )
+        try:
+            self._draft.edit(partial(replaced, change=change))
+        except UserError:
+            self._write_failed = True
+            raise
+        self._write_failed = False
+        self.wrote = True
+        return ToolOutcome("Written.", wrote=True)
+
+    def _decline_call(self, _arguments: Mapping[str, Any]) -> ToolOutcome:
+        if self._write_failed:
+            return ToolOutcome(
+                "This does not count, because the last memory_write failed. Make it again as the error says.",
+                is_error=True,
+            )
+        self.declined = True
+        return ToolOutcome("Noted: nothing to write down.")
+
+
+def _refused(cause: str, next_step: str = "") -> StoreError:
+    return StoreError("Nothing was written.", cause=cause, next_step=next_step, reason="memory-write")
+
+
+# What of a conversation the writer is shown: the newest events within 80,000 JSON characters
+# (formats/mux.md section 14).
+#
+# Trimming is linear: each event is measured once, from the newest back. If even the newest is too big it is
+# clamped: without its tool calls, then with its text cut, then bare, then not at all. Pure functions.
+
+
+MAX_JSON_CHARS = 80_000
+TRUNCATED = "… [truncated]"
+LEFT_OUT = "[left out: too long]"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Conversation events, oldest first. `original_count`: how many there were to choose from."""
+
+    items: tuple[dict[str, Any], ...]
+    original_count: int
+
+    def summary(self) -> dict[str, int]:
+        """How much was left out, by the agent's own names."""
+        return {
+            "originalCount": self.original_count,
+            "trimmedCount": len(self.items),
+            "maxJsonChars": MAX_JSON_CHARS,
+        }
+
+    def as_json(self) -> str:
+        """The events as the model is shown them."""
+        return json_of(self.items)
+
+
+def events_of(rows: Iterable[TailEvent], *, max_chars: int = MAX_JSON_CHARS) -> Events:
+    """What people, the model and its tools said in `rows`, trimmed."""
+    found = [event for event in map(_event, rows) if event is not None]
+    return Events(tuple(trimmed(found, max_chars)), len(found))
+
+
+def trimmed(events: Sequence[dict[str, Any]], max_chars: int) -> list[dict[str, Any]]:
+    """The longest newest part whose JSON is at most `max_chars` UTF-16 units."""
+    room = max_chars - 2
+    kept: list[dict[str, Any]] = []
+    for event in reversed(events):
+        cost = utf16_length(json_of(event)) + (1 if kept else 0)
+        if cost > room:
+            break
+        room -= cost
+        kept.append(event)
+    if not kept and events:
+        return clamped(events[-1], max_chars)
+    return kept[::-1]
+
+
+def clamped(event: dict[str, Any], max_chars: int) -> list[dict[str, Any]]:
+    """One event, made to fit."""
+    bare = {name: value for name, value in event.items() if name in ("historySequence", "role")}
+    text = event.get("text")
+    candidates: list[dict[str, Any]] = []
+    if isinstance(text, str):
+        candidates.append({**bare, "text": text})
+        room = max_chars - utf16_length(json_of([{**bare, "text": TRUNCATED}]))
+        # Escapes make the JSON longer than the text, by six at most.
+        for share in (1, 2, 6):
+            if room // share > 0:
+                candidates.append({**bare, "text": cut_utf16(text, room // share) + TRUNCATED})
+    candidates += [{**bare, "text": LEFT_OUT}, bare]
+    for candidate in candidates:
+        if utf16_length(json_of([candidate])) <= max_chars:
+            return [candidate]
+    return []
+
+
+def json_of(value: Any) -> str:
+    """As JavaScript's `JSON.stringify` writes it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _event(row: TailEvent) -> dict[str, Any] | None:
+    if row.kind in ("other", "reset") or row.turn.role == "system":
+        return None
+    event: dict[str, Any] = {"historySequence": row.turn.sequence, "role": row.turn.role}
+    if row.turn.text:
+        event["text"] = row.turn.text
+    calls = [
+        {
+            "toolCallId": tool.call_id,
+            "toolName": tool.name,
+            "input": tool.input,
+            **({} if tool.output is None else {"output": tool.output}),
+            "state": tool.state,
+        }
+        for tool in row.tools
+    ]
+    if calls:
+        event["toolCalls"] = calls
+    sound: dict[str, Any] = whole(event)
+    return sound
+
+
+def whole(value: Any) -> Any:
+    """`value` without half characters, which no request and no file can hold."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {whole(key): whole(item) for key, item in value.items()}
+    return [whole(item) for item in value] if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True)
+class WriterTask:
+    """One run: who asked, and what there is to read. `said`: what the person said since the last run, oldest
+    first. `instructions` None: there are none. `deadline` is on `time.monotonic`'s clock."""
+
+    run_id: str
+    workspace_id: str
+    workspace_name: str
+    message_id: str
+    memory_id: str
+    instructions: str | None
+    context_instructions: str | None
+    events: Events
+    said: tuple[str, ...]
+    timeout_ms: int
+    deadline: float
+
+
+class WriterEngine(Protocol):
+    """One run's engine. `name` is `rules` or `PROVIDER:MODEL`. Faults of a model are in the `EngineResult`;
+    only bugs are raised."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def write(
+        self, task: WriterTask, draft: MemoryDraft, tools: WriterTools, cancelled: Callable[[], bool]
+    ) -> EngineResult:
+        """Edit the draft by the tools until it is done, or `cancelled()` says so."""
+
+
+# The writer without a model: what the person said outright since the last run, as bullets of the file.
+#
+# Two kinds of sentence count: explicit statements (the rules of the harvest, handed in as `statements`) and
+# corrections ("No, the port is 8081, not 8080."). What the file says already, in whatever case or
+# punctuation, is not said again; a sentence with a secret is left out. Nothing is ever removed. Pure but
+# for the draft.
+
+
+MOST_BULLETS = 12
+_LONGEST = 400
+_CORRECTION = re.compile(
+    r"^(?:no|nope|actually|wrong|correction|careful)\b[\s,.:;!–—-]+(?P<said>\S.*)$", re.IGNORECASE
+)
+_CONTRAST = re.compile(r",? \bnot\b |\binstead of\b|\brather than\b|\bn[o']t\b.*\bbut\b", re.IGNORECASE)
+_PASSING = re.compile(
+    r"\b(?:this time|for now|right now|today|tomorrow|yesterday|yet|maybe|perhaps|i think|not sure|no idea"
+    r"|(?:this|that|these|those) (?:one|file|test|line|branch|commit|function|change|time))\b",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_WORD = re.compile(r"\w+")
+
+
+class RulesWriter:
+    """Implements `jobs.writer.engine.WriterEngine`. `statements` gives the explicit statements in a
+    message."""
+
+    name = "rules"
+
+    def __init__(self, statements: Callable[[str], Iterable[str]], clock: Clock) -> None:
+        self._statements = statements
+        self._clock = clock
+
+    async def write(
+        self, task: WriterTask, draft: MemoryDraft, tools: WriterTools, cancelled: Callable[[], bool]
+    ) -> EngineResult:
+        found: list[str] = []
+        for text in task.said:
+            if cancelled():
+                return EngineResult("cancelled")
+            found += [*self._statements(text), *corrections(text)]
+        bullets = new_bullets(found, draft.text)
+        if not bullets:
+            tools.declined = True
+            trace = _document(task, draft.original, (), None, self._clock())
+            return EngineResult("completed", account=Account(trace=trace))
+        refused: StoreError | None = None
+        try:
+            draft.edit(lambda text: with_bullets(text, new_bullets(bullets, text), task.memory_id))
+            tools.wrote = True
+        except StoreError as error:
+            refused = error
+        trace = _document(task, draft.original, bullets, refused, self._clock())
+        return EngineResult("failed" if refused else "completed", error=refused, account=Account(trace=trace))
+
+
+def corrections(text: str) -> Iterator[str]:
+    """The sentences that put something right for good."""
+    for line in text.splitlines():
+        for sentence in _SENTENCE_END.split(" ".join(line.split())):
+            match = _CORRECTION.match(sentence)
+            if match is None or len(sentence) > _LONGEST or sentence.endswith(("?", ":")):
+                continue
+            said = match["said"]
+            if len(said.split()) >= 4 and _CONTRAST.search(said) and not _PASSING.search(said):
+                yield said[:1].upper() + said[1:]
+
+
+def new_bullets(statements: Iterable[str], memory: str) -> list[str]:
+    """What of `statements` the file does not say yet, each once."""
+    known = {_folded(line) for line in memory.splitlines()}
+    whole = f" {_folded(memory)} "
+    found: list[str] = []
+    for statement in statements:
+        said = " ".join(statement.split())
+        folded = _folded(said)
+        if not folded or folded in known or f" {folded} " in whole or find_secrets(said):
+            continue
+        # What a correction says and a statement finds again is one and the same.
+        if any(folded in other or other in folded for other in map(_folded, found)):
+            continue
+        known.add(folded)
+        found.append(said)
+    return found[-MOST_BULLETS:]
+
+
+def with_bullets(memory: str, bullets: Iterable[str], memory_id: str) -> str:
+    """The file with one bullet more for each, at its end and in its own line ends."""
+    newline = "\r\n" if "\r\n" in memory else "\n"
+    head = memory
+    if not memory.strip():
+        head = f"# {memory_id.rpartition('-')[0] or memory_id} memory{newline}{newline}"
+    elif not memory.endswith("\n"):
+        head = memory + newline
+    return head + "".join(f"- {bullet}{newline}" for bullet in bullets)
+
+
+def _document(
+    task: WriterTask, memory: str, bullets: Sequence[str], refused: StoreError | None, now: int
+) -> dict[str, Any]:
+    """What the rules did, in the shape of a model's trace: one attempt with one call."""
+    failed = None if refused is None else str(refused)
+    execution = {
+        "attemptIndex": 1,
+        "toolName": "memory_write" if bullets else "no_new_memories",
+        "input": {"old_string": "", "new_string": "\n".join(bullets)} if bullets else {},
+        "output": {"success": True} if failed is None else {"success": False, "error": failed},
+        "startedAt": now,
+        "durationMs": 0,
+    }
+    attempt = {
+        "attemptIndex": 1,
+        "messages": [],
+        "stepResults": [],
+        "toolExecutions": [execution],
+        "wrote": bool(bullets) and failed is None,
+        "noNewMemories": not bullets,
+        "aborted": False,
+    }
+    return {
+        "schemaVersion": 1,
+        "runStartedAt": now,
+        "timeoutMs": task.timeout_ms,
+        "workspaceId": task.workspace_id,
+        "workspaceName": task.workspace_name,
+        "triggerMessageId": task.message_id,
+        "modelString": "rules",
+        "timedOut": False,
+        "didWriteMemory": attempt["wrote"],
+        "satisfiedMemoryToolPolicy": failed is None,
+        "systemPrompt": "",
+        "existingMemory": memory,
+        "userMessage": "",
+        "eventsSummary": task.events.summary(),
+        "events": list(task.events.items),
+        "attempts": [attempt],
+        "reverie": {"version": 1, "runId": task.run_id, "kind": "writer", "outcome": "completed"},
+    }
+
+
+def _folded(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))
+
+
+# What the writer's model is told: the instructions, then everything it may read, between marks that nothing
+# in it can close. Pure functions; the words are in `resources/prompts/writer*.md`.
+
+
+def system_prompt(mark: str, instructions: str = "") -> str:
+    """`instructions`: the home's own in place of the built-in ones; what they cannot take away follows."""
+    rule = f"What you are to read stands between lines that begin with `<<<` and lines `>>>`, with {mark}."
+    own = f"{instructions.strip()}\n\n{prompt_words('writer-rules').strip()}" if instructions.strip() else ""
+    return f"{own or prompt_words('writer').strip()}\n\n{rule}\n"
+
+
+def user_message(task: WriterTask, memory: str, mark: str) -> str:
+    """Everything there is to read, the events last."""
+    parts = [f"projectId: {task.memory_id}"]
+    for name, text in (
+        ("global-instructions", task.instructions),
+        ("context-instructions", task.context_instructions),
+        ("memory-file", memory),
+    ):
+        if text is not None:
+            parts.append(between(name, text, mark))
+    parts.append(between("conversation-events (JSON, oldest first)", task.events.as_json(), mark))
+    return "\n\n".join(parts) + "\n"
+
+
+def reminder() -> str:
+    """What is said before the second attempt."""
+    return prompt_words("writer-reminder").strip()
+
+
+# The writer by a model: the one agent loop with three tools, and a second attempt after a reminder
+# (formats/mux.md section 14).
+#
+# The model sees everything through a vault (no secret leaves). An attempt that neither wrote nor declined
+# is followed by one more, with a reminder; then the run ends as it is. Threading: one run, one event loop.
+
+
+MAX_ATTEMPTS = 2
+MAX_STEPS = 16
+MAX_OUTPUT_TOKENS = 3_000
+
+
+class ModelWriter:
+    """Implements `jobs.writer.engine.WriterEngine`. `instructions`: the home's own."""
+
+    def __init__(self, asking: ModelClient, instructions: str = "") -> None:
+        self._asking = asking
+        self._instructions = instructions
+
+    @property
+    def name(self) -> str:
+        return self._asking.name
+
+    async def write(
+        self, task: WriterTask, draft: MemoryDraft, tools: WriterTools, cancelled: Callable[[], bool]
+    ) -> EngineResult:
+        vault, mark = Vault(), random_mark()
+        memory = draft.text
+        vault.learn(memory)
+        trace = Trace(vault.scrub, clock=self._asking.clock)
+        attempts = Attempts(tools)
+        try:
+            result = await self._asking.ask(
+                system_prompt(mark, self._instructions),
+                user_message(task, memory, mark),
+                tools.tools(),
+                limits_until(task.deadline),
+                vault,
+                trace,
+                cancelled=cancelled,
+                follow_up=attempts.follow_up,
+            )
+        except ProviderError as refused:
+            return EngineResult("failed", refused)
+        cost = self._asking.cost(result)
+        account = Account(result.usage, cost, _prompt_document(trace, task, draft.original, vault, cost))
+        return end_of(result, account, max_steps=MAX_STEPS, attempts=attempts.made)
+
+
+class Attempts:
+    """Whether a model that is done is asked once more."""
+
+    def __init__(self, tools: WriterTools) -> None:
+        self._tools = tools
+        self.made = 1
+
+    def follow_up(self, _text: str) -> str | None:
+        """The reminder; None after an attempt that wrote or declined, and after the last one."""
+        if self._tools.satisfied or self.made >= MAX_ATTEMPTS:
+            return None
+        self.made += 1
+        self._tools.new_attempt()
+        return reminder()
+
+
+def limits_until(deadline: float) -> AgentLimits:
+    """What all attempts together may take. `deadline` is on `time.monotonic`'s clock."""
+    return AgentLimits(MAX_STEPS, deadline, MAX_OUTPUT_TOKENS, attempt_steps=MAX_STEPS // MAX_ATTEMPTS)
+
+
+def _prompt_document(
+    trace: Trace, task: WriterTask, memory: str, vault: Vault, cost: Decimal | None
+) -> dict[str, Any]:
+    head = TraceHead(
+        run_id=task.run_id,
+        kind="writer",
+        workspace_id=task.workspace_id,
+        workspace_name=task.workspace_name,
+        trigger_message_id=task.message_id,
+        timeout_ms=task.timeout_ms,
+        existing_memory=vault.hide(memory),
+        cost_usd=cost,
+    )
+    return {
+        **trace.to_document(head),
+        "globalAgentsMd": None if task.instructions is None else vault.hide(task.instructions),
+        "contextAgentsMd": None
+        if task.context_instructions is None
+        else vault.hide(task.context_instructions),
+        "eventsSummary": task.events.summary(),
+        "events": [_hidden(vault, event) for event in task.events.items],
+    }
+
+
+def _hidden(vault: Vault, value: Any) -> Any:
+    if isinstance(value, str):
+        return vault.hide(value)
+    if isinstance(value, dict):
+        return {vault.hide(key): _hidden(vault, item) for key, item in value.items()}
+    return [_hidden(vault, item) for item in value] if isinstance(value, list) else value

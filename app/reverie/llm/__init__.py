@@ -1,0 +1,1 @@
+"""One conversation with a model: providers over httpx, guarded tools, limits, the secret vault, traces."""

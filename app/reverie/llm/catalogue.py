@@ -1,0 +1,423 @@
+"""Which model services there are, and how to reach each: what is known, overridden by the settings.
+
+A model is named `provider:model`. Local services need no key, and get no proxy; the usual ports are looked at
+on request only (`detect_local`). Whether text leaves this machine is told by the address, not by the name.
+
+Threading: `known` and `provider` may ask the keyring, so not on the GUI thread. Failure: `ProviderError` with
+fault `settings` or `key`; a service that is down shows only when it is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
+
+from reverie.llm.anthropic import AnthropicWire
+from reverie.llm.keys import KeySource, KeyStore, find_key, usable
+from reverie.llm.openai import OpenAiWire, ResponsesWire
+from reverie.llm.provider import (
+    Malformed,
+    ModelRequest,
+    ModelTurn,
+    Provider,
+    ProviderError,
+    Service,
+    ServiceProblem,
+    ServiceRefusal,
+    StreamProgress,
+    ToolSpec,
+    UserMessage,
+)
+from reverie.llm.transport import (
+    ClientFactory,
+    Endpoint,
+    RemoteProvider,
+    Sleep,
+    Transport,
+    Wire,
+    origin,
+    stays_here,
+)
+
+if TYPE_CHECKING:
+    from reverie.settings import ProviderSettings
+
+
+_CONNECT_S = 10.0
+_IDLE_S = 120.0
+_IDLE_LOCAL_S = 600.0
+"""A model on this machine may read a long prompt for minutes before its first word."""
+_DETECT_S = 2.0
+_OLLAMA_CLOUD = "https://ollama.com"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """`provider:model`."""
+
+    provider: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderInfo:
+    """A service, as people are shown it; no key in it."""
+
+    name: str
+    wire: str
+    base_url: str
+    key_source: KeySource
+    local: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """A server that answers on this machine, and the models it offers."""
+
+    provider: str
+    base_url: str
+    models: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownService:
+    wire: str
+    base_url: str
+    key_names: tuple[str, ...]
+    local: bool = False
+
+
+_KNOWN: Mapping[str, _KnownService] = {
+    "openai": _KnownService("openai", "https://api.openai.com/v1", ("OPENAI_API_KEY",)),
+    "anthropic": _KnownService("anthropic", "https://api.anthropic.com", ("ANTHROPIC_API_KEY",)),
+    "openrouter": _KnownService("openai", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
+    "ollama": _KnownService("openai", "http://127.0.0.1:11434/v1", ("OLLAMA_API_KEY",), local=True),
+    "llamacpp": _KnownService("openai", "http://127.0.0.1:8080/v1", ("LLAMA_API_KEY",), local=True),
+    "lmstudio": _KnownService("openai", "http://127.0.0.1:1234/v1", ("LM_API_TOKEN",), local=True),
+    "vllm": _KnownService("openai", "http://127.0.0.1:8000/v1", ("VLLM_API_KEY",), local=True),
+}
+
+
+def parse_model(name: str) -> ModelName:
+    """The two parts of `provider:model`; the model's name may hold more colons. Raises `ProviderError`."""
+    provider, colon, model = name.strip().partition(":")
+    if not colon or not provider or not model or any(character.isspace() for character in provider + model):
+        raise ProviderError(
+            "settings",
+            f"{name!r} names no model.",
+            cause="A model is written PROVIDER:MODEL.",
+            next_step=f"Write for example openai:gpt-5 or ollama:qwen3:8b; providers: {', '.join(_KNOWN)}.",
+        )
+    return ModelName(provider, model)
+
+
+class Catalogue:
+    """The services of the settings and the known ones. `env` is the environment to look for keys in, `sleep`
+    how pauses between tries are made."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, ProviderSettings],
+        env: Mapping[str, str],
+        keys: KeyStore,
+        *,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._settings = settings
+        self._env = env
+        self._keys = keys
+        self._sleep = sleep
+
+    def known(self) -> tuple[ProviderInfo, ...]:
+        """Every service, known ones first. One whose settings are incomplete has no base URL."""
+        names = dict.fromkeys([*_KNOWN, *self._settings])
+        return tuple(
+            ProviderInfo(name, entry.wire, _shown(entry.base_url), self._key(name, entry)[1], entry.local)
+            for name, entry in ((name, self._entry(name)) for name in names)
+        )
+
+    def provider(self, name: str, *, client_factory: ClientFactory | None = None) -> Provider:
+        """The model called `name`, ready to be asked; nothing is sent yet. Raises `ProviderError`."""
+        wanted = parse_model(name)
+        entry = self._checked(wanted.provider)
+        key, source = self._key(wanted.provider, entry)
+        hint = _key_hint(wanted.provider, entry)
+        if source in ("locked", "not answering"):
+            raise ProviderError(
+                "key", f"There is no key for {wanted.provider} that can be read.",
+                cause="The keyring is locked." if source == "locked" else "The keyring does not answer.",
+                next_step=f"Unlock the keyring and try again. {_variable_hint(entry)}".strip(),
+            )  # fmt: skip
+        if source == "missing":
+            raise ProviderError(
+                "key", f"There is no key for {wanted.provider}.",
+                cause="It is neither in the environment nor in the keyring.", next_step=hint,
+            )  # fmt: skip
+        if key is not None and not usable(key):
+            raise ProviderError(
+                "key", f"The key for {wanted.provider} cannot be sent.",
+                cause="It holds blanks or characters that no key has.", next_step=hint,
+            )  # fmt: skip
+        transport = self._transport(wanted, entry, key, client_factory)
+        wish = self._settings.get(wanted.provider)
+        return RemoteProvider(
+            self._service(wanted, entry, key),
+            _wire(wanted.provider, entry),
+            transport,
+            destination=_destination(wanted, entry),
+            max_retries=3 if wish is None else wish.max_retries,
+            sleep=self._sleep,
+        )
+
+    async def detect_local(self) -> tuple[LocalServer, ...]:
+        """The local servers that answer now. Each port gets two seconds, all at once."""
+        places = [(name, self._entry(name)) for name in _KNOWN if _KNOWN[name].local]
+        found = await asyncio.gather(*(self._look(name, entry) for name, entry in places if entry.local))
+        return tuple(server for server in found if server is not None)
+
+    async def _look(self, name: str, entry: _KnownService) -> LocalServer | None:
+        wanted = ModelName(name, "models")
+        key, _source = self._key(name, entry)
+        transport = self._transport(wanted, entry, key if key and usable(key) else None, None)
+        try:
+            async with asyncio.timeout(_DETECT_S):
+                listed = await transport.get(_wire(name, entry).models_path)
+        except (ServiceProblem, ServiceRefusal, Malformed, TimeoutError):
+            # Nobody there, or something else that listens on this port.
+            return None
+        finally:
+            await transport.close()
+        models = _models(listed)
+        return None if models is None else LocalServer(name, entry.base_url, models)
+
+    def _entry(self, name: str) -> _KnownService:
+        """What counts for a service: the settings over what is known."""
+        known = _KNOWN.get(name, _KnownService("openai", "", ()))
+        wish = self._settings.get(name)
+        if wish is None:
+            return known
+        url = wish.base_url or known.base_url
+        names = (wish.key_env,) if wish.key_env else known.key_names
+        # A known local server keeps needing no key wherever it runs; any other only on this machine.
+        local = stays_here(url) if wish.base_url else known.local
+        return _KnownService(wish.wire or known.wire, url, names, local)
+
+    def _checked(self, name: str) -> _KnownService:
+        if name not in _KNOWN and name not in self._settings:
+            raise ProviderError(
+                "settings", f"There is no provider called {name}.",
+                cause=f"Known are {', '.join([*_KNOWN, *self._settings])}.",
+                next_step=f"Correct the model's name, or add [providers.{name}] to the settings.",
+            )  # fmt: skip
+        entry = self._entry(name)
+        if not _is_address(entry.base_url):
+            raise ProviderError(
+                "settings", f"The provider {name} has no usable address.",
+                cause="Its base_url is missing or no address.",
+                next_step=f"Set base_url in [providers.{name}], for example http://127.0.0.1:8000/v1.",
+            )  # fmt: skip
+        if _shown(entry.base_url) != entry.base_url:
+            # The HTTP library logs addresses, and people are shown them.
+            raise ProviderError(
+                "settings", f"The address of {name} holds a user name or a password.",
+                cause="Addresses are shown and logged.",
+                next_step=f"Put it into the headers of [providers.{name}], as Authorization.",
+            )  # fmt: skip
+        return entry
+
+    def _key(self, name: str, entry: _KnownService) -> tuple[str | None, KeySource]:
+        wish = self._settings.get(name)
+        # Headers of one's own, or a local kind of server, may stand in for a key.
+        free = entry.local or (name in _KNOWN and _KNOWN[name].local)
+        needed = not free and not (wish is not None and wish.headers)
+        return find_key(name, entry.key_names, needed=needed, env=self._env, keys=self._keys)
+
+    def _service(self, wanted: ModelName, entry: _KnownService, key: str | None) -> Service:
+        wish = self._settings.get(wanted.provider)
+        secrets = [*(wish.headers.values() if wish else ()), key or ""]
+        hint = _key_hint(wanted.provider, entry)
+        host = origin(entry.base_url)
+        return Service(wanted.provider, wanted.model, host, hint, entry.local, tuple(filter(None, secrets)))
+
+    def _transport(
+        self, wanted: ModelName, entry: _KnownService, key: str | None, client_factory: ClientFactory | None
+    ) -> Transport:
+        wish = self._settings.get(wanted.provider)
+        idle = (wish.timeout_s if wish else 0) or (_IDLE_LOCAL_S if entry.local else _IDLE_S)
+        headers = {**_wire(wanted.provider, entry).headers(key), **(wish.headers if wish else {})}
+        base_url = entry.base_url.rstrip("/")
+        if entry.wire == "anthropic":
+            # The format's own path begins with the version; both ways of writing the address are common.
+            base_url = base_url.removesuffix("/v1")
+        endpoint = Endpoint(base_url, headers, idle, min(_CONNECT_S, idle))
+        return Transport(self._service(wanted, entry, key), endpoint, client_factory=client_factory)
+
+
+def _wire(provider: str, entry: _KnownService) -> Wire:
+    if entry.wire == "anthropic":
+        return AnthropicWire()
+    if entry.wire == "openai-responses":
+        return ResponsesWire()
+    return OpenAiWire("max_completion_tokens" if provider == "openai" else "max_tokens")
+
+
+def _destination(wanted: ModelName, entry: _KnownService) -> str:
+    if not stays_here(entry.base_url):
+        return origin(entry.base_url)
+    # Ollama hands such models on to its own service.
+    cloud = wanted.provider == "ollama" and wanted.model.endswith(("-cloud", ":cloud"))
+    return _OLLAMA_CLOUD if cloud else ""
+
+
+def _key_hint(provider: str, entry: _KnownService) -> str:
+    variable = f"Set {entry.key_names[0]}, or enter" if entry.key_names else "Enter"
+    return f"{variable} a key for {provider} in the settings dialog."
+
+
+def _variable_hint(entry: _KnownService) -> str:
+    return f"Or set {entry.key_names[0]}." if entry.key_names else ""
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _shown(url: str) -> str:
+    """`url` without user and password."""
+    return re.sub(r"//[^/]*@", "//", url)
+
+
+def _models(listed: Any) -> tuple[str, ...] | None:
+    """The ids in a list of models; None for a document that is none."""
+    rows = listed.get("data") if isinstance(listed, dict) else None
+    if not isinstance(rows, list):
+        # Ollama without a model says null.
+        return () if isinstance(listed, dict) and listed.get("object") == "list" else None
+    ids = [row.get("id") for row in rows if isinstance(row, dict)]
+    return tuple(name for name in ids if isinstance(name, str))
+
+
+# Does this model work? One real question with one tool, told step by step in words.
+#
+# Later steps are skipped when an earlier one fails. The question holds nothing of anybody's memories.
+#
+# Threading: one event loop. Failure: what a person can mend is a step that failed, never an exception.
+
+
+StepName = Literal["reachable", "key", "model", "tool-calling", "streaming"]
+StepState = Literal["pass", "fail", "skip"]
+_STEPS: tuple[StepName, ...] = ("reachable", "key", "model", "tool-calling", "streaming")
+_WORD = "marmalade"
+_TOOL = ToolSpec(
+    "repeat_word",
+    "Repeats one word back to the tester.",
+    {
+        "type": "object",
+        "properties": {"word": {"type": "string", "description": "The word to repeat."}},
+        "required": ["word"],
+    },
+)
+_FAILS_AT: dict[str, StepName] = {
+    "unreachable": "reachable",
+    "settings": "reachable",
+    "timeout": "reachable",
+    "key": "key",
+}
+_PASSES = {
+    "reachable": "The service answers.",
+    "key": "The key is accepted, or none is needed.",
+    "model": "The model answers.",
+    "tool-calling": "The model called the tool as asked.",
+    "streaming": "The answer came in pieces.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeStep:
+    """One step of a test and what came of it, as a sentence for people."""
+
+    name: StepName
+    state: StepState
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeReport:
+    """The steps in order, all of them always."""
+
+    steps: tuple[ProbeStep, ...]
+
+
+async def probe(provider: Provider, *, limit_s: float = 60) -> ProbeReport:
+    """Ask `provider` to call one tool. What a person can mend ends up in the steps, not in an exception."""
+    seen: list[StreamProgress] = []
+    request = ModelRequest(
+        system="You test whether tool calls work. Answer with a tool call only.",
+        messages=[UserMessage(f"Call {_TOOL.name} with the word {_WORD}.")],
+        tools=[_TOOL],
+        max_output_tokens=2000,
+        deadline=time.monotonic() + limit_s,
+    )
+    try:
+        turn = await provider.complete(request, progress=seen.append)
+    except ProviderError as error:
+        return _failed(error)
+    streamed = any(progress.text or progress.tool_name for progress in seen)
+    return _answered(turn, streamed=streamed)
+
+
+def _failed(error: ProviderError) -> ProbeReport:
+    tools = error.fault == "model" and "tool" in error.title
+    at: StepName = "tool-calling" if tools else _FAILS_AT.get(error.fault, "model")
+    place = _STEPS.index(at)
+    return ProbeReport(
+        (
+            *(ProbeStep(name, "pass", _PASSES[name]) for name in _STEPS[:place]),
+            ProbeStep(at, "fail", str(error)),
+            *(ProbeStep(name, "skip", "Not tried.") for name in _STEPS[place + 1 :]),
+        )
+    )
+
+
+def _answered(turn: ModelTurn, *, streamed: bool) -> ProbeReport:
+    trouble = _tool_trouble(turn)
+    streaming = ProbeStep("streaming", "pass", _PASSES["streaming"])
+    if not streamed:
+        sentence = "The answer came in one piece; runs work, but show no progress."
+        streaming = ProbeStep("streaming", "fail", sentence)
+    calling = ProbeStep("tool-calling", "pass", _PASSES["tool-calling"])
+    if trouble:
+        sentence = f"{trouble} Choose a model with tool calling; runs need it."
+        calling = ProbeStep("tool-calling", "fail", sentence)
+    first = tuple(ProbeStep(name, "pass", _PASSES[name]) for name in _STEPS[:3])
+    return ProbeReport((*first, calling, streaming))
+
+
+def _tool_trouble(turn: ModelTurn) -> str:
+    """What is wrong with how the model called the tool; "" for nothing."""
+    if not turn.message.tool_calls:
+        return "The model answered with text instead of a tool call."
+    call = turn.message.tool_calls[0]
+    if call.name != _TOOL.name:
+        return "The model called a tool that does not exist."
+    try:
+        arguments = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        return "The model's tool call is not valid JSON."
+    word = arguments.get("word") if isinstance(arguments, dict) else None
+    if not isinstance(word, str) or word.strip().lower() != _WORD:
+        return "The model called the tool with other arguments than asked."
+    return ""

@@ -1,0 +1,431 @@
+"""The one agent loop: a model, guarded tools and limits in; one result and a trace out.
+
+Every kind of run that a model does is this loop with a prompt, tools and a guard of its own. Invariants, each
+enforced here: exactly one outcome; every tool call gets exactly one answer, in order; no text leaves without
+having been through the vault, and no placeholder reaches a tool; nothing goes on past the deadline, the
+steps, the output allowed or a cancel, which is looked for every 50 ms beside the model's task and ends that
+task at once.
+
+What a model does wrong (broken JSON, unknown tools, wrong arguments, too many calls) is answered, so that it
+can recover. Faults of a provider end the run as `failed` and never raise. Bugs, and a cancelled task, are
+raised after the trace is complete. Threading: one event loop; tools run in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from typing import Any, Literal
+
+from reverie.errors import StoreError, UserError
+from reverie.llm.provider import (
+    AssistantMessage,
+    Message,
+    ModelRequest,
+    ModelTurn,
+    Provider,
+    ProviderError,
+    StreamProgress,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from reverie.llm.tools import Tool, ToolOutcome, argument_problem, decode_arguments, unknown_tool
+from reverie.llm.trace import AgentOutcome, Trace
+from reverie.llm.vault import Vault
+from reverie.text.summaries import estimate_tokens
+
+# What a model sent, made sound: no half characters, calls with ids of their own, counts that add up.
+#
+# Pure functions; the text of a call stays as it is where it cannot be read.
+
+
+_MOST_TOKENS = 10**12
+_CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _whole(text: str) -> str:
+    """No file, request or record can hold half of a surrogate pair."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _plausible(usage: TokenUsage | None) -> TokenUsage | None:
+    """Counts that can be added up and written down, whatever a service says."""
+    if usage is None:
+        return None
+    return TokenUsage(*(min(max(count, 0), _MOST_TOKENS) for count in astuple(usage)))
+
+
+def decoded(call: ToolCall) -> Any:
+    """The arguments as the trace and observers see them: with placeholders; as text where unusable."""
+    try:
+        return decode_arguments(call.arguments)
+    except StoreError:
+        return call.arguments
+
+
+def sanitise_turn(turn: ModelTurn, step: int, call_ids: set[str]) -> ModelTurn:
+    """The turn without half characters, its calls with ids that are unique in the whole conversation;
+    `call_ids` are those that it has, and get those of the turn."""
+    message = turn.message
+    calls: list[ToolCall] = []
+    for call in message.tool_calls:
+        identity = call.id
+        if identity in call_ids or not _CALL_ID.fullmatch(identity):
+            identity = f"call-{step}-{len(calls) + 1}"
+            while identity in call_ids:
+                identity += "x"
+        call_ids.add(identity)
+        calls.append(ToolCall(identity, _whole(call.name), _whole(call.arguments)))
+    sound = AssistantMessage(_whole(message.text), tuple(calls), message.extra)
+    return replace(turn, message=sound, usage=_plausible(turn.usage))
+
+
+MAX_CALLS_PER_TURN = 64
+_POLL_S = 0.05
+# A connection that does not let go is left to the event loop's end; a person is not kept waiting for it.
+_GRACE_S = 0.1
+# Times the usual length of a token: the longest there are stand for rows of blanks.
+_LONG_TOKEN = 8
+_NOT_RUN = "This call was not run: "
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLimits:
+    """`max_steps`: answers of the model, `attempt_steps` those before `follow_up` is asked whatever the model
+    does (0: no such limit). `deadline` is on `time.monotonic`'s clock. Output tokens are counted
+    by the provider, or estimated where it does not count."""
+
+    max_steps: int
+    deadline: float
+    max_output_tokens: int = 8_192
+    max_total_output_tokens: int = 65_536
+    attempt_steps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEvent:
+    """Progress. `text`: a piece of the answer in `text`; `tool-begins`: the model starts a call of `tool`;
+    `retry`: why a request is made again; `turn`: an answer is complete, `usage` is that of the run so far;
+    `tool`: a call was answered with `text`. Texts and arguments hold placeholders."""
+
+    kind: Literal["text", "tool-begins", "retry", "turn", "tool"]
+    step: int
+    text: str = ""
+    tool: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    is_error: bool = False
+    usage: TokenUsage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentResult:
+    """`text`: the last words of the model, with placeholders. `usage` None: no answer said. `error`: what a
+    person is told of a `failed` run."""
+
+    outcome: AgentOutcome
+    text: str
+    usage: TokenUsage | None
+    steps: int
+    error: ProviderError | None
+    trace: Trace
+
+
+async def run_agent(
+    provider: Provider,
+    *,
+    system: str,
+    messages: Sequence[Message],
+    tools: Sequence[Tool],
+    limits: AgentLimits,
+    vault: Vault,
+    cancelled: Callable[[], bool] = lambda: False,
+    observer: Callable[[AgentEvent], None] = lambda _event: None,
+    follow_up: Callable[[str], str | None] = lambda _text: None,
+    trace: Trace | None = None,
+    answer_schema: Mapping[str, Any] | None = None,
+) -> AgentResult:
+    """Let the model work until it makes no more calls, or a limit ends it.
+
+    The loop hides the secrets of what it sends. `messages` are as the memories have them; `system` holds
+    instructions only, which may explain placeholders (`vault.EXAMPLE`).
+    `cancelled` may raise, which ends the run with that exception. `follow_up` gets the words of an answer
+    without calls and returns one more thing to say to the model (a new attempt), or None to be done. Give a
+    `trace` to have it also when a bug ends the run.
+    """
+    run = _Run(
+        provider, tools, limits, vault, cancelled, observer, trace or Trace(vault.scrub), answer_schema
+    )
+    return await run.result(system, messages, follow_up)
+
+
+class _Stop(Exception):
+    """The run ends here, with this outcome."""
+
+    def __init__(self, outcome: AgentOutcome, error: ProviderError | None = None) -> None:
+        super().__init__(outcome)
+        self.outcome: AgentOutcome = outcome
+        self.error = error
+
+
+class _Run:
+    """One `run_agent`."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        tools: Sequence[Tool],
+        limits: AgentLimits,
+        vault: Vault,
+        cancelled: Callable[[], bool],
+        observer: Callable[[AgentEvent], None],
+        trace: Trace,
+        answer_schema: Mapping[str, Any] | None,
+    ) -> None:
+        self._answer_schema = answer_schema
+        self._provider = provider
+        self._tools = {tool.spec.name: tool for tool in tools}
+        self._limits = limits
+        self._vault = vault
+        self._cancelled = cancelled
+        self._observe = observer
+        self._trace = trace
+        self._system = ""
+        self._messages: list[Message] = []
+        self._call_ids: set[str] = set()
+        self._text = ""
+        self._usage: TokenUsage | None = None
+        self._output = 0
+        self._steps = 0
+
+    async def result(
+        self, system: str, messages: Sequence[Message], follow_up: Callable[[str], str | None]
+    ) -> AgentResult:
+        try:
+            self._system = self._vault.scrub(system)
+            self._messages = [self._outgoing(message) for message in messages]
+            self._trace.begin(self._provider.name, self._system, self._messages)
+            await self._converse(follow_up)
+            end = _Stop("completed")
+        except _Stop as stop:
+            end = stop
+        except asyncio.CancelledError:
+            self._trace.end("cancelled", self._usage)
+            raise
+        except BaseException as bug:
+            self._trace.end("failed", self._usage, bug)
+            raise
+        self._trace.end(end.outcome, self._usage, end.error)
+        return AgentResult(end.outcome, self._text, self._usage, self._steps, end.error, self._trace)
+
+    async def _converse(self, follow_up: Callable[[str], str | None]) -> None:
+        began = self._steps
+        while True:
+            turn = await self._turn()
+            if turn.message.tool_calls:
+                await self._answer(turn)
+                if self._steps - began < (self._limits.attempt_steps or self._limits.max_steps):
+                    continue
+            elif turn.finish == "content-filter":
+                raise _Stop("failed", _withheld())
+            reminder = follow_up(self._text)
+            if reminder is None and turn.message.tool_calls:
+                raise _Stop("step-limit")
+            if reminder is None and turn.finish == "length":
+                raise _Stop("output-limit")
+            if reminder is None:
+                return
+            began = self._steps
+            self._messages.append(UserMessage(self._vault.hide(reminder)))
+            self._trace.attempt(self._messages)
+
+    async def _turn(self) -> ModelTurn:
+        """One answer of the model, made sound and written down."""
+        self._check()
+        if self._steps >= self._limits.max_steps:
+            raise _Stop("step-limit")
+        left = self._limits.max_total_output_tokens - self._output
+        if left <= 0:
+            raise _Stop("output-limit")
+        request = ModelRequest(
+            system=self._system,
+            messages=tuple(self._messages),
+            tools=tuple(tool.spec for tool in self._tools.values()),
+            max_output_tokens=min(left, self._limits.max_output_tokens),
+            deadline=self._limits.deadline,
+            answer_schema=self._answer_schema,
+        )
+        self._steps += 1
+        turn = sanitise_turn(await self._complete(request), self._steps, self._call_ids)
+        self._count(turn)
+        self._text = self._vault.scrub(turn.message.text) or self._text
+        self._messages.append(turn.message)
+        self._trace.turn(turn)
+        self._observe(AgentEvent("turn", self._steps, text=self._text, usage=self._usage))
+        return turn
+
+    async def _complete(self, request: ModelRequest) -> ModelTurn:
+        """The provider's answer, unless a cancel or the deadline comes first."""
+        task = asyncio.ensure_future(self._provider.complete(request, progress=self._progress))
+        try:
+            while not task.done():
+                self._check()
+                left = self._limits.deadline - time.monotonic()
+                await asyncio.wait({task}, timeout=max(0.0, min(_POLL_S, left)))
+        finally:
+            if not task.done():
+                task.add_done_callback(_note_late_bug)
+                task.cancel()
+                await asyncio.wait({task}, timeout=_GRACE_S)
+        if task.cancelled():
+            raise RuntimeError("the provider cancelled its own request")
+        try:
+            return task.result()
+        except ProviderError as error:
+            if error.fault == "timeout" and time.monotonic() >= self._limits.deadline:
+                raise _Stop("time-limit") from error
+            raise _Stop("failed", error) from error
+
+    def _check(self) -> None:
+        if self._cancelled():
+            raise _Stop("cancelled")
+        if time.monotonic() >= self._limits.deadline:
+            raise _Stop("time-limit")
+
+    async def _answer(self, turn: ModelTurn) -> None:
+        """Every call of the turn gets its one answer; after a stop the rest are answered without running."""
+        stop: _Stop | None = None
+        for number, call in enumerate(turn.message.tool_calls):
+            if stop is None:
+                await asyncio.sleep(0)
+                stop = self._stopped()
+            if stop is not None:
+                self._give(call, ToolOutcome(_NOT_RUN + "the run has ended.", is_error=True))
+            elif number >= MAX_CALLS_PER_TURN:
+                self._give(call, ToolOutcome(_NOT_RUN + _too_many(), is_error=True))
+            else:
+                self._give(call, self._executed(call, cut=turn.finish == "length"))
+        if stop is not None:
+            raise stop
+
+    def _stopped(self) -> _Stop | None:
+        try:
+            self._check()
+        except _Stop as stop:
+            return stop
+        return None
+
+    def _executed(self, call: ToolCall, *, cut: bool) -> ToolOutcome:
+        """`cut`: the answer ended at its length limit, perhaps in the middle of this call."""
+        self._trace.call_begins()
+        try:
+            tool, arguments = self._prepared(call)
+        except UserError as error:
+            hint = " Your answer was cut at its length limit: do it in smaller pieces." if cut else ""
+            # Our own words on the model's: placeholders in them are tokens, not text of a memory.
+            outcome = ToolOutcome(self._vault.scrub(str(error) + hint), is_error=True)
+        else:
+            try:
+                outcome = tool.call(arguments)
+            except UserError as error:
+                outcome = ToolOutcome(str(error), is_error=True)
+            outcome = replace(outcome, content=self._vault.hide(outcome.content))
+        self._trace.call_ends(call, decoded(call), outcome)
+        return outcome
+
+    def _prepared(self, call: ToolCall) -> tuple[Tool, Mapping[str, Any]]:
+        """The tool and the arguments it gets. Raises `UserError` for what the model can mend."""
+        tool = self._tools.get(call.name)
+        if tool is None:
+            raise unknown_tool(call.name, list(self._tools.values()))
+        arguments = decode_arguments(call.arguments)
+        problem = argument_problem(tool.spec.parameters, arguments)
+        if problem is not None:
+            raise StoreError(problem, next_step="Call the tool again.", reason="arguments")
+        return tool, self._restored(tool, arguments)
+
+    def _restored(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        ready: dict[str, Any] = {}
+        for name, value in arguments.items():
+            if name in tool.restored:
+                value = self._vault.restore_in(value)
+            elif name not in tool.remarks and self._vault.holds_token({name: value}):
+                raise StoreError(
+                    f"{name} holds a placeholder.",
+                    cause="What it stands for is withheld text, which belongs inside a memory only.",
+                    next_step="Call the tool again without it.",
+                    reason="placeholder",
+                )
+            ready[name] = value
+        return ready
+
+    def _give(self, call: ToolCall, outcome: ToolOutcome) -> None:
+        """`outcome` holds no secrets by now."""
+        result = ToolResult(call.id, call.name, outcome.content, outcome.is_error)
+        self._messages.append(result)
+        self._trace.result(result)
+        arguments = decoded(call)
+        self._observe(
+            AgentEvent(
+                "tool",
+                self._steps,
+                text=outcome.content,
+                tool=call.name,
+                arguments=arguments if isinstance(arguments, dict) else {},
+                is_error=outcome.is_error,
+            )
+        )
+
+    def _count(self, turn: ModelTurn) -> None:
+        said = [turn.message.text, *(call.arguments for call in turn.message.tool_calls)]
+        estimate = sum(map(estimate_tokens, said))
+        if turn.usage is None:
+            self._output += estimate
+            return
+        self._usage = turn.usage if self._usage is None else self._usage + turn.usage
+        # A service that counts wrongly or lies must not flood us: no token stands for that many characters.
+        counted = turn.usage.output
+        self._output += max(counted, estimate // _LONG_TOKEN) if counted else estimate
+
+    def _progress(self, progress: StreamProgress) -> None:
+        if progress.text:
+            self._observe(AgentEvent("text", self._steps, text=progress.text))
+        if progress.tool_name:
+            self._observe(AgentEvent("tool-begins", self._steps, tool=progress.tool_name))
+        if progress.retry:
+            self._observe(AgentEvent("retry", self._steps, text=progress.retry))
+
+    def _outgoing(self, message: Message) -> Message:
+        if isinstance(message, UserMessage):
+            return UserMessage(self._vault.hide(message.text))
+        if isinstance(message, ToolResult):
+            return replace(message, content=self._vault.hide(message.content))
+        return replace(message, text=self._vault.hide(message.text))
+
+
+def _too_many() -> str:
+    return f"one answer may make {MAX_CALLS_PER_TURN} calls. Make the others in the next one."
+
+
+def _withheld() -> ProviderError:
+    return ProviderError(
+        "refused",
+        "The model service withheld the answer.",
+        cause="Its content filter stopped it.",
+        next_step="Try another model, or look at what the memories say.",
+    )
+
+
+def _note_late_bug(task: asyncio.Future[ModelTurn]) -> None:
+    """A request that was given up: its fault is nobody's any more, a bug is still one."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None and not isinstance(error, UserError):
+        _log.error("A cancelled model request failed with %s.", type(error).__name__)

@@ -1,0 +1,517 @@
+"""The OpenAI chat completions format, as OpenAI speaks it and as servers that imitate it do.
+
+Requests hold what every imitation knows; the rest is left out when a server refuses it. Answers are read
+tolerantly: null fields, missing ids and indexes, whole calls in one chunk, names in pieces or repeated, a
+`function_call` twin, usage in a chunk without choices, no `[DONE]`. Not tolerated: what is not JSON, an
+answer without any choice, and an end before the model said why it stopped.
+
+Pure, except that the reader reports progress.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reverie.llm.provider import (
+    AssistantMessage,
+    FinishReason,
+    Malformed,
+    Message,
+    ModelRequest,
+    ModelTurn,
+    ServiceRefusal,
+    StreamProgress,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
+from reverie.llm.transport import (
+    Progress,
+    ReplyReader,
+    ServerEvent,
+    arguments_object,
+    cap_named,
+    capped,
+    count_of,
+    json_object,
+    mapping_of,
+    safe_name,
+    sanitise,
+    text_of,
+)
+
+_NO_USAGE = "no-stream-options"
+_OTHER_LIMIT = "other-limit-name"
+_NO_SCHEMA = "no-answer-schema"
+_FINISH: Mapping[str, FinishReason] = {
+    "stop": "stop",
+    "tool_calls": "tool-calls",
+    "function_call": "tool-calls",
+    "length": "length",
+    "content_filter": "content-filter",
+}
+_ERROR_STATUS = {
+    "insufficient_quota": 402,
+    "invalid_request_error": 400,
+    "context_length_exceeded": 413,
+    "rate_limit_exceeded": 429,
+    "model_not_found": 404,
+    "invalid_api_key": 401,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAiWire:
+    """`limit_name`: how the service calls the cap of an answer."""
+
+    limit_name: str = "max_tokens"
+    path: str = "/chat/completions"
+    models_path: str = "/models"
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
+        names = ["max_tokens", "max_completion_tokens"]
+        other = names[1 - names.index(self.limit_name)]
+        limit = other if _OTHER_LIMIT in changes else self.limit_name
+        system = [{"role": "system", "content": request.system}] if request.system else []
+        return {
+            "model": model,
+            "messages": system + [_said(message) for message in request.messages],
+            "stream": True,
+            limit: capped(request.max_output_tokens, changes),
+            **({} if _NO_USAGE in changes else {"stream_options": {"include_usage": True}}),
+            **({"tools": [_tool(tool) for tool in request.tools]} if request.tools else {}),
+            **({} if _NO_SCHEMA in changes else _answer_format(request)),
+        }
+
+    def reader(self, model: str, progress: Progress) -> ReplyReader:
+        return ChatReader(model, progress)
+
+    def adapt(self, status: int, words: str) -> str | None:
+        if status not in {400, 422}:
+            return None
+        if "stream_options" in words or "include_usage" in words:
+            return _NO_USAGE
+        if "response_format" in words or "json_schema" in words:
+            return _NO_SCHEMA
+        if cap := cap_named(words):
+            return cap
+        if "max_completion_tokens" in words or "max_tokens" in words:
+            return _OTHER_LIMIT
+        return None
+
+
+def _answer_format(request: ModelRequest) -> dict[str, Any]:
+    if request.answer_schema is None:
+        return {}
+    form = {"name": "answer", "strict": True, "schema": request.answer_schema}
+    return {"response_format": {"type": "json_schema", "json_schema": form}}
+
+
+@dataclass(slots=True)
+class _Call:
+    index: int | None
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+    def made(self, number: int) -> ToolCall:
+        # Some servers leave a colon of their chat template beside the name.
+        name = sanitise(self.name).strip().strip(":")
+        return ToolCall(self.id or f"call_{number}", name, sanitise("".join(self.arguments)))
+
+
+class ChatReader:
+    """Chunks in, a `Turn` out."""
+
+    def __init__(self, model: str, progress: Progress) -> None:
+        self._model = model
+        self._progress = progress
+        self._text: list[str] = []
+        self._calls: list[_Call] = []
+        self._twin: _Call | None = None
+        self._finish: str | None = None
+        self._usage: TokenUsage | None = None
+        self._reasoning: list[str] = []
+        self._reasoning_details: list[Any] = []
+        self._answered = False
+        self.handed_on = False
+        self.ended = False
+
+    @property
+    def complete(self) -> bool:
+        return self._finish is not None or self.ended
+
+    def feed(self, event: ServerEvent) -> None:
+        data = event.data.strip()
+        if data == "[DONE]":
+            self.ended = True
+        elif data:
+            self._take(json_object(data), streamed=True)
+
+    def whole(self, document: Mapping[str, Any]) -> None:
+        self._take(document, streamed=False)
+        self.ended = True
+
+    def turn(self) -> ModelTurn:
+        if not self._answered:
+            raise Malformed("sent an answer without any choice")
+        if not self._calls and self._twin is not None:
+            self._calls.append(self._twin)
+        calls = tuple(
+            ToolCall(
+                call.id or f"call_{number}", call.name.strip().strip(":"), sanitise("".join(call.arguments))
+            )
+            for number, call in enumerate(self._calls, 1)
+        )
+        finish = _FINISH.get(self._finish or "stop", "other")
+        if calls and finish == "stop":
+            finish = "tool-calls"
+        extra: dict[str, Any] = {}
+        if self._reasoning:
+            extra["reasoning_content"] = sanitise("".join(self._reasoning))
+        if self._reasoning_details:
+            extra["reasoning_details"] = self._reasoning_details
+        message = AssistantMessage(sanitise("".join(self._text)), calls, {"openai": extra} if extra else {})
+        return ModelTurn(message, finish, self._usage, self._model)
+
+    def _take(self, document: Mapping[str, Any], *, streamed: bool) -> None:
+        if document.get("error"):
+            raise _refusal(document["error"])
+        self._model = text_of(document.get("model")) or self._model
+        self._usage = _usage(mapping_of(document.get("usage"))) or self._usage
+        choices = document.get("choices")
+        if not isinstance(choices, list) or not choices:
+            return
+        choice = mapping_of(choices[0])
+        if choice.get("error"):
+            raise _refusal(choice["error"])
+        self._answered = True
+        self._delta(mapping_of(choice.get("delta") or choice.get("message")), streamed=streamed)
+        self._finish = text_of(choice.get("finish_reason")) or self._finish
+
+    def _delta(self, delta: Mapping[str, Any], *, streamed: bool) -> None:
+        text = text_of(delta.get("content")) or text_of(delta.get("refusal"))
+        if text:
+            self._text.append(text)
+            if streamed:
+                self.handed_on = True
+                self._progress(StreamProgress(text=sanitise(text)))
+        if reasoning := text_of(delta.get("reasoning_content")):
+            self._reasoning.append(reasoning)
+        details = delta.get("reasoning_details")
+        self._reasoning_details += details if isinstance(details, list) else []
+        parts = delta.get("tool_calls")
+        for part in parts if isinstance(parts, list) else []:
+            self._call(mapping_of(part), streamed=streamed)
+        twin = mapping_of(delta.get("function_call"))
+        if twin:
+            self._twin = self._twin or _Call(None)
+            _grow(self._twin, twin)
+
+    def _call(self, part: Mapping[str, Any], *, streamed: bool) -> None:
+        function = mapping_of(part.get("function"))
+        call = self._meant(part, function)
+        named = bool(call.name)
+        call.id = call.id or text_of(part.get("id"))
+        _grow(call, function)
+        if call.name and not named and streamed:
+            self.handed_on = True
+            self._progress(StreamProgress(tool_name=sanitise(call.name)))
+
+    def _meant(self, part: Mapping[str, Any], function: Mapping[str, Any]) -> _Call:
+        """Which call a piece belongs to: by index, else by id, else a name begins a new one."""
+        index, identity = part.get("index"), text_of(part.get("id"))
+        number = index if isinstance(index, int) else None
+        for call in reversed(self._calls):
+            if number is not None and call.index is not None:
+                # Some servers give every call of a turn the index 0, whole and with an id of its own.
+                another = identity and call.id and identity != call.id and text_of(function.get("name"))
+                if call.index == number and not another:
+                    return call
+            elif identity and identity == call.id:
+                return call
+        begins = number is not None or identity or text_of(function.get("name")) or not self._calls
+        if not begins:
+            return self._calls[-1]
+        call = _Call(number)
+        self._calls.append(call)
+        return call
+
+
+def _grow(call: _Call, function: Mapping[str, Any]) -> None:
+    name = text_of(function.get("name"))
+    # A name comes whole, in pieces, or again with every piece of the arguments.
+    if name != call.name:
+        call.name += name
+    arguments = function.get("arguments")
+    call.arguments.append(json.dumps(arguments) if isinstance(arguments, dict) else text_of(arguments))
+
+
+def _usage(counts: Mapping[str, Any]) -> TokenUsage | None:
+    given, made = count_of(counts, "prompt_tokens"), count_of(counts, "completion_tokens")
+    if not given and not made:
+        return None
+    before = mapping_of(counts.get("prompt_tokens_details"))
+    after = mapping_of(counts.get("completion_tokens_details"))
+    cached = count_of(before, "cached_tokens") or count_of(counts, "prompt_cache_hit_tokens")
+    cached = min(cached, given)
+    return TokenUsage(
+        input=given,
+        output=made,
+        cached_input=cached,
+        cache_write=min(count_of(before, "cache_write_tokens"), given - cached),
+        reasoning=min(count_of(after, "reasoning_tokens"), made),
+    )
+
+
+def _refusal(error: Any) -> ServiceRefusal:
+    """An error inside a stream; without a better word it is the server's."""
+    if not isinstance(error, dict):
+        return ServiceRefusal(500, "", text_of(error))
+    kinds = [text_of(error.get("code")), text_of(error.get("type"))]
+    status = error.get("code")
+    if not isinstance(status, int) or not 400 <= status < 600:
+        status = next((_ERROR_STATUS[kind] for kind in kinds if kind in _ERROR_STATUS), 500)
+    return ServiceRefusal(status, " ".join(kinds).strip(), text_of(error.get("message")))
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _said(message: Message) -> dict[str, Any]:
+    if isinstance(message, ToolResult):
+        return {
+            "role": "tool",
+            "tool_call_id": safe_name(message.call_id, "call"),
+            "content": message.content,
+        }
+    if isinstance(message, AssistantMessage):
+        calls = [
+            {
+                "id": safe_name(call.id, "call"),
+                "type": "function",
+                "function": {
+                    "name": safe_name(call.name, "unknown"),
+                    "arguments": json.dumps(arguments_object(call), ensure_ascii=False),
+                },
+            }
+            for call in message.tool_calls
+        ]
+        extra = mapping_of(message.extra.get("openai"))
+        answer = {"role": "assistant", "content": message.text, **extra}
+        return {**answer, "tool_calls": calls} if calls else answer
+    return {"role": "user", "content": message.text}
+
+
+# The OpenAI Responses format, as OpenAI and the servers that Codex is set up for speak it.
+#
+# Nothing is stored by the service (`store` is false), so each question carries the conversation. What a
+# model thought is not sent back. An answer is whole once `response.completed` or `response.incomplete` has
+# come; its items are taken as they are done, or from the final response where a server sends no items
+# before.
+#
+# Pure, except that the reader reports progress.
+
+
+_RESPONSES_RESPONSES_ERROR_STATUS = "no-answer-schema"
+_NO_LIMIT = "no-limit"
+_NO_STORE = "no-store"
+_ENDS = ("response.completed", "response.incomplete", "response.done")
+_RESPONSES_ERROR_STATUS = {
+    "insufficient_quota": 402,
+    "invalid_prompt": 400,
+    "invalid_request_error": 400,
+    "context_length_exceeded": 413,
+    "rate_limit_exceeded": 429,
+    "model_not_found": 404,
+    "invalid_api_key": 401,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ResponsesWire:
+    """Implements `llm.transport.Wire`."""
+
+    path: str = "/responses"
+    models_path: str = "/models"
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
+        tools = [
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+                "strict": False,
+            }
+            for tool in request.tools
+        ]
+        limit = {"max_output_tokens": capped(request.max_output_tokens, changes)}
+        return {
+            "model": model,
+            **({"instructions": request.system} if request.system else {}),
+            "input": [item for message in request.messages for item in _items(message)],
+            "stream": True,
+            **({} if _NO_STORE in changes else {"store": False}),
+            **({} if _NO_LIMIT in changes else limit),
+            **({"tools": tools} if tools else {}),
+            **({} if _RESPONSES_RESPONSES_ERROR_STATUS in changes else _responses_answer_format(request)),
+        }
+
+    def reader(self, model: str, progress: Progress) -> ReplyReader:
+        return ResponseReader(model, progress)
+
+    def adapt(self, status: int, words: str) -> str | None:
+        if status not in {400, 422}:
+            return None
+        if "max_output_tokens" in words:
+            return _NO_LIMIT
+        if "json_schema" in words or "text.format" in words:
+            return _RESPONSES_RESPONSES_ERROR_STATUS
+        return _NO_STORE if "'store'" in words or '"store"' in words else None
+
+
+class ResponseReader:
+    """Events in, a `Turn` out."""
+
+    def __init__(self, model: str, progress: Progress) -> None:
+        self._model = model
+        self._progress = progress
+        self._items: dict[int, Mapping[str, Any]] = {}
+        self._streamed: dict[int, list[str]] = {}
+        self._response: Mapping[str, Any] = {}
+        self._answered = False
+        self.handed_on = False
+        self.ended = False
+
+    @property
+    def complete(self) -> bool:
+        return self.ended
+
+    def feed(self, event: ServerEvent) -> None:
+        data = event.data.strip()
+        if data == "[DONE]":
+            self.ended = self.ended or self._answered
+        if not data or data == "[DONE]":
+            return
+        said = json_object(data)
+        kind = text_of(said.get("type")) or event.name
+        if kind == "error":
+            raise _refusal(said.get("error") or said)
+        if kind == "response.failed":
+            raise _refusal(mapping_of(said.get("response")).get("error"))
+        index = said.get("output_index")
+        number = index if isinstance(index, int) else 0
+        if kind in ("response.output_text.delta", "response.refusal.delta"):
+            self._text(number, text_of(said.get("delta")))
+        elif kind == "response.output_item.added":
+            item = mapping_of(said.get("item"))
+            if item.get("type") == "function_call" and text_of(item.get("name")):
+                self.handed_on = True
+                self._progress(StreamProgress(tool_name=sanitise(text_of(item.get("name")))))
+        elif kind == "response.output_item.done":
+            self._answered = True
+            self._items[number] = mapping_of(said.get("item"))
+        elif kind in _ENDS:
+            self.whole(mapping_of(said.get("response")))
+
+    def whole(self, document: Mapping[str, Any]) -> None:
+        if document.get("error"):
+            raise _refusal(document["error"])
+        self._response = document
+        self._model = text_of(document.get("model")) or self._model
+        output = document.get("output")
+        if isinstance(output, list):
+            self._answered = True
+            if not self._items:
+                self._items = {number: mapping_of(item) for number, item in enumerate(output)}
+        self.ended = True
+
+    def turn(self) -> ModelTurn:
+        if not self._answered and not self._streamed:
+            raise Malformed("sent an answer without any output")
+        texts: list[str] = []
+        calls: list[ToolCall] = []
+        for number in sorted(self._items.keys() | self._streamed.keys()):
+            item = self._items.get(number, {})
+            if item.get("type") == "function_call":
+                arguments = item.get("arguments")
+                given = json.dumps(arguments) if isinstance(arguments, dict) else text_of(arguments)
+                call_id = text_of(item.get("call_id")) or text_of(item.get("id")) or f"call_{len(calls) + 1}"
+                calls.append(ToolCall(call_id, sanitise(text_of(item.get("name"))).strip(), sanitise(given)))
+            elif item.get("type", "message") == "message":
+                # What a person has seen arrive is what counts, if a server repeats it in other words.
+                texts.append("".join(self._streamed.get(number, ())) or "".join(_responses_said(item)))
+        message = AssistantMessage(sanitise("".join(texts)), tuple(calls))
+        return ModelTurn(message, self._finish(bool(calls)), _responses_usage(self._response), self._model)
+
+    def _finish(self, calls: bool) -> FinishReason:
+        if self._response.get("status") == "incomplete":
+            reason = mapping_of(self._response.get("incomplete_details")).get("reason")
+            known: Mapping[Any, FinishReason] = {
+                "max_output_tokens": "length",
+                "content_filter": "content-filter",
+            }
+            return known.get(reason, "other")
+        return "tool-calls" if calls else "stop"
+
+    def _text(self, number: int, text: str) -> None:
+        if text:
+            self._answered = self.handed_on = True
+            self._streamed.setdefault(number, []).append(text)
+            self._progress(StreamProgress(text=sanitise(text)))
+
+
+def _responses_said(item: Mapping[str, Any]) -> Iterator[str]:
+    content = item.get("content")
+    for part in content if isinstance(content, list) else []:
+        yield text_of(mapping_of(part).get("text")) or text_of(mapping_of(part).get("refusal"))
+
+
+def _items(message: Message) -> Iterator[dict[str, Any]]:
+    if isinstance(message, ToolResult):
+        call_id = safe_name(message.call_id, "call")
+        yield {"type": "function_call_output", "call_id": call_id, "output": message.content}
+    elif isinstance(message, AssistantMessage):
+        if message.text:
+            content = [{"type": "output_text", "text": message.text}]
+            yield {"type": "message", "role": "assistant", "content": content}
+        for call in message.tool_calls:
+            yield {
+                "type": "function_call",
+                "call_id": safe_name(call.id, "call"),
+                "name": safe_name(call.name, "unknown"),
+                "arguments": json.dumps(arguments_object(call), ensure_ascii=False),
+            }
+    else:
+        content = [{"type": "input_text", "text": message.text}]
+        yield {"type": "message", "role": "user", "content": content}
+
+
+def _responses_answer_format(request: ModelRequest) -> dict[str, Any]:
+    if request.answer_schema is None:
+        return {}
+    form = {"type": "json_schema", "name": "answer", "strict": True, "schema": request.answer_schema}
+    return {"text": {"format": form}}
+
+
+def _responses_usage(response: Mapping[str, Any]) -> TokenUsage | None:
+    counts = mapping_of(response.get("usage"))
+    given, made = count_of(counts, "input_tokens"), count_of(counts, "output_tokens")
+    if not given and not made:
+        return None
+    cached = count_of(mapping_of(counts.get("input_tokens_details")), "cached_tokens")
+    thought = count_of(mapping_of(counts.get("output_tokens_details")), "reasoning_tokens")
+    return TokenUsage(input=given, output=made, cached_input=min(cached, given), reasoning=min(thought, made))

@@ -1,0 +1,544 @@
+"""The one interface to a model service, and what can go wrong with it.
+
+A provider turns one `ModelRequest` into one `Turn`, streaming meanwhile. It retries what is worth it, never
+longer than `ModelRequest.deadline`, and raises `ProviderError` for everything a person can mend. Cancelling
+the task ends the connection at once. Threading: one event loop at a time.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import socket
+import ssl
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from reverie.errors import UserError
+from reverie.text.redact import redact
+
+# What is said between Reverie and a model, in no provider's own words.
+#
+# Plain immutable data: providers translate it to and from their wire format, the loop passes it on, traces
+# write it down. Nothing here may hold a key or a header. Text in it has been through the vault
+# (`llm.vault`): it holds placeholders where the memories hold secrets.
+
+
+FinishReason = Literal["stop", "tool-calls", "length", "content-filter", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a model is told of it; `parameters` is a JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call a model made. `arguments` is the text as it came, which need not be JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """What is put to the model: the task, or a reminder."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantMessage:
+    """What a model said. `extra` holds what its provider wants back unchanged (signed thinking), by provider
+    name."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The answer to one call; every call of a turn gets exactly one."""
+
+    call_id: str
+    name: str
+    content: str
+    is_error: bool = False
+
+
+Message = UserMessage | AssistantMessage | ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Tokens as the provider counted them. `input` includes `cached_input` (read from the provider's cache)
+    and `cache_write`; `output` includes `reasoning`."""
+
+    input: int = 0
+    output: int = 0
+    cached_input: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        return TokenUsage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cached_input + other.cached_input,
+            self.cache_write + other.cache_write,
+            self.reasoning + other.reasoning,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTurn:
+    """One complete answer of a model. `usage` None: the provider did not say."""
+
+    message: AssistantMessage
+    finish: FinishReason
+    usage: TokenUsage | None
+    model: str
+
+
+ProviderFault = Literal[
+    "unreachable",
+    "key",
+    "model",
+    "refused",
+    "rate-limit",
+    "overloaded",
+    "server",
+    "timeout",
+    "cut-off",
+    "malformed",
+    "too-large",
+    "settings",
+    "redaction",
+]
+
+
+class ProviderError(UserError):
+    """A model service did not give a usable answer. `fault` says in which way; title, cause and next step
+    hold no key, no header and no text of a memory."""
+
+    reason = "provider"
+
+    def __init__(self, fault: ProviderFault, title: str, *, cause: str = "", next_step: str = "") -> None:
+        super().__init__(title, cause=cause, next_step=next_step, reason=f"provider-{fault}")
+        self.fault = fault
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One question to a model. `deadline` is on `time.monotonic`'s clock; `max_output_tokens` caps the
+    answer. `answer_schema`: the JSON schema that the words of the answer shall follow, for services that can
+    be held to one; others are only asked."""
+
+    system: str
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec]
+    max_output_tokens: int
+    deadline: float
+    answer_schema: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamProgress:
+    """The answer so far: the newest piece of text, or the name of a tool whose call begins. `retry` says in
+    words that the request is being made again."""
+
+    text: str = ""
+    tool_name: str = ""
+    retry: str = ""
+
+
+class Provider(Protocol):
+    """One model of one service."""
+
+    @property
+    def name(self) -> str:
+        """`provider:model`, as in settings and records."""
+
+    @property
+    def destination(self) -> str:
+        """Where text goes: scheme, host and port. Empty: it does not leave this machine."""
+
+    async def complete(
+        self, request: ModelRequest, *, progress: Callable[[StreamProgress], None] = lambda _progress: None
+    ) -> ModelTurn:
+        """One answer, complete. Raises `ProviderError`."""
+
+    async def close(self) -> None:
+        """Let the connections go."""
+
+
+# What went wrong with a model service, in words that say what to do.
+#
+# One place turns statuses, a service's own words and broken connections into `ProviderError`s, so that no
+# key, header or memory text gets into a sentence: a service's words are cut short, cleared of secrets, and
+# left out when they quote the request. Exceptions of the HTTP library are never quoted (they may name a
+# proxy with its password). Pure functions.
+
+
+_LONGEST_QUOTE = 240
+_TELLING = 24
+"""So many characters of the request in a row make a service's message a quotation of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What sentences need to know of a service and its model."""
+
+    name: str
+    model: str
+    host: str
+    key_hint: str
+    local: bool
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def called(self) -> str:
+        return f"{self.name} ({self.host})"
+
+
+class ServiceRefusal(Exception):
+    """A service said no: as a status, or inside a stream. `message` is its own text, not yet fit to be
+    shown; `wait_s` how long it asked to wait."""
+
+    def __init__(
+        self, status: int, kind: str = "", message: str = "", *, wait_s: float | None = None
+    ) -> None:
+        super().__init__(status)
+        self.status = status
+        self.kind = kind
+        self.message = message
+        self.wait_s = wait_s
+
+
+class Malformed(Exception):
+    """What came is not what the wire format promises; the text (ours) says in which way."""
+
+
+class ServiceProblem(Exception):
+    """One attempt failed. `again`: whether another may go better; `wait_s`: how long the service asked to
+    wait."""
+
+    def __init__(self, error: ProviderError, *, again: bool = False, wait_s: float | None = None) -> None:
+        super().__init__(error.fault)
+        self.error = error
+        self.again = again
+        self.wait_s = wait_s
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """How one sort of refusal is told. The texts are templates over a service, its model and the status."""
+
+    fault: ProviderFault
+    title: str
+    cause: str
+    next_step: str
+    again: bool = False
+
+
+_ANSWERED = "{called} answered {status}."
+_RULES = {
+    "key": _Rule(
+        "key",
+        "The model service refused the key.",
+        _ANSWERED,
+        "{key_hint} Check that the key is current and may use {model}.",
+    ),
+    "credit": _Rule(
+        "refused",
+        "The model service asks for payment.",
+        "The account at {called} has no credit left.",
+        "Add credit there, or choose another model in the settings.",
+    ),
+    "tools": _Rule(
+        "model",
+        "This model cannot call tools.",
+        "{called} says that {model} has no tool calling.",
+        "Choose a model with tool calling in the settings.",
+    ),
+    "model": _Rule(
+        "model",
+        "There is no model called {model}.",
+        "{called} does not offer it.",
+        "Check its name (a local server has to load or pull it first), or choose another in the settings.",
+    ),
+    "address": _Rule(
+        "settings",
+        "This is not the address of a model service.",
+        _ANSWERED,
+        "Check base_url of the provider {name} in the settings.",
+    ),
+    "moved": _Rule(
+        "settings",
+        "The model service has moved.",
+        "{called} sends requests elsewhere.",
+        "Set base_url of the provider {name} to the new address.",
+    ),
+    "size": _Rule(
+        "too-large",
+        "The request is too large for this model.",
+        "{called} refused its size.",
+        "Choose a model with a larger context, or raise the context of the local server.",
+    ),
+    "waited": _Rule(
+        "timeout",
+        "The model service gave up waiting.",
+        _ANSWERED,
+        "Try again; if it stays, check the connection.",
+        again=True,
+    ),
+    "rate": _Rule(
+        "rate-limit",
+        "The model service asks to slow down.",
+        _ANSWERED,
+        "Wait a few minutes, or choose another model.",
+        again=True,
+    ),
+    "overloaded": _Rule(
+        "overloaded",
+        "The model service is overloaded.",
+        _ANSWERED,
+        "Try again later, or choose another model.",
+        again=True,
+    ),
+    "server": _Rule(
+        "server",
+        "The model service failed.",
+        _ANSWERED,
+        "Try again later; if it stays, look at the service's own status or log.",
+        again=True,
+    ),
+    "other": _Rule(
+        "refused",
+        "The model service refused the request.",
+        _ANSWERED,
+        "Choose another model, or check the provider's settings.",
+    ),
+}
+_BY_STATUS = {401: "key", 402: "credit", 403: "key", 404: "address", 405: "address", 408: "waited"} | {
+    413: "size",
+    429: "rate",
+    503: "overloaded",
+    529: "overloaded",
+}
+_TOO_LONG = re.compile(r"context.{0,20}(?:length|window|size)|too many tokens|prompt is too long")
+_NO_TOOLS = re.compile(
+    r"(?:does not|doesn't|not) support(?:ed)? (?:for )?(?:tool|function)"
+    r"|no endpoints found that support tool use|tools? (?:is|are) not supported"
+    r"|tool.*(?:--jinja|--enable-auto-tool-choice)"
+)
+_NO_MODEL = re.compile(
+    r"model.*(?:not.{0,3}found|does not exist|doesn't exist|not loaded)"
+    r"|(?:not find|no such|unknown) model|not a valid model|no endpoints found for"
+)
+
+
+def refusal_error(service: Service, refusal: ServiceRefusal, *, quoted: str = "") -> ServiceProblem:
+    """`quoted`: the request's text, which must not come back in a sentence."""
+    rule = _RULES[_sort_of(refusal)]
+    words = {
+        "called": service.called,
+        "status": refusal.status,
+        "model": service.model,
+        "name": service.name,
+        "key_hint": service.key_hint,
+    }
+    error = ProviderError(
+        rule.fault,
+        rule.title.format(**words),
+        cause=rule.cause.format(**words) + _own_words(service, refusal.message, quoted),
+        next_step=rule.next_step.format(**words).strip(),
+    )
+    return ServiceProblem(error, again=rule.again, wait_s=refusal.wait_s)
+
+
+def _sort_of(refusal: ServiceRefusal) -> str:
+    status, words = refusal.status, " ".join(refusal.message.lower().split())[:2000]
+    if "insufficient_quota" in refusal.kind or "insufficient_quota" in words:
+        return "credit"
+    if status in {400, 404, 422, 500, 501}:
+        if _NO_TOOLS.search(words):
+            return "tools"
+        if status != 500 and ("model_not_found" in refusal.kind or _NO_MODEL.search(words)):
+            return "model"
+        if status == 404 and refusal.kind == "not_found_error":
+            return "model"
+    if status < 500 and status != 429 and _TOO_LONG.search(words):
+        return "size"
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if 300 <= status < 400:
+        return "moved"
+    return "server" if status >= 500 else "other"
+
+
+def malformed_error(service: Service, what: str) -> ProviderError:
+    """An answer that is no answer. `what` follows the name of the service: "sent ..."."""
+    return ProviderError(
+        "malformed",
+        "The model's answer makes no sense.",
+        cause=f"{service.called} {what}.",
+        next_step="Try again; if it stays, choose another model, or update the local server.",
+    )
+
+
+def too_large_error(service: Service, limit_mib: int) -> ProviderError:
+    """An answer above the limit of bytes, which is not read on."""
+    return ProviderError(
+        "too-large",
+        "The model's answer is too long.",
+        cause=f"{service.called} sent more than {limit_mib} MiB for one answer.",
+        next_step="Try again; if it stays, choose another model.",
+    )
+
+
+def cut_off_error(service: Service) -> ProviderError:
+    """The connection ended in the middle of an answer."""
+    return ProviderError(
+        "cut-off",
+        "The model's answer was cut off.",
+        cause=f"The connection to {service.called} ended before the answer did.",
+        next_step="Try again; if it stays, check the connection and the service's own log.",
+    )
+
+
+def silence_error(service: Service, idle_s: float) -> ProviderError:
+    """Nothing came for `idle_s` seconds."""
+    return ProviderError(
+        "timeout",
+        "The model fell silent.",
+        cause=f"{service.called} sent nothing for {idle_s:g} s.",
+        next_step=f"Try again, or raise timeout_s of the provider {service.name} in the settings.",
+    )
+
+
+def deadline_error(service: Service, last: ProviderError | None = None) -> ProviderError:
+    """The time limit is over; `last` is what went wrong on the way."""
+    before = f" Before that: {last.title} {last.cause}" if last else ""
+    return ProviderError(
+        "timeout",
+        "The model did not answer in time.",
+        cause=f"{service.called} was not done within the time limit.{before}",
+        next_step="Raise the time limit in the settings, or choose a faster model.",
+    )
+
+
+def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
+    """The service asks to wait longer than the time limit allows."""
+    return ProviderError(
+        error.fault,
+        error.title,
+        cause=f"{error.cause} The next try, in {wait_s:.0f} s, would be after the time limit.",
+        next_step=f"Try again in {max(1, round(wait_s / 60))} min, or choose another model.",
+    )
+
+
+def unreachable_error(service: Service, error: BaseException, *, proxy: bool = False) -> ProviderError:
+    """Why no connection came about, from the causes of the HTTP library's exception."""
+    cause, next_step = _why_unreachable(service, list(_causes(error)), proxy)
+    return ProviderError(
+        "unreachable", "The model service cannot be reached.", cause=cause, next_step=next_step
+    )
+
+
+def proxy_settings_error(service: Service) -> ProviderError:
+    """The environment names a proxy that cannot be one: no request was made."""
+    return ProviderError(
+        "settings",
+        "The proxy of the environment cannot be used.",
+        cause="One of HTTP_PROXY, HTTPS_PROXY and ALL_PROXY is no address of an HTTP proxy.",
+        next_step=f"Correct it, or add the host of {service.called} to NO_PROXY.",
+    )
+
+
+def address_error(service: Service) -> ProviderError:
+    """No request can be made of what the settings say."""
+    return ProviderError(
+        "settings",
+        "The model service's address or headers are wrong.",
+        cause=f"No request can be made of the settings of {service.name}.",
+        next_step=f"Check base_url, headers and the key of the provider {service.name}.",
+    )
+
+
+def redaction_error(failed: Sequence[str]) -> ProviderError:
+    """Redaction does not work in this process (`text.redact`), so nothing is sent to anybody."""
+    return ProviderError(
+        "redaction",
+        "Nothing was sent: secrets would not be hidden.",
+        cause=f"Reverie first tests whether it finds planted secrets. It missed {', '.join(failed)}.",
+        next_step="Install Reverie again, with another Python if you can; `doctor --self` repeats the test.",
+    )
+
+
+def web_page_error(service: Service) -> ProviderError:
+    """HTML where an API was expected: another address, or a network's sign-in page."""
+    return ProviderError(
+        "settings",
+        "This is not the address of a model service.",
+        cause=f"{service.called} answered with a web page.",
+        next_step=f"Check base_url of the provider {service.name}, and whether this network asks to sign in.",
+    )
+
+
+def _why_unreachable(service: Service, causes: list[BaseException], proxy: bool) -> tuple[str, str]:
+    start = f"Start the server {service.name}, or correct its base_url in the settings."
+    online = "Check the connection, and base_url in the settings."
+    if proxy:
+        return "The proxy of the environment refuses or does not answer.", "Check HTTPS_PROXY and NO_PROXY."
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        return (
+            f"The certificate of {service.called} is not trusted.",
+            "Check base_url and this machine's clock; for a certificate of your own set SSL_CERT_FILE.",
+        )
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return (
+            f"{service.called} does not speak TLS.",
+            "Check whether base_url should begin with http:// instead of https://.",
+        )
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return f"The name in {service.host} is not known.", online
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return f"Nothing listens at {service.host}.", start if service.local else online
+    if any(
+        isinstance(cause, OSError) and cause.errno in {errno.ENETUNREACH, errno.EHOSTUNREACH}
+        for cause in causes
+    ):
+        return f"There is no way to {service.host} from here.", online
+    return f"{service.host} does not answer.", start if service.local else online
+
+
+def _causes(error: BaseException, depth: int = 0) -> Iterator[BaseException]:
+    yield error
+    if depth < 8:
+        inner = list(error.exceptions) if isinstance(error, BaseExceptionGroup) else []
+        for cause in [error.__cause__, error.__context__, *inner]:
+            if cause is not None:
+                yield from _causes(cause, depth + 1)
+
+
+def _own_words(service: Service, message: str, quoted: str) -> str:
+    """What the service said, as an addition to a cause; "" when nothing of it may be shown."""
+    text = " ".join(message.split())
+    for secret in service.secrets:
+        if secret:
+            text = text.replace(secret, "…")
+    if not text:
+        return ""
+    text = redact(text)[:_LONGEST_QUOTE]
+    for start in range(0, len(text) - _TELLING + 1):
+        if text[start : start + _TELLING] in quoted:
+            return ""
+    return f" It says: “{text}”"

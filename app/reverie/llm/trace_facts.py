@@ -1,0 +1,842 @@
+"""What a trace document says, typed: attempts, steps and tool calls of either generation of mux's dumps and
+of our own.
+
+Pure and tolerant: a field that is missing or of another kind is empty, never an error. Steps and attempts are
+numbered from 1; a call's `step` is 0 where nothing says which answer made it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from reverie.llm.trace import NO_OP_TOOL
+
+WRITER = "writer"
+_QUOTE_CHARS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call. `ran`: it was executed; `problem`: what its answer says went wrong; `broken_input`: its
+    arguments are no object."""
+
+    name: str
+    id: str
+    attempt: int
+    step: int
+    input: Any = None
+    output: Any = None
+    ran: bool = False
+    problem: str = ""
+    broken_input: bool = False
+    started_at: int | None = None
+    duration_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One answer of the model. `answered_at`: when the service says it answered; `started_at` and
+    `duration_ms` only where the dump measured them."""
+
+    attempt: int
+    index: int
+    text: str
+    finish: str
+    calls: tuple[Call, ...]
+    input_tokens: int = 0
+    output_tokens: int = 0
+    answered_at: int | None = None
+    started_at: int | None = None
+    duration_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TraceMessage:
+    """One message that was sent. `text` is what a person reads of it."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One question to a model and what came of it. `wrote`: as the dump itself says.
+    `finish`: the last step's reason to end; `started_at` UTC ms, None where nothing tells."""
+
+    index: int
+    messages: tuple[TraceMessage, ...]
+    steps: tuple[Step, ...]
+    calls: tuple[Call, ...]
+    error: str
+    aborted: bool
+    wrote: bool
+    finish: str
+    started_at: int | None = None
+
+    @property
+    def text(self) -> str:
+        """Everything the model said in it."""
+        return "\n".join(step.text for step in self.steps if step.text.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFacts:
+    """A whole trace. `attempts` None: the document has none, not even an empty list."""
+
+    kind: str
+    run_id: str
+    workspace_id: str
+    workspace_name: str
+    project_path: str
+    trigger_message_id: str
+    started_at: int | None
+    ended_at: int | None
+    timeout_ms: int
+    model: str
+    outcome: str
+    timed_out: bool
+    wrote: bool
+    satisfied: bool | None
+    system_prompt: str
+    user_message: str
+    existing_memory: str
+    memory_path: str
+    attempts: tuple[Attempt, ...]
+    has_attempts: bool
+    input_tokens: int
+    output_tokens: int
+
+    @property
+    def duration_ms(self) -> int | None:
+        """How long it took, as far as anything in it tells."""
+        if self.started_at is None:
+            return None
+        known = [self.ended_at] if self.ended_at is not None else _known_times(self)
+        return max(0, max(known) - self.started_at) if known else None
+
+
+def facts_of(document: Mapping[str, Any]) -> TraceFacts:
+    """The facts of a document, however little it holds."""
+    ours = _object(document.get("reverie"))
+    raw = document.get("attempts")
+    attempts = tuple(_attempt(item, place) for place, item in enumerate(_list(raw), start=1))
+    steps = [step for attempt in attempts for step in attempt.steps]
+    usage = _object(ours.get("usage"))
+    return TraceFacts(
+        kind=_text(ours.get("kind")) or WRITER,
+        run_id=_text(ours.get("runId")),
+        workspace_id=_text(document.get("workspaceId")),
+        workspace_name=_text(document.get("workspaceName")),
+        project_path=_text(document.get("projectPath")),
+        trigger_message_id=_text(document.get("triggerMessageId")),
+        started_at=whole(document.get("runStartedAt")),
+        ended_at=whole(ours.get("endedAt")),
+        timeout_ms=whole(document.get("timeoutMs")) or 0,
+        model=_text(document.get("modelString")),
+        outcome=_text(ours.get("outcome")),
+        timed_out=document.get("timedOut") is True,
+        wrote=document.get("didWriteMemory") is True,
+        satisfied=_flag(document.get("satisfiedMemoryToolPolicy")),
+        system_prompt=_text(document.get("systemPrompt")),
+        user_message=_text(document.get("userMessage")),
+        existing_memory=_text(document.get("existingMemory")),
+        memory_path=_text(document.get("memoryPath")),
+        attempts=attempts,
+        has_attempts=isinstance(raw, list),
+        input_tokens=whole(usage.get("input")) or sum(step.input_tokens for step in steps),
+        output_tokens=whole(usage.get("output")) or sum(step.output_tokens for step in steps),
+    )
+
+
+def whole(value: Any) -> int | None:
+    """A number as a whole one; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return int(value)
+
+
+def words_of(value: Any) -> str:
+    """A value in words: a text as it is, an error by its message, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, Mapping):
+        name, message = _text(value.get("name")), _text(value.get("message"))
+        if message:
+            return f"{name}: {message}" if name and name not in message else message
+    return json.dumps(value, ensure_ascii=False)
+
+
+def short(text: str) -> str:
+    """A quotation of `text` on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _QUOTE_CHARS else line[:_QUOTE_CHARS].rstrip() + "…"
+
+
+def _attempt(raw: Any, place: int) -> Attempt:
+    item = _object(raw)
+    index = whole(item.get("attemptIndex")) or place
+    steps = [
+        _step(_object(step), index, number) for number, step in enumerate(_list(item.get("stepResults")), 1)
+    ]
+    executions = [_execution(_object(raw_call), index) for raw_call in _list(item.get("toolExecutions"))]
+    steps, calls = _joined(steps, executions)
+    return Attempt(
+        index=index,
+        messages=tuple(_message(_object(message)) for message in _list(item.get("messages"))),
+        steps=tuple(steps),
+        calls=tuple(calls),
+        error=words_of(item.get("error")),
+        aborted=item.get("aborted") is True,
+        wrote=item.get("wrote") is True,
+        finish=_text(item.get("finishReason")),
+        started_at=steps[0].started_at if steps else None,
+    )
+
+
+def _step(item: Mapping[str, Any], attempt: int, index: int) -> Step:
+    usage = _object(item.get("usage"))
+    return Step(
+        attempt=attempt,
+        index=index,
+        text=_text(item.get("text")) or _content_text(item.get("content")),
+        finish=_text(item.get("finishReason")),
+        calls=tuple(_calls(item, attempt, index)),
+        input_tokens=whole(usage.get("inputTokens", usage.get("input"))) or 0,
+        output_tokens=whole(usage.get("outputTokens", usage.get("output"))) or 0,
+        answered_at=_moment(_object(item.get("response")).get("timestamp")),
+        started_at=whole(item.get("startedAt")),
+        duration_ms=whole(item.get("durationMs")),
+    )
+
+
+def _calls(item: Mapping[str, Any], attempt: int, step: int) -> list[Call]:
+    """The calls that an answer asked for. The SDK lists them in `toolCalls` and as parts of `content`."""
+    parts = [_object(part) for part in _list(item.get("content"))]
+    raw = [_object(call) for call in _list(item.get("toolCalls"))]
+    known = {_text(call.get("toolCallId")) for call in raw}
+    raw += [
+        part
+        for part in parts
+        if part.get("type") == "tool-call" and _text(part.get("toolCallId")) not in known
+    ]
+    errors = {
+        _text(part.get("toolCallId")): words_of(part.get("error"))
+        for part in parts
+        if part.get("type") == "tool-error"
+    }
+    return [
+        Call(
+            name=_text(call.get("toolName")),
+            id=_text(call.get("toolCallId")),
+            attempt=attempt,
+            step=step,
+            input=call.get("input"),
+            problem=words_of(call.get("error")) or errors.get(_text(call.get("toolCallId")), ""),
+            broken_input=call.get("invalid") is True or _is_broken(call.get("input")),
+        )
+        for call in raw
+    ]
+
+
+def _execution(item: Mapping[str, Any], attempt: int) -> Call:
+    output = item.get("output")
+    return Call(
+        name=_text(item.get("toolName")),
+        id=_text(item.get("toolCallId")),
+        attempt=attempt,
+        step=0,
+        input=item.get("input"),
+        output=output,
+        ran=True,
+        problem=words_of(item.get("error")) or _output_problem(output),
+        broken_input=isinstance(item.get("input"), str),
+        started_at=whole(item.get("startedAt")),
+        duration_ms=whole(item.get("durationMs")),
+    )
+
+
+def _joined(steps: Sequence[Step], executions: Sequence[Call]) -> tuple[list[Step], list[Call]]:
+    """Which answer made which call: by id, else by name in order. Calls that never ran stand last."""
+    asked = [call for step in steps for call in step.calls]
+    taken: dict[int, Call] = {}
+    calls: list[Call] = []
+    for execution in executions:
+        free = [place for place in range(len(asked)) if place not in taken]
+        place = next((p for p in free if execution.id and asked[p].id == execution.id), None)
+        if place is None and not execution.id:
+            place = next((p for p in free if asked[p].name == execution.name), None)
+        if place is not None:
+            origin = asked[place]
+            execution = replace(
+                execution,
+                step=origin.step,
+                problem=execution.problem or origin.problem,
+                broken_input=execution.broken_input or origin.broken_input,
+            )
+            taken[place] = execution
+        calls.append(execution)
+    calls += [call for place, call in enumerate(asked) if place not in taken]
+    joined, place = [], 0
+    for step in steps:
+        own = tuple(taken.get(place + offset, call) for offset, call in enumerate(step.calls))
+        place += len(step.calls)
+        joined.append(replace(step, calls=own))
+    return joined, calls
+
+
+def _output_problem(output: Any) -> str:
+    answer = _object(output)
+    if answer.get("success") is False or answer.get("isError") is True:
+        return words_of(answer.get("error")) or words_of(answer.get("output")) or "It gave no reason."
+    return ""
+
+
+def _is_broken(value: Any) -> bool:
+    """Whether a text that should hold arguments is no JSON object."""
+    if not isinstance(value, str) or not value.strip():
+        return False
+    try:
+        return not isinstance(json.loads(value), dict)
+    except (ValueError, RecursionError):
+        return True
+
+
+def _message(item: Mapping[str, Any]) -> TraceMessage:
+    content = item.get("content")
+    text = content if isinstance(content, str) else _content_text(content)
+    calls = [
+        f"{_text(call.get('toolName'))} {words_of(call.get('input'))}".strip()
+        for call in map(_object, _list(item.get("toolCalls")))
+    ]
+    return TraceMessage(_text(item.get("role")), "\n".join(part for part in (text, *calls) if part))
+
+
+def _content_text(content: Any) -> str:
+    pieces = []
+    for part in map(_object, _list(content)):
+        kind = part.get("type")
+        if kind in ("text", "reasoning"):
+            pieces.append(_text(part.get("text")))
+        elif kind == "tool-result":
+            pieces.append(words_of(part.get("output", part.get("result"))))
+    return "\n".join(piece for piece in pieces if piece)
+
+
+def _known_times(facts: TraceFacts) -> list[int]:
+    found: list[int] = []
+    for attempt in facts.attempts:
+        found += [step.answered_at for step in attempt.steps if step.answered_at is not None]
+        for call in attempt.calls:
+            if call.started_at is not None:
+                found.append(call.started_at + (call.duration_ms or 0))
+    if facts.timed_out and facts.started_at is not None:
+        found.append(facts.started_at + facts.timeout_ms)
+    return found
+
+
+def _moment(value: Any) -> int | None:
+    if not isinstance(value, str):
+        return whole(value)
+    try:
+        return round(datetime.fromisoformat(value).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+# When things happened in a run: attempts, answers and tool calls on one scale. Pure.
+#
+# Dumps of mux say when a tool ran and when the service answered, not when the model was asked: what is not
+# measured is put between its neighbours and marked as `estimated`.
+
+
+SpanKind = Literal["attempt", "step", "call"]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """`start` and `end` are ms after the run began. `step` 0: the attempt as a whole; `open_end`: it was cut
+    off there."""
+
+    kind: SpanKind
+    attempt: int
+    step: int
+    call: str
+    label: str
+    start: int
+    end: int
+    estimated: bool
+    failed: bool = False
+    open_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """`duration` is at least 1 ms, so that it can be a scale. `limit`: when time would be up, 0 if never."""
+
+    duration: int
+    limit: int
+    spans: tuple[TimeSpan, ...]
+
+
+def timeline_of(facts: TraceFacts) -> Timeline:
+    """The spans in the order they began, each attempt before what is in it."""
+    origin = facts.started_at or _first_time(facts)
+    spans: list[TimeSpan] = []
+    position = 0
+    for attempt in facts.attempts:
+        inner = _Attempt(attempt, origin, position)
+        spans += inner.spans()
+        position = inner.end
+    known = facts.duration_ms
+    total = max([position, known or 0, 1])
+    if spans and facts.attempts:
+        spans = _stretched(spans, facts, total)
+    return Timeline(total, facts.timeout_ms, tuple(spans))
+
+
+def _stretched(spans: list[TimeSpan], facts: TraceFacts, total: int) -> list[TimeSpan]:
+    """The last attempt lasts to the end of the run; what it waited for when it was cut off is a span, too."""
+    last = facts.attempts[-1]
+    ended_badly = bool(last.error) or last.aborted
+    place = max(index for index, span in enumerate(spans) if span.kind == "attempt")
+    whole = spans[place]
+    stretched = list(spans)
+    begin = max((span.end for span in spans[place + 1 :]), default=whole.start)
+    stretched[place] = TimeSpan(
+        "attempt",
+        whole.attempt,
+        0,
+        "",
+        whole.label,
+        whole.start,
+        total,
+        whole.estimated,
+        ended_badly,
+        ended_badly,
+    )
+    if ended_badly:
+        number = len(last.steps) + 1
+        stretched.append(
+            TimeSpan(
+                "step", last.index, number, "", f"{number}", begin, total, True, failed=True, open_end=True
+            )
+        )
+    return stretched
+
+
+class _Attempt:
+    """The spans of one attempt, from `begin` on."""
+
+    def __init__(self, attempt: Attempt, origin: int, begin: int) -> None:
+        self._attempt = attempt
+        self._origin = origin
+        measured = attempt.started_at is not None
+        self._begin = max(0, attempt.started_at - origin) if attempt.started_at is not None else begin
+        self._measured = measured
+        self.end = self._begin
+
+    def spans(self) -> list[TimeSpan]:
+        inner: list[TimeSpan] = []
+        for step in self._attempt.steps:
+            inner += self._step(step)
+        placed = {id(call) for step in self._attempt.steps for call in step.calls}
+        for call in self._attempt.calls:
+            if call.step == 0 and id(call) not in placed and call.started_at is not None:
+                start = max(0, call.started_at - self._origin)
+                end = start + max(0, call.duration_ms or 0)
+                inner.append(
+                    TimeSpan(
+                        "call", call.attempt, 0, call.id, call.name, start, end, False, bool(call.problem)
+                    )
+                )
+                self.end = max(self.end, end)
+        label = f"{self._attempt.index}"
+        whole = TimeSpan(
+            "attempt", self._attempt.index, 0, "", label, self._begin, self.end, not self._measured
+        )
+        return [whole, *inner]
+
+    def _step(self, step: Step) -> list[TimeSpan]:
+        begun = self.end if step.started_at is None else max(0, step.started_at - self._origin)
+        ran = [call for call in step.calls if call.started_at is not None]
+        first = min((call.started_at or 0 for call in ran), default=None)
+        if step.duration_ms is not None:
+            end = begun + max(0, step.duration_ms)
+        elif first is not None:
+            end = first - self._origin
+        else:
+            end = (step.answered_at or 0) - self._origin
+        end = max(begun, end)
+        estimated = step.started_at is None or step.duration_ms is None
+        spans = [TimeSpan("step", step.attempt, step.index, "", f"{step.index}", begun, end, estimated)]
+        self.end = max(self.end, end)
+        for call in step.calls:
+            start = self.end if call.started_at is None else max(0, call.started_at - self._origin)
+            after = start + max(0, call.duration_ms or 0)
+            failed = bool(call.problem) or call.broken_input
+            spans.append(
+                TimeSpan(
+                    "call",
+                    call.attempt,
+                    call.step,
+                    call.id,
+                    call.name,
+                    start,
+                    after,
+                    call.started_at is None,
+                    failed,
+                )
+            )
+            self.end = max(self.end, after)
+        return spans
+
+
+def _first_time(facts: TraceFacts) -> int:
+    times = [
+        moment
+        for attempt in facts.attempts
+        for moment in (
+            attempt.started_at,
+            *(step.started_at or step.answered_at for step in attempt.steps),
+            *(call.started_at for call in attempt.calls),
+        )
+        if moment is not None
+    ]
+    return min(times, default=0)
+
+
+# Why a run wrote nothing, or that it did: one word for programs, a sentence for people, and where to look.
+#
+# Pure. The order of the questions is the rule: did time run out, was it cancelled, did it reach its goal,
+# did the service fail, did a tool refuse, was no tool called. Of a run with several attempts the cause is
+# told where it lies: a write that failed in the first attempt counts, although the second answered in
+# prose.
+
+
+VerdictName = Literal[
+    "wrote",
+    "nothing-to-write",
+    "timed-out",
+    "cancelled",
+    "provider-error",
+    "no-tool-support",
+    "bad-json",
+    "rejected",
+    "tool-failed",
+    "prose",
+    "never-called",
+    "limit",
+    "damaged",
+]
+
+_HARVEST, _PROPOSE = "harvest", "propose"
+_READS = frozenset({"memory_read", "no_new_memories", "view", "read"})
+_RAIL = re.compile(
+    r"budget|pinned|outside|not allowed|\brefus|read-only|protected|too (?:large|long|big|many)|\bexceeds?\b"
+    r"|\blimit\b|\bcap\b|\bat most\b|secret|key, password or token"
+    r"|placeholder|not permitted|forbidden|may not",
+    re.IGNORECASE,
+)
+_NO_TOOLS = re.compile(
+    r"(?:not|n't|no endpoints found that) support\w*\b[^.\n]{0,40}\b(?:tool|function)"
+    r"|(?:tool|function)s?[ _-]?(?:use|call\w*)?\s+(?:is|are) not (?:supported|enabled|available)"
+    r"|tool[ _-]?call\w* (?:is )?(?:unsupported|disabled)",
+    re.IGNORECASE,
+)
+_BAD_JSON = re.compile(
+    r"json\W{0,3}(?:pars|error|at position)"
+    r"|(?:invalid|malformed|unexpected|unterminated|not|bad) [^.\n]{0,30}json"
+    r"|InvalidToolArguments|JSONParse|unexpected (?:end|token)|arguments? (?:is|are) no(?:t an)? object",
+    re.IGNORECASE,
+)
+_CALL_AS_TEXT = re.compile(
+    r"<tool_call>|<function[=_ ]|\[TOOL_CALLS\]|<invoke |```tool_code"
+    r'|"(?:name|tool|function|tool_name)"\s*:\s*"(?:memory\w*|no_new_memories)"'
+    r"|\b(?:memory_write|memory_read|no_new_memories)\s*\("
+    r'|\{\s*"old_string"\s*:',
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvidence:
+    """Where it shows. Attempt and step count from 1, 0 is none of them; `call` is a tool call's id, `quote`
+    what stands there."""
+
+    attempt: int = 0
+    step: int = 0
+    call: str = ""
+    tool: str = ""
+    quote: str = ""
+
+    def sentence(self) -> str:
+        """`Attempt 1, step 2, memory_write: old_string not found.`"""
+        place = [f"attempt {self.attempt}"] if self.attempt else []
+        place += [f"step {self.step}"] if self.step else []
+        place += [self.tool] if self.tool else []
+        where = ", ".join(place)
+        where = where[:1].upper() + where[1:]
+        return f"{where}: {self.quote}" if where and self.quote else where or self.quote
+
+
+@dataclass(frozen=True, slots=True)
+class RunVerdict:
+    """`sentence` says it to people; `evidence` is what it was judged by."""
+
+    name: VerdictName
+    sentence: str
+    evidence: RunEvidence = RunEvidence()
+
+
+def judge(facts: TraceFacts, damage: str = "", *, lost: bool = True) -> RunVerdict:
+    """The verdict on a trace. `damage` is what the reader says is wrong with the dump; `lost`: so that parts
+    of it are missing."""
+    found = (
+        _stopped(facts)
+        or _reached(facts)
+        or _service(facts)
+        or _damaged(facts, damage if lost else "")
+        or _limited(facts)
+        or _tools(facts)
+        or _silent(facts)
+    )
+    if damage and found.name != "damaged":
+        return RunVerdict(found.name, f"{found.sentence} {damage}", found.evidence)
+    return found
+
+
+def _stopped(facts: TraceFacts) -> RunVerdict | None:
+    attempt = _last(facts)
+    error = attempt.error if attempt is not None else ""
+    late = facts.timed_out or facts.outcome == "time-limit" or error == "AbortError (timeout)"
+    cancelled = facts.outcome == "cancelled" or error.startswith("AbortError") or _was_aborted(attempt)
+    if late:
+        limit = f" after {facts.timeout_ms / 1000:g} s" if facts.timeout_ms else ""
+        where, evidence = _open_end(attempt, facts)
+        wrote = " It had written before." if facts.wrote else ""
+        return RunVerdict("timed-out", f"The run timed out{limit}, {where}.{wrote}", evidence)
+    if cancelled:
+        where, evidence = _open_end(attempt, facts)
+        return RunVerdict("cancelled", f"The run was cancelled, {where}.", evidence)
+    return None
+
+
+def _was_aborted(attempt: Attempt | None) -> bool:
+    return attempt is not None and attempt.aborted and not attempt.error
+
+
+def _open_end(attempt: Attempt | None, facts: TraceFacts) -> tuple[str, RunEvidence]:
+    """What the run was doing when it was stopped."""
+    if attempt is None:
+        quote = "timedOut is true." if facts.timed_out else f"The outcome is {facts.outcome}."
+        return "at a point that the trace does not tell", RunEvidence(quote=quote)
+    step = len(attempt.steps)
+    pending = [call for call in attempt.calls if not call.ran]
+    quote = attempt.error or (facts.outcome and f"The outcome is {facts.outcome}.") or "timedOut is true."
+    if pending:
+        call = pending[0]
+        return (
+            f"in attempt {attempt.index}, step {call.step}, before {call.name} was run",
+            RunEvidence(attempt.index, call.step, call.id, call.name, quote),
+        )
+    if step and not attempt.steps[-1].calls and not attempt.error:
+        return f"after attempt {attempt.index}", RunEvidence(attempt.index, step, quote=quote)
+    number = step + 1
+    return (
+        f"in attempt {attempt.index}, step {number}, while waiting for the model",
+        RunEvidence(attempt.index, number, quote=quote),
+    )
+
+
+def _reached(facts: TraceFacts) -> RunVerdict | None:
+    call = next((call for call in _all_calls(facts) if _wrote(call, facts)), None)
+    attempt = next((attempt for attempt in facts.attempts if attempt.wrote), None)
+    if facts.wrote or attempt is not None or (call is not None and facts.kind == WRITER):
+        if call is not None:
+            place = RunEvidence(call.attempt, call.step, call.id, call.name, "It succeeded.")
+            return RunVerdict("wrote", f"The memory was written in attempt {call.attempt}.", place)
+        place = RunEvidence(attempt.index if attempt is not None else 0, quote="didWriteMemory is true.")
+        return RunVerdict("wrote", "The memory was written.", place)
+    if facts.kind == _HARVEST and call is not None and call.name == _PROPOSE:
+        place = RunEvidence(call.attempt, call.step, call.id, call.name, "It succeeded.")
+        return RunVerdict("wrote", "The model proposed what is worth remembering.", place)
+    if facts.kind != WRITER or _failed_service(facts) is not None:
+        return None
+    no_op = next((call for call in _all_calls(facts) if _is_accepted_no_op(call, facts)), None)
+    if no_op is not None:
+        place = RunEvidence(no_op.attempt, no_op.step, no_op.id, no_op.name, "It was accepted.")
+        who = "The rules found" if facts.model == "rules" else "The model said that there is"
+        return RunVerdict("nothing-to-write", f"{who} nothing new to remember.", place)
+    return None
+
+
+def _wrote(call: Call, facts: TraceFacts) -> bool:
+    if not call.ran or call.problem or call.broken_input:
+        return False
+    if call.name == _PROPOSE:
+        return isinstance(call.input, dict) and any(call.input.values())
+    return call.name == "memory_write" if facts.kind == WRITER else call.name not in _READS
+
+
+def _is_accepted_no_op(call: Call, facts: TraceFacts) -> bool:
+    """A no-op after a failed write is ignored by the agent (since 0d5fd5189): the write is the cause then."""
+    if call.name != NO_OP_TOOL or not call.ran or call.problem:
+        return False
+    if facts.satisfied is not None:
+        return facts.satisfied
+    attempt = next((each for each in facts.attempts if each.index == call.attempt), None)
+    return attempt is None or not any(_is_write(other) and _failed(other) for other in attempt.calls)
+
+
+def _service(facts: TraceFacts) -> RunVerdict | None:
+    attempt = _failed_service(facts)
+    if attempt is None:
+        return None
+    quote = short(attempt.error)
+    step = len(attempt.steps) + 1
+    evidence = RunEvidence(attempt.index, step, quote=quote)
+    if _NO_TOOLS.search(attempt.error):
+        return RunVerdict("no-tool-support", f"The model cannot call tools: {quote}", evidence)
+    if _BAD_JSON.search(attempt.error):
+        return RunVerdict("bad-json", f"The model's call was no valid JSON: {quote}", evidence)
+    return RunVerdict(
+        "provider-error", f"The model service failed in attempt {attempt.index}: {quote}", evidence
+    )
+
+
+def _failed_service(facts: TraceFacts) -> Attempt | None:
+    return next((attempt for attempt in reversed(facts.attempts) if attempt.error), None)
+
+
+def _damaged(facts: TraceFacts, damage: str) -> RunVerdict | None:
+    if not damage and (facts.has_attempts or facts.satisfied):
+        return None
+    words = damage or "It has no list of attempts."
+    return RunVerdict("damaged", f"The trace does not say what happened. {words}", RunEvidence(quote=words))
+
+
+def _limited(facts: TraceFacts) -> RunVerdict | None:
+    if facts.outcome not in ("step-limit", "output-limit"):
+        return None
+    attempt = _last(facts)
+    step = len(attempt.steps) if attempt is not None else 0
+    evidence = RunEvidence(
+        attempt.index if attempt is not None else 0, step, quote=f"The outcome is {facts.outcome}."
+    )
+    if facts.outcome == "step-limit":
+        return RunVerdict("limit", f"The model did not come to an end within {step} answers.", evidence)
+    return RunVerdict("limit", "The model wrote more than a run allows.", evidence)
+
+
+def _tools(facts: TraceFacts) -> RunVerdict | None:
+    """Calls that failed, the newest attempt's first; writes before anything else."""
+    failed = [call for call in _all_calls(facts) if _failed(call)]
+    writes = [call for call in failed if _is_write(call)]
+    if facts.kind != WRITER and not writes:
+        return None
+    call = next(iter([*reversed(writes), *reversed(failed)]), None)
+    if call is None:
+        return None
+    after = _what_came_after(facts, call)
+    place = f"in attempt {call.attempt}" + (f", step {call.step}" if call.step else "")
+    quote = short(call.problem) or "Its arguments are no JSON object."
+    evidence = RunEvidence(call.attempt, call.step, call.id, call.name, quote)
+    name = call.name or "a tool without a name"
+    if call.broken_input or _BAD_JSON.search(call.problem):
+        return RunVerdict(
+            "bad-json", f"The call of {name} {place} was no valid JSON: {quote}{after}", evidence
+        )
+    if _RAIL.search(call.problem):
+        return RunVerdict("rejected", f"{name} was rejected {place}: {quote}{after}", evidence)
+    return RunVerdict("tool-failed", f"{name} failed {place}: {quote}{after}", evidence)
+
+
+def _what_came_after(facts: TraceFacts, call: Call) -> str:
+    last = _last(facts)
+    if last is None or last.index == call.attempt:
+        return ""
+    if any(other.name == NO_OP_TOOL for other in last.calls):
+        return f" Attempt {last.index} then said that there is nothing new, which does not count."
+    if last.text:
+        return f" Attempt {last.index} answered in prose."
+    return f" Attempt {last.index} did not try again."
+
+
+def _silent(facts: TraceFacts) -> RunVerdict:
+    attempt = _last(facts)
+    if attempt is None:
+        return RunVerdict(
+            "never-called", "The model was never asked.", RunEvidence(quote="There is no attempt.")
+        )
+    step = next((step for step in reversed(attempt.steps) if step.text.strip()), None)
+    as_text = next((step for step in _steps(facts) if _CALL_AS_TEXT.search(step.text)), None)
+    if as_text is not None and not _all_calls(facts):
+        evidence = RunEvidence(as_text.attempt, as_text.index, quote=short(as_text.text))
+        return RunVerdict(
+            "no-tool-support", "The model wrote its call as text: it cannot call tools as asked.", evidence
+        )
+    if facts.kind != WRITER:
+        quote = short(step.text) if step is not None else "It called nothing that writes."
+        place = RunEvidence(attempt.index, step.index if step is not None else 0, quote=quote)
+        return RunVerdict("nothing-to-write", "The run ended without a change.", place)
+    read = " It only read the memory." if any(call.ran for call in _all_calls(facts)) else ""
+    if step is not None:
+        evidence = RunEvidence(attempt.index, step.index, quote=short(step.text))
+        return RunVerdict(
+            "prose", f"The model answered in prose instead of calling memory_write.{read}", evidence
+        )
+    cut = " Its answer was cut at the output limit." if _is_cut(attempt) else ""
+    evidence = RunEvidence(
+        attempt.index, len(attempt.steps), quote=f"{len(attempt.calls)} tool calls, no text.{cut}"
+    )
+    return RunVerdict("never-called", f"The model ended without calling memory_write.{read}{cut}", evidence)
+
+
+def _is_cut(attempt: Attempt) -> bool:
+    return attempt.finish == "length" or any(step.finish == "length" for step in attempt.steps)
+
+
+def _failed(call: Call) -> bool:
+    return bool(call.problem) or call.broken_input
+
+
+def _is_write(call: Call) -> bool:
+    if call.name == "memory":
+        command = call.input.get("command") if isinstance(call.input, dict) else ""
+        return command not in _READS
+    return call.name not in _READS
+
+
+def _all_calls(facts: TraceFacts) -> list[Call]:
+    return [call for attempt in facts.attempts for call in attempt.calls]
+
+
+def _steps(facts: TraceFacts) -> Iterable[Step]:
+    return (step for attempt in facts.attempts for step in attempt.steps)
+
+
+def _last(facts: TraceFacts) -> Attempt | None:
+    return facts.attempts[-1] if facts.attempts else None

@@ -1,0 +1,495 @@
+"""Trace dumps as they are on disk, of whoever wrote them: both generations of mux's, and our own.
+
+`read_dump` gives a document of bounded size, whatever the file's: long texts are cut, long lists end early,
+and both are told (`shortened`). Nothing is refused for what it holds: a damaged dump is opened as far as it
+can be read, with what is wrong as a sentence (`damage`). Field names are those of formats/mux.md section 14.
+
+Threading: blocks on disk; any thread but the GUI's. Failure: `UserError` where the file cannot be read at
+all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from reverie.errors import UserError, user_error_from_os
+from reverie.files.paths import open_regular
+
+# A JSON document on disk, read in parts: what a 200 MB trace needs.
+#
+# `JSON.stringify(value, null, 2)` puts every member on a line of its own and indents it by two spaces a
+# level, and no string can hold a raw line break. So a member of level `n` begins where a line begins with
+# exactly `2n` spaces, and its end is where the next one begins: finding the members of a level takes one
+# search through the bytes, without decoding anything. `layout` says whether a document is laid out so; any
+# other is decoded whole (up to a bound) and laid out again in memory.
+#
+# Memory: one chunk (1 MiB) and what is asked for. Threading: safe, no state; a file is opened per read,
+# without following a link and without blocking on a pipe. Failure: plain `OSError`.
+
+
+CHUNK = 1 << 20
+_KEY_BYTES = 4096
+_KEY = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:\s*', re.DOTALL)
+_KINDS: dict[bytes, NodeKind] = {b"{": "object", b"[": "array", b'"': "text"}
+_ESCAPE_BYTES = 12
+
+NodeKind = Literal["object", "array", "text", "scalar"]
+
+
+class JsonSource(Protocol):
+    """Bytes that can be read from anywhere."""
+
+    @property
+    def size(self) -> int: ...
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes from `start` up to `end`, or up to the end of the document. Raises `UserError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySource:
+    """A document that is in memory already."""
+
+    data: bytes
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def read(self, start: int, end: int) -> bytes:
+        """As `Source.read`; never fails."""
+        return self.data[start:end]
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A regular file of `size` bytes when it was first looked at; what is added later is not read."""
+
+    path: Path
+    size: int
+
+    def read(self, start: int, end: int) -> bytes:
+        """As `Source.read`; the file is opened for each."""
+        with open(_opened(self.path), "rb") as file:
+            file.seek(start)
+            return file.read(max(0, min(end, self.size) - start))
+
+
+def open_source(path: Path) -> FileSource:
+    """Raises `OSError` for what is no regular file."""
+    with open(_opened(path), "rb") as file:
+        return FileSource(path, os.fstat(file.fileno()).st_size)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonNode:
+    """One value of a document: `source[start:end]`. `key` is its name, its place in a list, or empty for the
+    whole."""
+
+    key: str | int
+    kind: NodeKind
+    start: int
+    end: int
+    level: int = 0
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+    @property
+    def is_container(self) -> bool:
+        return self.kind in ("object", "array")
+
+
+def layout(source: JsonSource) -> JsonNode | None:
+    """The whole document if it is an object laid out with two spaces a level, else None."""
+    head = source.read(0, CHUNK)
+    if not re.match(rb'(?:\xef\xbb\xbf)?\{\r?\n  "', head):
+        return None
+    tail = source.read(max(0, source.size - CHUNK), source.size).rstrip()
+    end = max(0, source.size - CHUNK) + len(tail)
+    return JsonNode("", "object", head.index(b"{"), end)
+
+
+def children(
+    source: JsonSource, node: JsonNode, *, limit: int, skip: int = 0
+) -> tuple[tuple[JsonNode, ...], bool]:
+    """At most `limit` members of a container, from the one numbered `skip` on, and whether there are more."""
+    if not node.is_container:
+        return (), False
+    found: list[JsonNode] = []
+    starts = _starts(source, node)
+    begin = next(starts, None)
+    place = 0
+    while begin is not None:
+        after = next(starts, None)
+        if place >= skip:
+            if len(found) == limit:
+                return tuple(found), True
+            found.append(_child(source, node, place, begin, node.end if after is None else after))
+        begin, place = after, place + 1
+    return tuple(found), False
+
+
+def member(source: JsonSource, node: JsonNode, key: str) -> JsonNode | None:
+    """One member of an object by name."""
+    found, _more = children(source, node, limit=10_000)
+    return next((child for child in found if child.key == key), None)
+
+
+def text_of(source: JsonSource, node: JsonNode, limit: int) -> tuple[str, bool]:
+    """The text of a text node, of which at most about `limit` bytes are read, and whether that is all."""
+    raw = source.read(node.start, min(node.end, node.start + limit + 2))
+    whole = node.size <= limit + 2
+    if whole:
+        try:
+            return str(json.loads(raw.decode("utf-8", "replace"), strict=False)), True
+        except ValueError:
+            whole = False
+    return _cut_text(raw), whole
+
+
+def _cut_text(raw: bytes) -> str:
+    """As much of a JSON text as can be decoded, when its end is missing."""
+    body = raw.decode("utf-8", "ignore").removeprefix('"')
+    # An escape, or half of a pair of them, may have been cut in two.
+    for cut in range(min(_ESCAPE_BYTES, len(body)) + 1):
+        try:
+            return str(json.loads(f'"{body[: len(body) - cut]}"', strict=False))
+        except ValueError:
+            continue
+    return body
+
+
+def _starts(source: JsonSource, node: JsonNode) -> Iterator[int]:
+    """Where the members of a container begin (at the line break before each)."""
+    pattern = re.compile(rb"\n {%d}(?=[^ \n\]}])" % (2 * (node.level + 1)))
+    overlap = 2 * (node.level + 1) + 4
+    position = node.start
+    while position < node.end:
+        chunk = source.read(position, min(position + CHUNK + overlap, node.end))
+        if not chunk:
+            return
+        for match in pattern.finditer(chunk):
+            if match.start() >= CHUNK:
+                break
+            yield position + match.start()
+        position += CHUNK
+
+
+def _child(source: JsonSource, parent: JsonNode, place: int, start: int, end: int) -> JsonNode:
+    level = parent.level + 1
+    line = start + 1 + 2 * level
+    end = _value_end(source, start, end, last=end == parent.end)
+    key: str | int = place
+    head = source.read(line, min(line + _KEY_BYTES, max(end, line + 1)))
+    if parent.kind == "object":
+        match = _KEY.match(head)
+        if match is None:
+            return JsonNode(head[:40].decode("utf-8", "replace"), "scalar", end, end, level)
+        key = _cut_text(b'"' + match[1])
+        line, head = line + match.end(), head[match.end() :]
+    return JsonNode(key, _KINDS.get(head[:1], "scalar"), line, max(line, end), level)
+
+
+def _value_end(source: JsonSource, start: int, end: int, *, last: bool) -> int:
+    """`end` without the comma, and for the last member without the bracket that closes the container."""
+    begin = max(start, end - 256)
+    tail = source.read(begin, end).rstrip()
+    if last and b"\n" in tail and tail[-1:] in b"]}":
+        line = tail.rindex(b"\n")
+        if tail[line:].strip() in (b"]", b"}"):
+            tail = tail[:line].rstrip()
+    elif tail.endswith(b","):
+        tail = tail[:-1].rstrip()
+    return begin + len(tail)
+
+
+def _opened(path: Path) -> int:
+    return open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+
+
+# As much of a damaged JSON text as can be read: what stands before the damage, with open brackets closed.
+#
+# Pure. Time and memory are linear in the length of the text; deep nesting ends the reading instead of the
+# program.
+
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<mark>[{}\[\],:])"
+    r'|(?P<text>"[^"\\]*(?:\\.[^"\\]*)*")'
+    r"|(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?=[\s,\]}])"
+    r"|(?P<word>true|false|null)\b)",
+    re.DOTALL,
+)
+_OPEN_TEXT = re.compile(r'\s*"(?P<body>[^"\\]*(?:\\.[^"\\]*)*)\\?\Z', re.DOTALL)
+_MAX_DEPTH = 200
+MORE_FOLLOWS = "more follows after its end"
+"""How what is wrong begins where nothing is missing."""
+
+_WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
+_MISSING = object()
+
+
+def salvage(text: str) -> tuple[Any, str]:
+    """`(value, what is wrong)`; the second is empty for sound JSON, the value None where nothing could be
+    read."""
+    reader = _DamagedJsonReader()
+    position = len(text) - len(text.lstrip("\ufeff"))
+    while True:
+        match = _TOKEN.match(text, position)
+        if match is None:
+            break
+        position = match.end()
+        problem = reader.take(match)
+        if problem:
+            return reader.value, f"{problem} at character {match.start():,}"
+        if reader.complete:
+            rest = text[position:].strip(" \t\r\n\0")
+            return reader.value, f"{MORE_FOLLOWS}, from character {position:,} on" if rest else ""
+    left = text[position:]
+    if not left.strip():
+        return reader.value, "it ends in the middle" if text.strip() else "it is empty"
+    open_text = _OPEN_TEXT.match(left)
+    if open_text is not None:
+        reader.put(_decoded(open_text["body"]))
+        return reader.value, "it ends in the middle of a text"
+    return reader.value, f"it is not JSON from character {position:,} on"
+
+
+class _DamagedJsonReader:
+    """Builds values out of tokens; at any moment `value` is what there is so far."""
+
+    def __init__(self) -> None:
+        self.value: Any = None
+        self.complete = False
+        self._open: list[Any] = []
+        self._keys: list[Any] = []
+
+    def take(self, match: re.Match[str]) -> str:
+        """Add one token; what is wrong with it, if anything."""
+        if match["mark"]:
+            return self._mark(match["mark"])
+        if match["text"]:
+            value: Any = _decoded(match["text"][1:-1])
+            if self._wants_key:
+                self._keys[-1] = value
+                return ""
+        elif match["number"]:
+            value = _number(match["number"])
+        else:
+            value = _WORDS[match["word"]]
+        if self._wants_key:
+            return "a name is missing"
+        self.put(value)
+        self.complete = not self._open
+        return ""
+
+    def put(self, value: Any) -> None:
+        if not self._open:
+            self.value = value
+        elif isinstance(self._open[-1], list):
+            self._open[-1].append(value)
+        elif self._keys[-1] is not _MISSING:
+            self._open[-1][self._keys[-1]] = value
+            self._keys[-1] = _MISSING
+
+    @property
+    def _wants_key(self) -> bool:
+        return bool(self._open) and isinstance(self._open[-1], dict) and self._keys[-1] is _MISSING
+
+    def _mark(self, mark: str) -> str:
+        if mark in "{[":
+            if self._wants_key:
+                return "a name is missing"
+            if len(self._open) >= _MAX_DEPTH:
+                return "it is nested too deeply"
+            container: Any = {} if mark == "{" else []
+            self.put(container)
+            self._open.append(container)
+            self._keys.append(_MISSING)
+        elif mark in "}]":
+            if not self._open or isinstance(self._open[-1], dict) != (mark == "}"):
+                return "brackets do not match"
+            self._open.pop()
+            self._keys.pop()
+            self.complete = not self._open
+        elif not self._open:
+            return "it does not begin with a value"
+        return ""
+
+
+def _decoded(body: str) -> str:
+    try:
+        return str(json.loads(f'"{body}"', strict=False))
+    except ValueError:
+        return body
+
+
+def _number(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:  # more digits than Python converts
+        return text
+
+
+WHOLE_BYTES = 8 << 20
+"""Documents up to this size are decoded at once."""
+
+_TEXT_BYTES = 1 << 20
+_SKETCH_TEXT_BYTES = 4096
+_MOST_ITEMS = 2_000
+_SMALL_BYTES = 64 << 10
+_DECODED_BYTES = 16 << 20
+# What a line of a list needs nothing of, and what makes dumps large.
+_BULK = frozenset(
+    {
+        "systemPrompt",
+        "existingMemory",
+        "userMessage",
+        "events",
+        "messages",
+        "globalAgentsMd",
+        "contextAgentsMd",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """One dump. `lost`: it is damaged so that parts are missing. `source` and `root` are the document as it
+    is, for a tree that opens it piece by piece; `root` None: nothing of it could be read."""
+
+    document: Mapping[str, Any]
+    size: int
+    damage: str
+    lost: bool
+    shortened: bool
+    source: JsonSource
+    root: JsonNode | None
+
+
+def read_dump(path: Path, *, sketch: bool = False) -> Dump:
+    """The dump at `path`. A `sketch` of a large one lacks what is long: the prompts, messages and events."""
+    try:
+        source = open_source(path)
+        return _dump_of(source, sketch=sketch)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def dump_of(data: bytes) -> Dump:
+    """A dump that is in memory."""
+    return _dump_of(MemorySource(data), sketch=False)
+
+
+def _dump_of(source: JsonSource, *, sketch: bool) -> Dump:
+    if source.size <= WHOLE_BYTES:
+        return _small(source)
+    root = layout(source)
+    if root is None:
+        head = MemorySource(source.read(0, WHOLE_BYTES))
+        found = _small(head)
+        damage = (
+            f"It is not laid out as dumps are, and of its {source.size:,} bytes only the first "
+            f"{WHOLE_BYTES:,} were read."
+        )
+        return Dump(found.document, source.size, damage, True, True, found.source, found.root)
+    reading = _Reading(
+        source, _SKETCH_TEXT_BYTES if sketch else _TEXT_BYTES, skip=_BULK if sketch else frozenset()
+    )
+    document = reading.value(root)
+    lost = bool(reading.damage)
+    return Dump(document, source.size, reading.damage, lost, reading.shortened, source, root)
+
+
+def _small(source: JsonSource) -> Dump:
+    raw = source.read(0, source.size)
+    text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
+    damage, lost = "", False
+    try:
+        value = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        value, wrong = salvage(text)
+        lost = bool(wrong) and not wrong.startswith(MORE_FOLLOWS)
+        told = "It could be read in part only" if lost else "It is damaged"
+        damage = f"{told}: {wrong}." if wrong else ""
+    if not isinstance(value, dict):
+        kind = {list: "a list", str: "a text", type(None): "nothing"}.get(type(value), "a single value")
+        damage = damage or f"It holds {kind}, not a trace."
+        value, lost = ({} if value is None else {"value": value}), True
+    root = None if damage else layout(source)
+    if root is None:
+        source = MemorySource(_laid_out(value))
+        root = layout(source)
+    return Dump(value, len(raw), damage, lost, False, source, root)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Decodes parts of a large document until the bound for all of them is reached."""
+
+    source: JsonSource
+    text_bytes: int
+    skip: frozenset[str]
+    left: int = _DECODED_BYTES
+    damage: str = ""
+    shortened: bool = False
+
+    def value(self, node: JsonNode) -> Any:
+        if node.kind == "text":
+            limit = max(0, min(self.text_bytes, self.left))
+            text, whole = text_of(self.source, node, limit)
+            self.left -= min(node.size, limit)
+            self.shortened = self.shortened or not whole
+            return text if whole else f"{text}… [{node.size:,} bytes in all]"
+        if not node.is_container or node.size <= min(_SMALL_BYTES, self.left):
+            return self._decoded(node)
+        found, more = children(self.source, node, limit=_MOST_ITEMS)
+        self.shortened = self.shortened or more
+        if not found:
+            return self._decoded(node)
+        if node.kind == "object":
+            wanted = [child for child in found if child.key not in self.skip]
+            self.shortened = self.shortened or len(wanted) < len(found)
+            return {str(child.key): self.value(child) for child in _ends_first(wanted)}
+        if self.left <= 0:
+            self.shortened = True
+            return []
+        return [self.value(child) for child in found]
+
+    def _decoded(self, node: JsonNode) -> Any:
+        raw = self.source.read(node.start, min(node.end, node.start + _TEXT_BYTES))
+        self.left -= len(raw)
+        text = raw.decode("utf-8", "replace")
+        try:
+            return json.loads(text, parse_constant=_no_number)
+        except (ValueError, RecursionError):
+            value, wrong = salvage(text)
+            if wrong:
+                self.damage = f"It could be read in part only: in “{node.key}” {wrong}."
+            return value
+
+
+def _no_number(_name: str) -> None:
+    """NaN and its like, which JSON does not know."""
+
+
+def _ends_first(nodes: list[JsonNode]) -> list[JsonNode]:
+    """What says how a run ended is read before what may use up the bound."""
+    return sorted(nodes, key=lambda node: (node.key in _BULK, node.size if node.key in _BULK else 0))
+
+
+def _laid_out(value: dict[str, Any]) -> bytes:
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _unreadable(path: Path, error: OSError) -> UserError:
+    return user_error_from_os(error, f"The trace {path.name} was not read.")

@@ -1,0 +1,784 @@
+"""YAML front matter of memories: finding the block, reading the description from it, changing it.
+
+The rules are those of formats/mux.md section 7. A block begins with `---` at the first byte, and the agent
+looks at a bounded prefix of the file only, so a block that does not close inside it is none. A description is
+flattened to one line for show: it is untrusted text on its way into lists and prompts. `set_description` and
+`mend` edit: what they do not have to change stays byte for byte, and every edit is parsed again before it is
+believed.
+
+Pure functions, any thread. Nothing here fails on any input: what cannot be read is a state.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from reverie.agents.scopes import Caps
+from reverie.memory import yaml12
+from reverie.text.summaries import cut_utf16, utf16_length
+
+DescriptionState = Literal["ok", "none", "malformed", "unclosed", "not-text"]
+
+BOM = "\ufeff"
+_UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
+
+_BLOCK = re.compile(r"---(?P<newline>\r?\n)(?P<raw>.*?)\r?\n---(?:\r?\n|\Z)", re.DOTALL)
+_OPENING = re.compile(r"---\r?\n(?!---(?:\r?\n|\Z))")
+EMPTY = re.compile(r"---(\r?\n)(?=---(?:\r?\n|\Z))")
+# Blocks as agents mostly write them need no parser, which costs a hundred times as much: `_simple` reads a
+# block of one line, `_simple_lines` one of several. Where these answer, they answer what the parser would.
+_ONE_LINE = "---\ndescription: "
+_SIMPLE_LINE = re.compile(
+    r"(?P<key>[A-Za-z_][A-Za-z0-9_-]*): (?:"
+    rf"(?P<plain>\w(?:[^{_UNSAFE}:#]*[^{_UNSAFE}:#\s])?)"
+    rf'|"(?P<quoted>[^{_UNSAFE}"\\]*)"'
+    r"|\[(?:\w[\w ./+-]*(?:, \w[\w ./+-]*)*)?\]"
+    r") *(?:\r?\n|\Z)"
+)
+_NO_STRINGS = frozenset({"null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"})
+# What is white space to JavaScript. Python has U+001C to U+001F and U+0085 besides, and lacks U+FEFF.
+JS_SPACE = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+_SPACES = re.compile(f"[{JS_SPACE}]+")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
+
+# Front matter beyond this is not mended: no agent would see it, and each trial parses the block again.
+_MENDABLE_CHARS = 16_384
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_KEY = re.compile(r"[\w$][^:#\[\]{}\"',&*!|>%@`\n]*:(?=[ \t\r\n]|\Z)")
+_HEADER_COMMENT = re.compile(r"[^\n]*?([ \t]#[^\r\n]*)")
+# Words that need no quotes, unless some version of YAML gives them a meaning.
+_PLAIN = re.compile(rf"[^\W\d_](?:[^{_UNSAFE}:#]*[^{_UNSAFE}:#\s])?")
+RESERVED = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
+_ESCAPED = re.compile(rf'[{_UNSAFE}"\\]')
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+
+
+@dataclass(frozen=True, slots=True)
+class Frontmatter:
+    """Where a block is: its YAML is `text[block_start:block_end]`, the body begins at `body_start`.
+
+    `newline` is the one after the opening fence. `bom`: the text begins with a byte order mark, so that the
+    agent, for which the first byte counts, does not see the block.
+    """
+
+    block_start: int
+    block_end: int
+    body_start: int
+    newline: Literal["\n", "\r\n"]
+    bom: bool
+
+
+class Description(NamedTuple):
+    """What the agent shows for a file, and how it came about.
+
+    `none`: no block, or one without a description that is a non-empty string. `malformed`: not YAML, or not
+    a mapping. `unclosed`: the opening fence only. `not-text`: the prefix is not UTF-8 or has a NUL, whatever
+    the block says. `text` is always what the agent would show: empty unless `ok` or `not-text`.
+    """
+
+    text: str
+    state: DescriptionState
+
+
+NO_DESCRIPTION = Description("", "none")
+_NOT_TEXT = Description("", "not-text")
+_MALFORMED = Description("", "malformed")
+_UNCLOSED = Description("", "unclosed")
+
+
+def split(text: str, prefix_bytes: int | None = None) -> Frontmatter | None:
+    """The block of a file's whole text, or None. `prefix_bytes`: how far to look for its end; None: all."""
+    bom = text.startswith(BOM)
+    seen = text
+    if prefix_bytes is not None:
+        seen = text[:prefix_bytes].encode("utf-8", "surrogatepass")[:prefix_bytes].decode("utf-8", "replace")
+    match = _BLOCK.match(seen, len(BOM) if bom else 0)
+    if match is None:
+        return None
+    newline: Literal["\n", "\r\n"] = "\n" if match["newline"] == "\n" else "\r\n"
+    return Frontmatter(*match.span("raw"), match.end(), newline, bom)
+
+
+def description(prefix: bytes, caps: Caps) -> Description:
+    """The description of a file whose first `caps.description_prefix_bytes` bytes (or fewer, if that is all
+    it has) are `prefix`."""
+    prefix = prefix[: caps.description_prefix_bytes]
+    is_utf8 = True
+    try:
+        text = prefix.decode()
+    except UnicodeDecodeError as error:
+        # As the agent does: a character cut by the prefix, like any damage, becomes U+FFFD. That the cut is
+        # no damage matters only for what we call the file.
+        text = prefix.decode("utf-8", "replace")
+        is_utf8 = error.reason == "unexpected end of data" and len(prefix) == caps.description_prefix_bytes
+    found = _described(text, caps.description_chars)
+    if is_utf8 and "\0" not in text:
+        return found
+    return Description(found.text, "not-text") if found.text else _NOT_TEXT
+
+
+def declared(text: str, prefix_bytes: int | None = None, *, key: str = "description") -> str | None:
+    """The description (or another key) that a text gives, exactly as it stands there; None without a block
+    that gives one."""
+    block = split(text, prefix_bytes)
+    if block is None:
+        return None
+    try:
+        root = yaml12.parse(text[block.block_start : block.block_end])
+    except yaml12.MalformedError:
+        return None
+    entry = root.entry(key) if root is not None else None
+    return entry[1].value.text if entry is not None else None
+
+
+def flattened(text: str, limit: int) -> str:
+    """One line of at most `limit` UTF-16 units, as the agent makes it, plus an ellipsis where it was cut."""
+    # Printable text holds no control character and, of all white space, only U+0020.
+    if not text.isprintable() or "  " in text:
+        text = _CONTROLS.sub("", _SPACES.sub(" ", text))
+    line = text.strip(" ")
+    if len(line) * 2 <= limit or utf16_length(line) <= limit:
+        return line
+    # The agent may cut a character outside the BMP in half and then show U+FFFD; half characters are no text.
+    return cut_utf16(line, limit) + "…"
+
+
+def _described(text: str, limit: int) -> Description:
+    if not text.startswith("---"):
+        return NO_DESCRIPTION
+    simple = _simple(text)
+    if simple is not None:
+        return _shown(simple, limit)
+    block = _BLOCK.match(text)
+    if block is None:
+        return _UNCLOSED if _OPENING.match(text) else NO_DESCRIPTION
+    simple = _simple_lines(block["raw"])
+    return _parsed(block["raw"], limit) if simple is None else _shown(simple, limit)
+
+
+def _simple(text: str) -> str | None:
+    """The description of a file whose block is one line of plain words; None: ask further."""
+    if not text.startswith(_ONE_LINE):
+        return None
+    start = len(_ONE_LINE)
+    end = text.find("\n", start)
+    value = text[start:end]
+    if not text.startswith("\n---\n", end) or not value.isprintable() or ":" in value or "#" in value:
+        return None
+    return value if value[:1].isalpha() and value.rstrip(" ") not in _NO_STRINGS else None
+
+
+def _simple_lines(raw: str) -> str | None:
+    """The description of a block whose lines are all simple, empty if it has none; None: ask the parser."""
+    found, keys, end = "", set[str](), 0
+    while end < len(raw):
+        line = _SIMPLE_LINE.match(raw, end)
+        if line is None or line["key"] in keys or line["key"] in _NO_STRINGS:
+            return None
+        keys.add(line["key"])
+        end = line.end()
+        if line["key"] == "description":
+            found = line["plain"] or line["quoted"] or ""
+            # What begins with a digit may be a number.
+            if line["plain"] and (not found[0].isalpha() or found in _NO_STRINGS):
+                return None
+    return found
+
+
+def _parsed(raw: str, limit: int) -> Description:
+    try:
+        root = yaml12.parse(raw)
+    except yaml12.MalformedError:
+        return _MALFORMED
+    if root is None:
+        return NO_DESCRIPTION
+    if root.kind != "mapping":
+        return _MALFORMED
+    entry = root.entry("description")
+    return _shown(entry[1].value.text, limit) if entry is not None else NO_DESCRIPTION
+
+
+def _shown(value: str | None, limit: int) -> Description:
+    line = flattened(value, limit) if value else ""
+    return Description(line, "ok") if line else NO_DESCRIPTION
+
+
+def set_description(text: str, value: str, *, prefix_bytes: int | None = None) -> str:
+    """`text` with `value` as its description; all else stays byte for byte.
+
+    In a block only the lines of that key change, or one line is added; without one, a block is put before the
+    text. A malformed block is mended first; one that cannot be, or is no mapping, counts as text and gets a
+    block above it, and so does one that does not close within `prefix_bytes`.
+    """
+    if declared(text, prefix_bytes) == value:
+        return text
+    base = mend(text, prefix_bytes=prefix_bytes) or text
+    for candidate in _edited(base, value):
+        if declared(candidate, prefix_bytes) == value and _others(candidate) == _others(base):
+            return candidate
+    start = len(BOM) if text.startswith(BOM) else 0
+    newline = "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
+    block = f"---{newline}description: {literal(value)}{newline}---{newline}"
+    return text[:start] + block + text[start:]
+
+
+def mend(text: str, *, prefix_bytes: int | None = None) -> str | None:
+    """`text` with its malformed block made well-formed by quoting the values that do not parse, or None.
+
+    Keys, their order and all other bytes stay. None: there is no such block, or quoting does not help.
+    """
+    block = split(text, prefix_bytes)
+    if block is None or block.block_end - block.block_start > _MENDABLE_CHARS:
+        return None
+    raw = text[block.block_start : block.block_end]
+    if _parses(raw):
+        return None
+    mended = ""
+    for group in _groups(raw):
+        whole = "".join(group)
+        # Alone first: only an alias needs what stands above it.
+        is_fine = _is_mapping(whole) or ("*" in whole and _is_mapping(mended + whole))
+        mended += whole if is_fine else _with_quoted_value(group)
+    result = text[: block.block_start] + mended + text[block.block_end :]
+    return result if _is_mapping(mended) and split(result, prefix_bytes) is not None else None
+
+
+def _edited(text: str, value: str) -> Iterator[str]:
+    """Ways to put the description into the block that is there, the best first; they may turn out wrong."""
+    empty = EMPTY.match(text, len(BOM) if text.startswith(BOM) else 0)
+    if empty is not None:
+        yield f"{text[: empty.end()]}description: {literal(value)}{empty[1]}{text[empty.end() :]}"
+    block = split(text)
+    if block is None:
+        return
+    before, raw = text[: block.block_start], text[block.block_start : block.block_end]
+    try:
+        root = yaml12.parse(raw)
+    except yaml12.MalformedError:
+        return
+    for changed in _edited_block(raw, root, value, block.newline):
+        yield before + changed + text[block.block_end :]
+
+
+def _edited_block(raw: str, root: yaml12.YamlNode | None, value: str, newline: str) -> Iterator[str]:
+    line = f"description: {literal(value)}"
+    if root is None:
+        yield f"{line}{newline}{raw}"
+        return
+    entry = root.entry("description")
+    if entry is not None:
+        yield _with_value(raw, entry[0], entry[1], literal(value, quoted=root.flow))
+    elif root.flow:
+        comma = ", " if root.children else ""
+        inside = raw.find("{", root.start) + 1
+        yield f"{raw[:inside]}description: {literal(value, quoted=True)}{comma}{raw[inside:]}"
+    else:
+        indent = " " * root.column
+        yield f"{indent}{line}{newline}{raw}"
+        # Below what must stay first, such as a directive.
+        yield f"{raw[: root.start]}{line}{newline}{indent}{raw[root.start :]}"
+
+
+def _with_value(raw: str, key: yaml12.YamlNode, node: yaml12.YamlNode, literal: str) -> str:
+    """The block with `literal` for the value `node`, comments beside it kept."""
+    if node.kind == "scalar" and node.style in ("|", ">"):
+        old = raw[node.start : node.end].rstrip(" \t\r\n")
+        comment = _HEADER_COMMENT.match(old)
+        literal += comment[1] if comment is not None else ""
+        return raw[: node.start] + literal + raw[node.start + len(old) :]
+    if node.kind in ("mapping", "sequence") and not node.flow:
+        colon = raw.find(":", key.end) + 1
+        rest = raw[colon : node.start].split("\n")[0].rstrip(" \t\r")
+        return f"{raw[:colon]} {literal}{rest}{raw[node.end :]}"
+    space = " " if node.start == node.end else ""
+    return raw[: node.start] + space + literal + raw[node.end :]
+
+
+def _others(text: str) -> object:
+    """Everything that a block says but its description, for comparison."""
+    block = split(text)
+    raw = text[block.block_start : block.block_end] if block is not None else ""
+    root = yaml12.parse(raw) if _is_mapping(raw) else None
+    if root is None:
+        return ()
+    return tuple(
+        (outline(key), outline(value)) for key, value in root.pairs() if key.value.text != "description"
+    )
+
+
+def outline(node: yaml12.YamlNode) -> object:
+    """What a node says, for comparison; how it is written does not count."""
+    return node.kind, node.value, tuple(outline(child) for child in node.children)
+
+
+def _groups(raw: str) -> list[list[str]]:
+    """The lines of a block, each key at the margin with what follows it; first those before any key."""
+    groups: list[list[str]] = [[]]
+    for line in _LINE.findall(raw):
+        if _KEY.match(line):
+            groups.append([])
+        groups[-1].append(line)
+    return [group for group in groups if group]
+
+
+def _with_quoted_value(group: list[str]) -> str:
+    key = _KEY.match(group[0])
+    if key is None:
+        return "".join(group)
+    lines = [group[0][key.end() :], *group[1:]]
+    words = [line.strip(" \t\r\n") for line in lines]
+    while len(words) > 1 and (not words[-1] or words[-1].startswith("#")):
+        words.pop()
+    value = "\n".join(word for word in words if word)
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        value = value[1:-1]
+    last = lines[len(words) - 1]
+    end = last[len(last.rstrip("\r\n")) :]
+    return f"{group[0][: key.end()]} {literal(value, quoted=True)}{end}{''.join(lines[len(words) :])}"
+
+
+def _parses(raw: str) -> bool:
+    try:
+        yaml12.parse(raw)
+    except yaml12.MalformedError:
+        return False
+    return True
+
+
+def _is_mapping(raw: str) -> bool:
+    try:
+        root = yaml12.parse(raw)
+    except yaml12.MalformedError:
+        return False
+    return root is not None and root.kind == "mapping"
+
+
+def literal(value: str, *, quoted: bool = False) -> str:
+    """`value` as YAML on one line, in the plainest way that every version of YAML reads back the same."""
+    if not quoted and _PLAIN.fullmatch(value) and value.lower() not in RESERVED:
+        return value
+    special = set(_ESCAPED.findall(value))
+    if special and special <= {'"', "\\"}:
+        return "'" + value.replace("'", "''") + "'"
+    return '"' + _ESCAPED.sub(lambda match: _escape(match[0]), value) + '"'
+
+
+def _escape(char: str) -> str:
+    return _ESCAPES.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
+
+
+# How a key and its value are written in front matter: in the style they had where that can say it, else in
+# the plainest. What is yielded are tries, the best first; `memory.front_matter` reads each before it believes
+# it.
+#
+# Pure functions, any thread.
+
+
+_WORD_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+# May stand without quotes where it did before: begins with a letter, holds no `: ` and no ` #`.
+_LENIENT = re.compile(r"[^\W\d_](?:(?!:(?:\s|\Z)|\s#).)*(?<=\S)")
+BLOCK_HEADER = re.compile(r"([|>])[^\s#]*([ \t]+#[^\r\n]*)?[ \t]*(\r?\n)(?:[ \t]*\r?\n)*([ ]*)")
+
+
+def scalars(style: str, value: str, *, flow: bool) -> Iterator[str]:
+    """`value` on one line: in the style it had, else the plainest."""
+    if style == "'" and value.isprintable():
+        yield "'" + value.replace("'", "''") + "'"
+    if style == '"':
+        yield literal(value, quoted=True) if not value.isprintable() else '"' + _escaped(value) + '"'
+    may_be_plain = not style and not flow and value.isprintable() and value.lower() not in RESERVED
+    if may_be_plain and _LENIENT.fullmatch(value):
+        yield value
+    yield literal(value, quoted=flow)
+    yield literal(value, quoted=True)
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def blocks(old: str, style: str, value: str) -> Iterator[str]:
+    """`value` as an indented block as the one that was there."""
+    header = BLOCK_HEADER.match(old)
+    body = value.rstrip("\n")
+    if header is None or not body or body[0] in " \t\n" or "\r" in value:
+        return
+    if style == ">" and "\n" in body:
+        return
+    ends = len(value) - len(body)
+    chomping = "-" if ends == 0 else "" if ends == 1 else "+"
+    newline, indent = header[3], header[4]
+    lines = newline.join(indent + line if line else "" for line in body.split("\n"))
+    yield f"{style}{chomping}{header[2] or ''}{newline}{lines}{newline * max(0, ends - 1)}"
+
+
+def key_line(path: tuple[str, ...], value: str, indent: str, newline: str) -> str:
+    """The line of a key, or the lines of a nested one. `value` is text, quoted where it must be."""
+    if len(path) == 1:
+        return f"{indent}{key_text(path[0])}: {literal(value)}"
+    return f"{indent}{key_text(path[0])}:{newline}" + key_line(path[1:], value, indent + "  ", newline)
+
+
+def key_text(name: str) -> str:
+    """A key as it is written: quoted where YAML would read something else."""
+    plain = _WORD_KEY.fullmatch(name) and name.lower() not in RESERVED
+    return name if plain else literal(name, quoted=True)
+
+
+# Front matter as a form: what its keys say, and one value set, added or removed.
+#
+# An edit changes the value's own characters, or whole lines of its key, and nothing else: key order,
+# quoting style, comments, indentation, line ends and byte order mark stay. The value is written in the
+# style it had where that can say it. Every edit is read again by the agents' own YAML rules
+# (`memory.yaml12`) before it is believed: the value reads back the same, and everything else says what it
+# said. What cannot be done so is refused with `FrontError`; nothing is ever half done.
+#
+# Pure functions, any thread.
+
+
+Reason = Literal["malformed", "not-a-mapping", "unclosed", "not-a-text", "too-long", "cannot"]
+Key = str | Sequence[str]
+
+_OPEN = re.compile(r"---(\r?\n)")
+_PROPERTIES = re.compile(r"(?:[&!]\S*[ \t]+)*")
+
+
+class FrontError(ValueError):
+    """The front matter cannot be changed so. `reason` says why; what to do is to edit the text itself."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason)
+        self.reason: Reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class FrontEntry:
+    """One key. `path` has one part, or two for a key inside a mapping. `text` is None for what is no string
+    (a number, a list, a mapping with deeper ones); `raw` is how it is written."""
+
+    path: tuple[str, ...]
+    text: str | None
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What the front matter says. `problem` is empty, or why it says nothing; `line` (from 1, in the file) is
+    where the parser stopped, 0 if it did not say."""
+
+    there: bool
+    problem: Reason | Literal[""] = ""
+    line: int = 0
+    entries: tuple[FrontEntry, ...] = ()
+
+    def text(self, *path: str) -> str | None:
+        """The string that a key says, None if it is not there or says something else."""
+        return next((entry.text for entry in self.entries if entry.path == path), None)
+
+
+def read(text: str, prefix_bytes: int | None = None) -> Front:
+    """The front matter of a file's whole text. `prefix_bytes`: how far the agent looks for its end."""
+    block = split(text)
+    if block is None:
+        return Front(there=False, problem="unclosed" if _is_unclosed(text) else "")
+    raw = text[block.block_start : block.block_end]
+    try:
+        root = yaml12.parse(raw)
+    except yaml12.MalformedError as error:
+        mark = getattr(error.__cause__, "problem_mark", None)
+        return Front(there=True, problem="malformed", line=mark.line + 2 if mark is not None else 0)
+    if root is not None and root.kind != "mapping":
+        return Front(there=True, problem="not-a-mapping", line=root.line + 2)
+    late = prefix_bytes is not None and split(text, prefix_bytes) is None
+    return Front(there=True, problem="too-long" if late else "", entries=tuple(_entries(raw, root)))
+
+
+def set_value(text: str, key: Key, value: str, prefix_bytes: int | None = None) -> str:
+    """`text` with the string `value` under `key`, a name or a path of two names.
+
+    A key that is not there is added below the last one, front matter that is not there above the text. With
+    `prefix_bytes` also: the agent, which looks no further, still sees the block. Raises `FrontError`.
+    """
+    path = _path(key)
+    before = read(text)
+    _refuse(before)
+    if before.text(*path) == value:
+        return text
+    for candidate in _with(text, path, value):
+        if _says(candidate, path) == value and _rest(candidate, path) == _rest(text, path):
+            if prefix_bytes is not None and split(candidate, prefix_bytes) is None:
+                was_seen = not before.there or split(text, prefix_bytes) is not None
+                if was_seen:
+                    raise FrontError("too-long")
+            return candidate
+    raise FrontError("cannot")
+
+
+def remove(text: str, key: Key) -> str:
+    """`text` without `key`. A mapping that would be empty goes, too, and so does a block that would hold
+    nothing. Raises `FrontError`."""
+    path = _path(key)
+    _refuse(read(text))
+    while True:
+        block, root = _block_and_root(text)
+        chain = _chain(root, path)
+        if block is None or chain is None:
+            return text
+        parent = chain[-1][0]
+        if len(path) == 1 or len(parent.children) > 2:
+            break
+        path = path[:-1]
+    key_node, value_node = chain[-1][1]
+    for candidate in _without(text, block, parent, key_node, value_node):
+        if not _has(candidate, path) and _rest(candidate, path) == _rest(text, path):
+            return candidate
+    raise FrontError("cannot")
+
+
+# Reading
+
+
+def _path(key: Key) -> tuple[str, ...]:
+    return (key,) if isinstance(key, str) else tuple(key)
+
+
+def _refuse(front: Front) -> None:
+    if front.problem and front.problem != "too-long":
+        raise FrontError(front.problem)
+
+
+def _is_unclosed(text: str) -> bool:
+    start = len(BOM) if text.startswith(BOM) else 0
+    return _OPEN.match(text, start) is not None and EMPTY.match(text, start) is None
+
+
+def _block_and_root(text: str) -> tuple[Frontmatter | None, yaml12.YamlNode | None]:
+    block = split(text)
+    return block, yaml12.parse(text[block.block_start : block.block_end]) if block is not None else None
+
+
+def _entries(raw: str, root: yaml12.YamlNode | None) -> Iterator[FrontEntry]:
+    for key, value in root.pairs() if root is not None else ():
+        name = key.value.text
+        if name is None:
+            continue
+        inner = list(value.pairs()) if value.kind == "mapping" else []
+        if inner and all(each.value.text is not None for each, _ in inner):
+            for below, node in inner:
+                yield FrontEntry((name, below.value.text or ""), node.value.text, raw[node.start : node.end])
+        else:
+            yield FrontEntry((name,), value.value.text, raw[value.start : value.end].rstrip())
+
+
+def _chain(
+    root: yaml12.YamlNode | None, path: tuple[str, ...]
+) -> list[tuple[yaml12.YamlNode, tuple[yaml12.YamlNode, yaml12.YamlNode]]] | None:
+    """Mapping and entry for each part of the path, or None."""
+    found, node = [], root
+    for part in path:
+        entry = node.entry(part) if node is not None else None
+        if node is None or entry is None:
+            return None
+        found.append((node, entry))
+        node = entry[1]
+    return found
+
+
+def _says(text: str, path: tuple[str, ...]) -> str | None:
+    """The string under a path; `None` also for what does not parse."""
+    try:
+        chain = _chain(_block_and_root(text)[1], path)
+    except yaml12.MalformedError:
+        return None
+    return chain[-1][1][1].value.text if chain is not None else None
+
+
+def _has(text: str, path: tuple[str, ...]) -> bool:
+    """Something stands under a path; what does not parse counts as having it."""
+    try:
+        return _chain(_block_and_root(text)[1], path) is not None
+    except yaml12.MalformedError:
+        return True
+
+
+def _rest(text: str, path: tuple[str, ...]) -> object:
+    """Everything that a file says but what is under a path: the other keys, and its body."""
+    try:
+        block, root = _block_and_root(text)
+    except yaml12.MalformedError:
+        return None
+    body = text[block.body_start :] if block is not None else _body(text)
+    return body, _front_edit_others(root, path)
+
+
+def _body(text: str) -> str:
+    start = len(BOM) if text.startswith(BOM) else 0
+    empty = EMPTY.match(text, start)
+    if empty is None:
+        return text[start:]
+    fence = re.compile(r"---(?:\r?\n|\Z)").match(text, empty.end())
+    return text[fence.end() :] if fence is not None else text[start:]
+
+
+def _front_edit_others(node: yaml12.YamlNode | None, path: tuple[str, ...]) -> object:
+    if node is None:
+        return ()
+    if node.kind != "mapping":
+        return () if node.value.identity == ("null", None) else outline(node)
+    found = []
+    for key, value in node.pairs():
+        if key.value.text != path[0]:
+            found.append((outline(key), outline(value)))
+        elif len(path) > 1 and (inner := _front_edit_others(value, path[1:])):
+            found.append((outline(key), inner))
+    return tuple(found)
+
+
+# Setting
+
+
+def _with(text: str, path: tuple[str, ...], value: str) -> Iterator[str]:
+    """Ways to set a value, the best first; they may turn out wrong."""
+    block, root = _block_and_root(text)
+    if block is None:
+        yield from _with_new_block(text, path, value)
+        return
+    raw = text[block.block_start : block.block_end]
+    start, end, newline = text[: block.block_start], text[block.block_end :], block.newline
+    if root is None:
+        line = key_line(path, value, "", newline)
+        yield f"{start}{line}{newline}{raw}{end}"
+        yield f"{start}{raw}{newline}{line}{end}"
+        return
+    chain = _chain(root, path)
+    if chain is not None:
+        parent, (key, node) = chain[-1]
+        changed = _replaced(raw, parent, key, node, value)
+    else:
+        above = _chain(root, path[:-1])
+        nested = above[-1][1][1] if above else None
+        if nested is None:
+            changed = _added(raw, root, path, value, newline)
+        elif nested.kind == "mapping":
+            changed = _added(raw, nested, path[-1:], value, newline)
+        elif nested.value.identity == ("null", None):
+            space = "" if raw[: nested.start].endswith((" ", "\t")) else " "
+            flow = f"{space}{{{key_text(path[-1])}: {literal(value, quoted=True)}}}"
+            changed = iter((raw[: nested.start] + flow + raw[nested.end :],))
+        else:
+            raise FrontError("not-a-text")
+    for candidate in changed:
+        yield start + candidate + end
+
+
+def _with_new_block(text: str, path: tuple[str, ...], value: str) -> Iterator[str]:
+    start = len(BOM) if text.startswith(BOM) else 0
+    empty = EMPTY.match(text, start)
+    if empty is not None:
+        yield text[: empty.end()] + key_line(path, value, "", empty[1]) + empty[1] + text[empty.end() :]
+    newline = "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
+    fence = f"---{newline}"
+    yield text[:start] + fence + key_line(path, value, "", newline) + newline + fence + text[start:]
+
+
+def _replaced(
+    raw: str, parent: yaml12.YamlNode, key: yaml12.YamlNode, node: yaml12.YamlNode, value: str
+) -> Iterator[str]:
+    if node.kind == "mapping" or (node.kind == "sequence" and not node.flow):
+        raise FrontError("not-a-text")
+    if node.kind == "scalar" and node.style in ("|", ">"):
+        old = raw[node.start : node.end].rstrip(" \t\r\n")
+        tail = raw[node.start + len(old) :]
+        for made in blocks(old, node.style, value):
+            yield raw[: node.start] + made + tail
+            yield raw[: node.start] + made + raw[node.end :]
+        header = BLOCK_HEADER.match(old)
+        comment = (header[2] or "") if header is not None else ""
+        yield raw[: node.start] + literal(value, quoted=parent.flow) + comment + tail
+        return
+    absent = node.start == node.end
+    if absent:
+        # The parser marks what is absent where the next thing begins.
+        colon = raw.find(":", key.end) + 1
+        node = yaml12.YamlNode("scalar", colon, colon, key.line, 0, node.value)
+    kept = _PROPERTIES.match(raw, node.start, node.end)
+    properties = kept[0] if kept is not None else ""
+    space = " " if absent else ""
+    for made in scalars(node.style, value, flow=parent.flow):
+        for before in dict.fromkeys((properties, "")):
+            yield raw[: node.start] + space + before + made + raw[node.end :]
+
+
+def _added(
+    raw: str, mapping: yaml12.YamlNode, path: tuple[str, ...], value: str, newline: str
+) -> Iterator[str]:
+    if mapping.flow:
+        inner = literal(value, quoted=True)
+        for name in reversed(path[1:]):
+            inner = f"{{{key_text(name)}: {inner}}}"
+        close = mapping.end - 1
+        while close > mapping.start and raw[close - 1] in " \t\r\n":
+            close -= 1
+        comma = ", " if mapping.children and raw[close - 1] != "," else " " if mapping.children else ""
+        yield f"{raw[:close]}{comma}{key_text(path[0])}: {inner}{raw[close:]}"
+        return
+    line = key_line(path, value, " " * mapping.column, newline)
+    last = _line_end(raw, mapping.end)
+    yield f"{raw[:last]}{newline}{line}{raw[last:]}"
+    end = len(raw)
+    yield f"{raw[:end]}{newline}{line}"
+    first = raw.rfind("\n", 0, mapping.start) + 1
+    yield f"{raw[:first]}{line}{newline}{raw[first:]}"
+
+
+def _line_end(raw: str, at: int) -> int:
+    """Where the line ends on which the last thing before `at` stands."""
+    last = len(raw[:at].rstrip(" \t\r\n"))
+    end = raw.find("\n", last)
+    end = len(raw) if end < 0 else end
+    return end - 1 if end > last and raw[end - 1] == "\r" else end
+
+
+# Removing
+
+
+def _without(
+    text: str, block: Frontmatter, parent: yaml12.YamlNode, key: yaml12.YamlNode, node: yaml12.YamlNode
+) -> Iterator[str]:
+    raw = text[block.block_start : block.block_end]
+    start, end = text[: block.block_start], text[block.block_end :]
+    if parent.flow:
+        for cut in _flow_cuts(raw, parent, key, node):
+            yield start + cut + end
+        return
+    first = raw.rfind("\n", 0, key.start) + 1
+    # The parser marks what is absent where the next thing begins.
+    last = _line_end(raw, key.end + 1 if node.start == node.end else node.end)
+    after = raw.find("\n", last) + 1
+    rest = raw[:first] + raw[after:] if after else raw[:first].removesuffix("\n").removesuffix("\r")
+    if rest.strip():
+        yield start + rest + end
+        # Its last lines belonged to the value: blank ones that end a text.
+        yield start + raw[: key.start] + raw[after:].lstrip(" ") + end
+        return
+    opening = len(BOM) if block.bom else 0
+    yield text[:opening] + text[block.body_start :]
+    yield start + "{}" + end
+
+
+def _flow_cuts(
+    raw: str, parent: yaml12.YamlNode, key: yaml12.YamlNode, node: yaml12.YamlNode
+) -> Iterator[str]:
+    place = parent.children.index(key)
+    end = max(node.end, key.end)
+    if place:
+        yield raw[: max(parent.children[place - 1].end, parent.children[place - 2].end)] + raw[end:]
+    elif len(parent.children) > 2:
+        yield raw[: key.start] + raw[parent.children[2].start :]
+    else:
+        yield raw[: key.start] + raw[end:]

@@ -1,0 +1,413 @@
+"""The history of one home: every version of every memory, kept in a bare git repository of ours.
+
+Invariants and who enforces them. Memory bytes are stored verbatim, names escaped and reversible
+(`history_names`); permission bits, pins and usage lie in a blob beside each root's tree (`history_roots`). A
+commit is made only where something differs from the last one, and its trailers `Actor:`, `Run:` and `Source:`
+say who changed what from where. All writing happens under one lock between processes and threads
+(`files.locks`): objects first, durable (`history_objects`), then the branch, then the stat cache. So a kill
+at any point (checkpoints "history-objects", "history-ref", "history-cache", "history-pack") leaves a valid
+repository with the old or the new version. Unchanged files are not read again (`history_stat`).
+
+Nothing is taken for deleted that could merely not be read: such files keep their last version and are named
+in the commit. A root that is not passed keeps its tree. A file over 64 MiB is kept by hash only.
+
+A damaged repository is renamed aside, never repaired into something smaller, and a new one begins; `problems`
+says so. Looking at a history creates nothing. Errors are `UserError`.
+
+Threading: any thread but the GUI's; a `History` holds nothing open between calls.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from reverie.clock import Clock
+from reverie.files.atomic import checkpoint, shown
+from reverie.files.locks import file_lock
+from reverie.memory.history.objects import (
+    FILE_MODE,
+    Commit,
+    Folder,
+    Leaf,
+    ObjectSink,
+    StoredCommit,
+    commit_author,
+    commit_message,
+)
+from reverie.memory.history.reader import HistoryReader, in_words
+from reverie.memory.history.repository import (
+    DamagedHistoryError,
+    Merge,
+    Repository,
+    create,
+    pack_if_worthwhile,
+    set_aside,
+)
+from reverie.memory.history.roots import (
+    FILES,
+    METADATA,
+    CachedVersion,
+    FileVersion,
+    HistoryScanner,
+    Scan,
+    Share,
+    Sharer,
+    StatCache,
+    StoredRoot,
+    VersionChange,
+    key_name,
+    seen_changes,
+    steps,
+)
+from reverie.text.redact import redact
+
+# The next commit in the making: the last tree, with the roots that are being kept brought up to date.
+#
+# Works under the commit lock, on objects that `memory.history.history` opens and closes; nothing is visible
+# in the repository before the sink is flushed and the branch moved.
+
+
+@dataclass(frozen=True)
+class SnapshotSource:
+    """One root to keep. `key`: `ScopeRoot.key` or "companions". `files`: exactly these (relative, `/`), or
+    None for every file below `directory`, but for what `without` leaves out (see `agents.scopes.ScopeRoot`).
+    `metadata`: by file, anything JSON; replaces what was kept."""
+
+    key: str
+    directory: Path
+    files: Sequence[str] | None = None
+    metadata: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    without: str = ""
+
+
+class Snapshot:
+    """Takes one source after the other into `tree`; `notes` are lines on what was not kept as it is."""
+
+    def __init__(
+        self, repository: Repository, sink: ObjectSink, cache: StatCache, last: StoredCommit | None
+    ) -> None:
+        # Twice the same tree: one is edited, the other still tells what was there.
+        tree = last.tree if last else None
+        load = self._load = functools.cache(lambda raw: tuple(repository.tree(raw)))
+        self.tree = Folder(load, tree)
+        self.notes: list[str] = []
+        self._last = Folder(load, tree)
+        self._repository = repository
+        self._sink = sink
+        self._cache = cache
+        self._now_ns = time.time_ns()
+        self._rows: list[tuple[str, Mapping[str, CachedVersion], Mapping[str, CachedVersion]]] = []
+
+    def take(self, source: SnapshotSource, dirty: Collection[Path] | None) -> None:
+        """Bring one root up to date, looking only at `dirty` where that is enough. Raises DamagedError."""
+        name = key_name(source.key)
+        last = StoredRoot.load(self._repository, self._last, source.key)
+        known: dict[str, CachedVersion] = {}
+        if source.files is not None:
+            scanner = self._scanner(source, known)
+            scanner.take_listed(source.files)
+            root = self._whole(scanner.found, last)
+        else:
+            rels = None if dirty is None or last is None else _dirty_rels(source, dirty)
+            if last is not None and rels == set() and last.data == source.metadata:
+                return
+            scanner = self._scanner(source, known)
+            looked_at = {scanner.scan(rel) for rel in rels} if rels is not None else {""}
+            if "" in looked_at:
+                scanner = self._scanner(source, known)
+                scanner.scan()
+                root = self._whole(scanner.found, last)
+            else:
+                root = self._part(source.key, scanner.found, looked_at, last)
+        root.data = {rel: dict(entry) for rel, entry in source.metadata.items()}
+        self._place(name, root, last)
+        self._note(source.key, scanner.found, last)
+        remembered = {rel: file.remembered for rel, file in scanner.found.files.items() if file.remembered}
+        self._rows.append((name.decode(), known, remembered))
+
+    def remember(self) -> None:
+        """Bring the stat cache up to date; only once everything it names is durable."""
+        self._cache.update(self._rows)
+
+    def _scanner(self, source: SnapshotSource, known: dict[str, CachedVersion]) -> HistoryScanner:
+        """`known` collects what the stat cache says about the part that is looked at."""
+
+        def recall(rel: str) -> Mapping[str, CachedVersion]:
+            rows = self._cache.under(key_name(source.key).decode(), rel)
+            known.update(rows)
+            return rows
+
+        return HistoryScanner(
+            source.directory,
+            remembered=recall,
+            put=self._sink.blob,
+            has=self._sink.has,
+            now_ns=self._now_ns,
+            without=source.without,
+        )
+
+    def _whole(self, found: Scan, last: StoredRoot | None) -> StoredRoot:
+        """The root as a full look found it."""
+        root = StoredRoot(Folder(self._load), {}, {})
+        _fill(root, found, last)
+        return root
+
+    def _part(self, key: str, found: Scan, looked_at: Collection[str], last: StoredRoot | None) -> StoredRoot:
+        """The last root with what was looked at replaced."""
+        root = StoredRoot.load(self._repository, self.tree, key)
+        if root is None:
+            raise RuntimeError("a root without a last version needs a full look")
+        for rel in looked_at:
+            root.remove(rel)
+        _fill(root, found, last)
+        return root
+
+    def _place(self, name: bytes, root: StoredRoot, last: StoredRoot | None) -> None:
+        self.tree.put((name, FILES), root.files)
+        if last is None or root.facts != last.facts or root.data != last.data:
+            self.tree.put((name, METADATA), Leaf(FILE_MODE, self._sink.blob(root.metadata_blob())))
+
+    def _note(self, key: str, found: Scan, last: StoredRoot | None) -> None:
+        for rel, reason in sorted(found.unreadable.items()):
+            kept = "its last version stays" if last and last.has(rel) else "it is not kept"
+            self.notes.append(f"Could not read {shown(f'{key}/{rel}')}, {kept}: {reason}.")
+        for rel, file in sorted(found.files.items()):
+            if file.omitted:
+                self.notes.append(f"Kept by hash only, over 64 MiB: {shown(f'{key}/{rel}')}.")
+
+
+def _fill(root: StoredRoot, found: Scan, last: StoredRoot | None) -> None:
+    for rel, file in found.files.items():
+        root.put(rel, file)
+    if last is not None:
+        for rel in found.unreadable:
+            root.take_over(rel, last)
+
+
+def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
+    """The paths to look at, relative to the root and none below another; {""} if that is the root itself."""
+    # By text: comparing thousands of `Path` objects takes the interpreter from the window.
+    directory, rels = os.fspath(source.directory), set[tuple[str, ...]]()
+    inside = directory.rstrip(os.sep) + os.sep
+    for path in map(os.fspath, dirty):
+        if path.startswith(inside):
+            rels.add(tuple(path[len(inside) :].split(os.sep)))  # noqa: PTH206
+        elif path == directory or inside.startswith(path.rstrip(os.sep) + os.sep):
+            return {""}
+    left_out = re.compile(source.without).fullmatch if source.without else None
+    return {
+        "/".join(parts)
+        for parts in rels
+        if not any(part.startswith(".") for part in parts)
+        and not (left_out and any(left_out("/".join(parts[:end])) for end in range(1, len(parts) + 1)))
+        and not any(parts[:length] in rels for length in range(1, len(parts)))
+    }
+
+
+__all__ = ["Commit", "FileVersion", "History", "Merge", "SnapshotSource", "VersionChange"]
+
+STAT_CACHE = "stat-cache.sqlite"
+# A first snapshot of a very large home is written while the others wait.
+_LOCK_TIMEOUT_S = 120.0
+_MOST_NOTES = 200
+
+
+class History(HistoryReader):
+    """The history kept in `repository` (`<home id>.git`; created by the first snapshot, mode 0700)."""
+
+    def __init__(
+        self,
+        repository: Path,
+        *,
+        lock_dir: Path,
+        clock: Clock,
+        pack_after: int = 2000,
+        notify: Callable[[str], None] = lambda _sentence: None,
+    ) -> None:
+        """`notify` is told of a history that is set aside, once, by whoever found the damage."""
+        super().__init__(repository)
+        self._notify = notify
+        self._lock_dir = lock_dir
+        self._clock = clock
+        self._pack_after = pack_after
+        self._verified: tuple[int, int] | None = None
+        self._packs = True
+        self._set_aside: list[str] = []
+        self._last_problems: list[str] = []
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Sentences for a person: histories set aside since this object was made, and what the last snapshot
+        could not read or pack."""
+        return (*self._set_aside, *self._last_problems)
+
+    def snapshot(
+        self,
+        sources: Sequence[SnapshotSource],
+        *,
+        actor: str,
+        source: str,
+        subject: str,
+        run_id: str | None = None,
+        dirty: Collection[Path] | None = None,
+        share: Sharer | None = None,
+    ) -> str | None:
+        """Keep the roots as they are now. Returns the new commit's id, None where nothing has changed.
+
+        `share` says who made which of the changes, which then are a commit each; `actor` counts where it says
+        nothing.
+
+        `dirty`: the only paths that may have changed since the last snapshot (files or directories, gone or
+        there); None: unknown, everything is looked at. A source whose directory is missing is kept as empty:
+        callers leave out what is unavailable. Raises Busy, Unavailable.
+        """
+        with file_lock(self._lock_dir, self._path, timeout_s=_LOCK_TIMEOUT_S), in_words():
+            self._last_problems = []
+            signature = _Signature(actor, source, subject, run_id)
+            try:
+                return self._snapshot(sources, signature, dirty, share)
+            except DamagedHistoryError as damage:
+                self._begin_anew(damage)
+                return self._snapshot(sources, signature, None, share)
+
+    def _snapshot(
+        self,
+        sources: Sequence[SnapshotSource],
+        signature: _Signature,
+        dirty: Collection[Path] | None,
+        share: Sharer | None,
+    ) -> str | None:
+        if not self._path.exists():
+            create(self._path)
+        repository = Repository(self._path)
+        self._verify_once(repository)
+        tip = repository.tip()
+        last = repository.commit(tip) if tip else None
+        sink = ObjectSink(self._path, repository.odb)
+        with StatCache(self._path / STAT_CACHE) as cache:
+            if tip is None and not cache.is_empty():
+                # the cache is filled only after a commit
+                raise DamagedHistoryError("its branch is gone")
+            snapshot = Snapshot(repository, sink, cache, last)
+            for source in sources:
+                snapshot.take(source, dirty)
+            tree = snapshot.tree.write(sink)
+            self._last_problems = snapshot.notes[:_MOST_NOTES]
+            commit = None
+            if tree is not None and (last is None or tree != last.tree):
+                shares = self._shares(repository, sink, last, snapshot, share)
+                if len(shares) > 1:
+                    commit = self._commit_shares(repository, sink, last, snapshot, signature, shares)
+                else:
+                    alone = signature.of(shares[0]) if shares else signature
+                    commit = self._commit(repository, sink, tree, tip, alone, snapshot.notes)
+            snapshot.remember()
+            checkpoint("history-cache")
+        if commit is not None:
+            self._pack(repository)
+        return commit.hex() if commit else None
+
+    @staticmethod
+    def _shares(
+        repository: Repository,
+        sink: ObjectSink,
+        last: StoredCommit | None,
+        snapshot: Snapshot,
+        share: Sharer | None,
+    ) -> Sequence[Share]:
+        if share is None:
+            return ()
+        changes = seen_changes(repository, sink, last, snapshot.tree)
+        return share(changes, last.commit.at_ms if last else None) if changes else ()
+
+    def _commit_shares(
+        self,
+        repository: Repository,
+        sink: ObjectSink,
+        last: StoredCommit | None,
+        snapshot: Snapshot,
+        signature: _Signature,
+        shares: Sequence[Share],
+    ) -> bytes | None:
+        tip, tree = (bytes.fromhex(last.commit.id), last.tree) if last else (None, None)
+        commit = None
+        for share, new in steps(repository, sink, last, snapshot.tree, shares):
+            if new is not None and new != tree:
+                notes = snapshot.notes if share is shares[-1] else ()
+                commit = tip = self._commit(repository, sink, new, tip, signature.of(share), notes)
+                tree = new
+        return commit
+
+    def _commit(
+        self,
+        repository: Repository,
+        sink: ObjectSink,
+        tree: bytes,
+        tip: bytes | None,
+        signature: _Signature,
+        notes: Sequence[str],
+    ) -> bytes:
+        shortened = list(notes[:_MOST_NOTES])
+        if len(notes) > _MOST_NOTES:
+            shortened.append(f"... and {len(notes) - _MOST_NOTES} more")
+        message = commit_message(
+            actor=signature.actor,
+            source=signature.source,
+            run_id=signature.run_id,
+            subject=redact(signature.subject),
+            notes=map(redact, shortened),
+        )
+        # git cannot keep a time before 1970
+        at_s = max(0, self._clock() // 1000)
+        commit = sink.commit(message, author=commit_author(signature.actor), at_s=at_s, tree=tree, parent=tip)
+        sink.flush()
+        checkpoint("history-objects")
+        repository.move_tip(commit, tip)
+        checkpoint("history-ref")
+        return commit
+
+    def _verify_once(self, repository: Repository) -> None:
+        """Look for damage before building on it; once per repository and process, it costs a walk."""
+        status = self._path.stat()
+        identity = (status.st_dev, status.st_ino)
+        if self._verified != identity:
+            repository.verify_newest()
+            self._verified = identity
+
+    def _begin_anew(self, damage: DamagedHistoryError) -> None:
+        aside = set_aside(self._path, self._clock())
+        sentence = (
+            f"The history of this home was damaged ({damage}) and is set aside as {shown(aside.name)}; "
+            "a new one has begun. What was kept before can be read from the old one only."
+        )
+        self._set_aside.append(sentence)
+        self._notify(sentence)
+
+    def _pack(self, repository: Repository) -> None:
+        if not self._packs:
+            return
+        try:
+            pack_if_worthwhile(repository, self._pack_after)
+        except DamagedHistoryError as damage:
+            self._packs = False  # it would fail again after each commit, at the cost of reading everything
+            self._last_problems.append(f"The history could not be packed: {damage}. Nothing was removed.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """Who makes a commit, from where, and what it is."""
+
+    actor: str
+    source: str
+    subject: str
+    run_id: str | None
+
+    def of(self, share: Share) -> _Signature:
+        return replace(self, actor=share.actor, run_id=share.run_id)

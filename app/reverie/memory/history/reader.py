@@ -1,0 +1,634 @@
+"""Reading the history of one home: what happened, what stood where, and whether it is sound.
+
+Looking at a history creates nothing. Threading: any thread but the GUI's; nothing is held open between calls.
+Failure: `StoreError`, `Unavailable` (`in_words`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from reverie.errors import StoreError, Unavailable, user_error_from_os
+from reverie.files.atomic import shown
+from reverie.files.sqlite import why
+from reverie.memory.history import repository as history_merge
+from reverie.memory.history.objects import Commit, Folder, Leaf, StoredCommit, TreeEntry, escape_rel
+from reverie.memory.history.repository import DamagedHistoryError, Merge, MissingVersionError, Repository
+from reverie.memory.history.roots import (
+    FILES,
+    FileVersion,
+    StoredRoot,
+    VersionChange,
+    key_name,
+    key_of,
+    rel_of,
+)
+from reverie.memory.paths import is_of_companions, utf16_key
+
+# The log of one path, of a folder or of a whole root: which commits changed it, newest first, page by page.
+#
+# A file that appears in the very commit in which another one with the same content went away was renamed
+# (or moved into another root): the log goes on where it stood before. Without an equal content the most
+# similar of the files that went decides, if at least half of the lines are the same. So for folders by what
+# lies in them. Nothing else is guessed: a path that was deleted and made anew later goes on under its own
+# name.
+#
+# Reads only, through a `Repository` that the caller opened. A page looks at a bounded number of commits, so
+# it may hold fewer entries than asked for, or none, and still have a next one. Errors are those of
+# `Repository`.
+
+
+COMMITS_A_PAGE = 1_000
+_MOST_COMPARED = 40
+_MOST_COMPARED_BYTES = 256 * 1024
+_SIMILAR = 0.5
+
+What = Literal["created", "changed", "deleted", "renamed", "moved-away"]
+
+
+class HistoryPlace(NamedTuple):
+    """A file, a folder or (with an empty `rel`) a whole root."""
+
+    key: str
+    rel: str
+
+    @property
+    def names(self) -> tuple[bytes, ...]:
+        return (key_name(self.key), FILES, *(escape_rel(self.rel) if self.rel else ()))
+
+
+class Cursor(NamedTuple):
+    """Where a log goes on: at this commit, and what is followed is there at `place`."""
+
+    commit: str
+    place: HistoryPlace
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """What one commit did to what is followed.
+
+    `place` is where it stands after the commit, before it where it was deleted. `other`: where it stood
+    before (renamed), or went to (moved away). `blob`: the content after it, "" for folders and where there is
+    none. The counts are of files; `moved` have another name and the same content.
+    """
+
+    commit: Commit
+    place: HistoryPlace
+    what: What
+    blob: str = ""
+    other: HistoryPlace | None = None
+    created: int = 0
+    changed: int = 0
+    deleted: int = 0
+    moved: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LogPage:
+    """Part of a log, newest first; `next` None: the beginning of the history is reached, or what was known
+    already (`reached`). `head`: the newest commit when it was read."""
+
+    entries: tuple[LogEntry, ...] = ()
+    next: Cursor | None = None
+    head: str = ""
+    reached: bool = False
+
+
+def read_page(
+    repository: Repository, start: Cursor, *, limit: int, until: str = "", head: str = ""
+) -> LogPage:
+    """At most `limit` entries from `start` on; none of the commit `until` and those before it. Raises
+    MissingVersionError, DamagedError."""
+    entries: list[LogEntry] = []
+    place = start.place
+    stored = repository.commit_named(start.commit)
+    here = repository.entry(stored.tree, place.names)
+    for _ in range(COMMITS_A_PAGE):
+        if stored.commit.id == until:
+            return LogPage(tuple(entries), None, head, reached=True)
+        parent = repository.commit(stored.parent) if stored.parent else None
+        there = repository.entry(parent.tree, place.names) if parent else None
+        if here != there:
+            entry = _CommitStep(repository, stored, parent, place).entry(here, there)
+            entries.append(entry)
+            if entry.what == "renamed" and entry.other is not None and parent is not None:
+                place = entry.other
+                there = repository.entry(parent.tree, place.names)
+        if parent is None:
+            return LogPage(tuple(entries), None, head)
+        stored, here = parent, there
+        if len(entries) == limit:
+            break
+    return LogPage(tuple(entries), Cursor(stored.commit.id, place), head)
+
+
+@dataclass(frozen=True)
+class _CommitStep:
+    """One commit beside the one before it."""
+
+    repository: Repository
+    after: StoredCommit
+    before: StoredCommit | None
+    place: HistoryPlace
+    _leaves: dict[str, list[tuple[HistoryPlace, Leaf]]] = field(default_factory=dict)
+
+    def entry(self, here: TreeEntry | None, there: TreeEntry | None) -> LogEntry:
+        what: What = "changed"
+        other = None
+        if there is None:
+            other = self._counterpart(here, gone=True)
+            what = "created" if other is None else "renamed"
+        elif here is None:
+            other = self._counterpart(there, gone=False)
+            what = "deleted" if other is None else "moved-away"
+        blob = here.id.hex() if here is not None and not here.is_tree else ""
+        old = there
+        if what == "renamed" and other is not None and self.before is not None:
+            old = self.repository.entry(self.before.tree, other.names)
+        return LogEntry(self.after.commit, self.place, what, blob, other, *self._counts(here, old))
+
+    def _counts(self, here: TreeEntry | None, there: TreeEntry | None) -> tuple[int, int, int, int]:
+        """Files created, changed, deleted, moved."""
+        changed = 0
+        created: Counter[bytes] = Counter()
+        deleted: Counter[bytes] = Counter()
+        for _names, now, before in self._wrapped(here).differing(self._wrapped(there)):
+            if before is None and now is not None:
+                created[now.id] += 1
+            elif now is None and before is not None:
+                deleted[before.id] += 1
+            else:
+                changed += 1
+        moved = (created & deleted).total()
+        return created.total() - moved, changed, deleted.total() - moved, moved
+
+    def _wrapped(self, entry: TreeEntry | None) -> Folder:
+        """A folder with the entry in it, so that files and folders are counted alike."""
+        folder = Folder(self.repository.tree)
+        if entry is not None:
+            node = Folder(self.repository.tree, entry.id) if entry.is_tree else Leaf(entry.mode, entry.id)
+            folder.put((b"it",), node)
+        return folder
+
+    def _counterpart(self, entry: TreeEntry | None, *, gone: bool) -> HistoryPlace | None:
+        """Where what came now stood before (`gone`), or where what went now stands."""
+        if entry is None or self.before is None or not self.place.rel:
+            return None
+        candidates = self._moved(gone=gone)
+        if not candidates:
+            return None
+        if entry.is_tree:
+            return self._folder_counterpart(entry, candidates)
+        same = [place for place, leaf in candidates if leaf.id == entry.id]
+        if same:
+            return self._nearest(same, empty=self._is_empty(entry.id))
+        return self._similar(entry.id, candidates)
+
+    def _moved(self, *, gone: bool) -> list[tuple[HistoryPlace, Leaf]]:
+        """Every file of the commit that went away, or that came."""
+        if not self._leaves:
+            trees = [
+                Folder(self.repository.tree, stored.tree) if stored else Folder(self.repository.tree)
+                for stored in (self.after, self.before)
+            ]
+            self._leaves.update(gone=[], came=[])
+            for names, now, before in trees[0].differing(trees[1]):
+                if len(names) < 3 or names[1] != FILES:
+                    continue
+                place = HistoryPlace(key_of(names[0]), rel_of(names[2:]))
+                if is_of_companions(place.key):
+                    continue  # no memory ever was one, whatever they have in common
+                if now is None and before is not None:
+                    self._leaves["gone"].append((place, before))
+                elif before is None and now is not None:
+                    self._leaves["came"].append((place, now))
+        return self._leaves["gone" if gone else "came"]
+
+    def _nearest(self, places: Sequence[HistoryPlace], *, empty: bool) -> HistoryPlace | None:
+        """Of several with the same content the one with the same name, in the same root, close by. Empty
+        files all look alike: only the name tells."""
+        name = _name(self.place)
+        if empty:
+            places = [place for place in places if _name(place) == name]
+        ranked = sorted(
+            places,
+            key=lambda place: (
+                _name(place) != name,
+                place.key != self.place.key,
+                -len(_common(place.rel, self.place.rel)),
+                place.rel,
+            ),
+        )
+        return ranked[0] if ranked else None
+
+    def _similar(self, blob: bytes, candidates: Sequence[tuple[HistoryPlace, Leaf]]) -> HistoryPlace | None:
+        if len(candidates) > _MOST_COMPARED:
+            name = _name(self.place)
+            candidates = [each for each in candidates if _name(each[0]) == name][:_MOST_COMPARED]
+        ours = self._lines(blob)
+        best: tuple[float, HistoryPlace] | None = None
+        for place, leaf in candidates if ours else ():
+            theirs = self._lines(leaf.id)
+            score = (ours & theirs).total() / max(ours.total(), theirs.total()) if theirs else 0.0
+            if score >= _SIMILAR and (best is None or score > best[0]):
+                best = score, place
+        return best[1] if best is not None else None
+
+    def _folder_counterpart(
+        self, entry: TreeEntry, candidates: Sequence[tuple[HistoryPlace, Leaf]]
+    ) -> HistoryPlace | None:
+        """The folder that most of its files come from, or went to, if those are at least half of them."""
+        by_blob: dict[bytes, list[HistoryPlace]] = {}
+        for place, leaf in candidates:
+            by_blob.setdefault(leaf.id, []).append(place)
+        votes: Counter[HistoryPlace] = Counter()
+        total = 0
+        for names, leaf in Folder(self.repository.tree, entry.id).leaves():
+            total += 1
+            inside = f"/{rel_of(names)}"
+            votes.update(
+                {
+                    HistoryPlace(place.key, place.rel.removesuffix(inside))
+                    for place in by_blob.get(leaf.id, ())
+                    if place.rel.endswith(inside)
+                }
+            )
+        votes.pop(self.place, None)
+        if not votes:
+            return None
+        found, count = votes.most_common(1)[0]
+        return found if count * 2 >= total else None
+
+    def _lines(self, blob: bytes) -> Counter[bytes]:
+        """The lines that say something; none of what is too large to compare or not kept."""
+        try:
+            content = self.repository.blob(blob)
+        except DamagedHistoryError:
+            return Counter()  # kept by hash only
+        if len(content) > _MOST_COMPARED_BYTES:
+            return Counter()
+        return Counter(line for line in content.split(b"\n") if line.strip())
+
+    def _is_empty(self, blob: bytes) -> bool:
+        return blob.hex() == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+
+
+def leaves_at(repository: Repository, tree: bytes, place: HistoryPlace) -> Iterator[tuple[str, str]]:
+    """(path below the root, blob) of every file at a place and below, in a commit's tree."""
+    entry = repository.entry(tree, place.names)
+    if entry is None:
+        return
+    if not entry.is_tree:
+        yield place.rel, entry.id.hex()
+        return
+    prefix = f"{place.rel}/" if place.rel else ""
+    for names, leaf in Folder(repository.tree, entry.id).leaves():
+        yield prefix + rel_of(names), leaf.id.hex()
+
+
+def _name(place: HistoryPlace) -> str:
+    return place.rel.rpartition("/")[2]
+
+
+def _common(one: str, other: str) -> str:
+    length = 0
+    for mine, theirs in zip(one.split("/"), other.split("/"), strict=False):
+        if mine != theirs:
+            break
+        length += len(mine) + 1
+    return one[:length]
+
+
+# What was deleted, read from the history newest first, page by page.
+#
+# A file that went away in a commit was deleted, unless a file with the same content came in the same
+# commit: then it was moved or renamed. One that stands again where it stood, with the same content, is not
+# listed any more; of several deletions of one content at one place only the newest is. Companions are not
+# memories and are left out. Nothing is guessed across commits.
+#
+# Reads only, through a `Repository` that the caller opened. Errors are those of `Repository`.
+
+
+HISTORY_DELETIONS_COMMITS_A_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """One file that went. `commit` took it away; `kept_in` is the one before, which has it under `place`.
+    `size` None: its content cannot be had."""
+
+    place: HistoryPlace
+    blob: str
+    commit: Commit
+    kept_in: str
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionPage:
+    """Newest first; `next`: the commit to go on from, None: the beginning of the history is reached."""
+
+    deletions: tuple[Deletion, ...] = ()
+    next: str | None = None
+
+
+def read_deletions(
+    repository: Repository,
+    start: str,
+    *,
+    check: Callable[[], None],
+    commits: int = HISTORY_DELETIONS_COMMITS_A_PAGE,
+) -> DeletionPage:
+    """The deletions of at most `commits` commits from `start` back. `check` may raise to stop. Raises
+    MissingVersionError, DamagedError."""
+    tip = repository.tip()
+    head = Folder(repository.tree, repository.commit(tip).tree) if tip is not None else None
+    found: dict[tuple[HistoryPlace, str], Deletion] = {}
+    stored = repository.commit_named(start)
+    for _ in range(commits):
+        check()
+        if stored.parent is None:
+            return DeletionPage(tuple(found.values()))
+        parent = repository.commit(stored.parent)
+        for place, leaf in _gone(repository, stored, parent):
+            key = (place, leaf.id.hex())
+            if key in found or (head is not None and head.get(place.names) == leaf):
+                continue
+            found[key] = Deletion(
+                place, leaf.id.hex(), stored.commit, parent.commit.id, _size(repository, leaf)
+            )
+        stored = parent
+    return DeletionPage(tuple(found.values()), stored.commit.id if stored.parent is not None else None)
+
+
+def _gone(
+    repository: Repository, stored: StoredCommit, parent: StoredCommit
+) -> Iterator[tuple[HistoryPlace, Leaf]]:
+    gone: list[tuple[HistoryPlace, Leaf]] = []
+    came: Counter[bytes] = Counter()
+    after, before = Folder(repository.tree, stored.tree), Folder(repository.tree, parent.tree)
+    for names, now, then in after.differing(before):
+        if len(names) < 3 or names[1] != FILES:
+            continue
+        if then is None and now is not None:
+            came[now.id] += 1
+        elif now is None and then is not None:
+            place = HistoryPlace(key_of(names[0]), rel_of(names[2:]))
+            if not is_of_companions(place.key):
+                gone.append((place, then))
+    for place, leaf in sorted(gone, key=lambda each: each[0]):
+        if came[leaf.id] > 0:
+            came[leaf.id] -= 1
+        else:
+            yield place, leaf
+
+
+def _size(repository: Repository, leaf: Leaf) -> int | None:
+    try:
+        return len(repository.blob(leaf.id))
+    except DamagedHistoryError:
+        return None  # kept by hash only
+
+
+class HistoryReader:
+    """The history kept in `repository`, which need not be there."""
+
+    def __init__(self, repository: Path) -> None:
+        self._path = repository
+
+    def head(self) -> str | None:
+        """The id of the newest commit; None before the first."""
+        with in_words():
+            repository = self._open()
+            tip = repository.tip() if repository else None
+            return tip.hex() if tip else None
+
+    def commits(self, *, key: str | None = None, rel: str | None = None, limit: int = 1000) -> list[Commit]:
+        """Newest first. With `key`: only those that changed this root; with `rel` too: only those that
+        changed the content of this file, or of a file below this directory. Raises StoreError, Unavailable.
+        """
+        names: tuple[bytes, ...] = ()
+        if key is not None:
+            names = (key_name(key), FILES, *escape_rel(rel)) if rel else (key_name(key),)
+        found: list[Commit] = []
+        with in_words():
+            repository = self._open()
+            tip = repository.tip() if repository else None
+            if repository is None or tip is None:
+                return found
+            commit = repository.commit(tip)
+            here = repository.entry(commit.tree, names)
+            while len(found) < limit:
+                parent = repository.commit(commit.parent) if commit.parent else None
+                there = repository.entry(parent.tree, names) if parent else None
+                if not names or here != there:
+                    found.append(commit.commit)
+                if parent is None:
+                    break
+                commit, here = parent, there
+        return found
+
+    def log(
+        self, place: HistoryPlace, start: Cursor | None = None, *, limit: int = 100, until: str = ""
+    ) -> LogPage:
+        """What happened at `place`, newest first, following renames, down to the commit `until`; see
+        `LogPage`. Raises StoreError, Unavailable."""
+        with in_words():
+            repository = self._open()
+            tip = repository.tip() if repository else None
+            if repository is None or tip is None:
+                return LogPage()
+            head = tip.hex()
+            return read_page(repository, start or Cursor(head, place), limit=limit, until=until, head=head)
+
+    def deletions(
+        self, start: str | None = None, *, check: Callable[[], None] = lambda: None
+    ) -> DeletionPage:
+        """What was deleted, newest first, a page from the commit `start` (None: the newest) back; `check` may
+        raise to stop. Raises StoreError, Unavailable."""
+        with in_words():
+            repository = self._open()
+            tip = repository.tip() if repository else None
+            if repository is None or tip is None:
+                return DeletionPage()
+            return read_deletions(repository, start or tip.hex(), check=check)
+
+    def leaves(self, commit: str, place: HistoryPlace) -> dict[str, str]:
+        """Path below the root -> blob, of every file at `place` and below it. Raises StoreError,
+        Unavailable."""
+        with in_words():
+            repository = self._existing(commit)
+            return dict(leaves_at(repository, repository.commit_named(commit).tree, place))
+
+    def blob(self, blob: str) -> bytes | None:
+        """A stored content by its id; None: only its hash was kept. Raises StoreError, Unavailable."""
+        with in_words():
+            repository = self._existing(blob)
+            raw = bytes.fromhex(blob)
+            return repository.blob(raw) if repository.has(raw) else None
+
+    def files(self, commit: str, key: str) -> dict[str, FileVersion]:
+        """Every file of a root in a commit, none if the root is not in it. Raises StoreError, Unavailable."""
+        with in_words():
+            root = self._root(commit, key)
+            if root is None:
+                return {}
+            return {
+                rel: root.version(rel, leaf)
+                for rel, leaf in ((rel_of(names), leaf) for names, leaf in root.files.leaves())
+            }
+
+    def metadata(self, commit: str, key: str) -> dict[str, dict[str, Any]]:
+        """What the callers' `metadata` said of a root's files. Raises StoreError, Unavailable."""
+        with in_words():
+            root = self._root(commit, key)
+            return {rel: dict(data) for rel, data in root.data.items()} if root else {}
+
+    def read(self, commit: str, key: str, rel: str) -> bytes | None:
+        """The bytes of a file; None if the commit has no such file.
+
+        Raises StoreError (reason "omitted" for a file that was too large to keep), Unavailable.
+        """
+        with in_words():
+            root = self._root(commit, key)
+            leaf = root.files.get(escape_rel(rel)) if root else None
+            if root is None or not isinstance(leaf, Leaf):
+                return None
+            return self._content(root.version(rel, leaf))
+
+    def newest(self, places: Sequence[HistoryPlace]) -> list[bytes | None]:
+        """The bytes of these files in the newest commit; None where it has no such file. For one that was
+        too large to keep: what stands for it. Raises StoreError, Unavailable."""
+        with in_words():
+            repository = self._open()
+            tip = repository.tip() if repository else None
+            if repository is None or tip is None:
+                return [None] * len(places)
+            tree = repository.commit(tip).tree
+            found = [
+                repository.entry(tree, (key_name(place.key), FILES, *escape_rel(place.rel)))
+                for place in places
+            ]
+            return [None if each is None or each.is_tree else repository.blob(each.id) for each in found]
+
+    def changes(self, old: str | None, new: str) -> tuple[VersionChange, ...]:
+        """Every file that differs between two commits (`old` None: from nothing), by key and path.
+
+        Changes of mode, pins and usage count too: see `FileChange.content_changed`. Raises StoreError,
+        Unavailable.
+        """
+        with in_words():
+            repository = self._existing(new)
+            trees = [self._tree(repository, commit) for commit in (old, new)]
+            keys = sorted({key_of(names[0]) for names, _, _ in trees[0].differing(trees[1])}, key=utf16_key)
+            return tuple(change for key in keys for change in self._root_changes(repository, trees, key))
+
+    def _root_changes(
+        self, repository: Repository, trees: Sequence[Folder], key: str
+    ) -> Iterator[VersionChange]:
+        empty = StoredRoot(Folder(repository.tree), {}, {})
+        before, after = (StoredRoot.load(repository, tree, key) or empty for tree in trees)
+        content = {rel_of(names) for names, _, _ in before.files.differing(after.files)}
+        rels = content | {
+            rel
+            for rel in {*before.facts, *before.data, *after.facts, *after.data}
+            if before.facts.get(rel) != after.facts.get(rel) or before.data.get(rel) != after.data.get(rel)
+        }
+        for rel in sorted(rels, key=utf16_key):
+            names = escape_rel(rel)
+            leaves = [root.files.get(names) for root in (before, after)]
+            versions = [
+                root.version(rel, leaf) if isinstance(leaf, Leaf) else None
+                for root, leaf in zip((before, after), leaves, strict=True)
+            ]
+            yield VersionChange(
+                key, rel, versions[0], versions[1], before.data.get(rel), after.data.get(rel), self._content
+            )
+
+    def merge(self, base: bytes, ours: bytes, theirs: bytes) -> Merge:
+        """Three-way merge of lines; see `Merge`."""
+        return history_merge.merge_versions(base, ours, theirs)
+
+    def check(self) -> tuple[str, ...]:
+        """Read everything back and say what is wrong, one sentence each; empty for a sound history."""
+        problems = []
+        with in_words():
+            for path in sorted(self._path.parent.glob(f"{self._path.name}.damaged-*")):
+                problems.append(f"A damaged history is set aside as {shown(path.name)}.")
+            try:
+                repository = self._open()
+                tip = repository.tip() if repository else None
+            except DamagedHistoryError as damage:
+                return (*problems, f"The history is damaged: {damage}.")
+            if repository is not None and tip is not None:
+                problems += [f"The history is damaged: {damage}." for damage in repository.damages(tip)]
+        return tuple(problems)
+
+    def _content(self, version: FileVersion | None) -> bytes | None:
+        if version is None:
+            return None
+        if version.omitted:
+            raise StoreError(
+                "This version was not kept.",
+                cause="The file was larger than 64 MiB, so only its hash is in the history.",
+                next_step="Restore it from a backup of your own.",
+                reason="omitted",
+            )
+        with in_words():
+            repository = self._open()
+            if repository is None:
+                raise MissingVersionError(version.blob)
+            return repository.blob(bytes.fromhex(version.blob))
+
+    def _root(self, commit: str, key: str) -> StoredRoot | None:
+        repository = self._existing(commit)
+        return StoredRoot.load(repository, self._tree(repository, commit), key)
+
+    def _tree(self, repository: Repository, commit: str | None) -> Folder:
+        return Folder(repository.tree, repository.commit_named(commit).tree if commit else None)
+
+    def _existing(self, commit: str) -> Repository:
+        repository = self._open()
+        if repository is None:
+            raise MissingVersionError(commit)
+        return repository
+
+    def _open(self) -> Repository | None:
+        return Repository(self._path) if self._path.exists() else None
+
+
+@contextlib.contextmanager
+def in_words() -> Iterator[None]:
+    """The edge where what can go wrong below becomes an error for a person."""
+    try:
+        yield
+    except DamagedHistoryError as error:
+        raise StoreError(
+            "The history cannot be read.",
+            cause=f"It is damaged: {error}.",
+            next_step="The next change sets it aside and begins a new one; its folder stays where it is.",
+            reason="damaged",
+        ) from error
+    except MissingVersionError as error:
+        raise StoreError(
+            "This version is not in the history.",
+            cause="It belongs to another history, perhaps to one that was set aside.",
+            next_step="Choose another version.",
+            reason="missing",
+        ) from error
+    except OSError as error:
+        raise user_error_from_os(error, "The history could not be used.") from error
+    except sqlite3.Error as error:
+        cause, next_step = why(
+            error,
+            f"Its list of known files cannot be written: {error}.",
+            "Check the disk and the rights of Reverie's data directory.",
+        )
+        raise Unavailable("The history could not be used.", cause=cause, next_step=next_step) from error

@@ -1,0 +1,670 @@
+"""One memory root inside a commit: its files as a tree, and beside them a blob with what a tree cannot hold.
+
+Layout of a commit: `<key>/files/...` and `<key>/metadata.json`, all names escaped (`history_names`), `<key>`
+as one segment, so that no key can lie inside another. Git's trees know two modes only; permission bits other
+than 0644 and 0755, files kept by hash only and the caller's data (pins, usage) are in the metadata blob, one
+line a file so that it stays small in packs and readable in `git show`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import sqlite3
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from reverie.errors import UserError
+from reverie.files.directory import Descent, Directory, SwappedError
+from reverie.files.paths import open_regular
+from reverie.files.rooted import RootedDirectory
+from reverie.files.sqlite import refuse_irregular, use_kept_journal
+from reverie.memory.history.objects import (
+    EXECUTABLE_MODE,
+    FILE_MODE,
+    Folder,
+    Leaf,
+    Names,
+    ObjectSink,
+    StoredCommit,
+    escape_rel,
+    escape_segment,
+    unescape_rel,
+    unescape_segment,
+)
+from reverie.memory.history.repository import DamagedHistoryError, Repository
+
+# The stat cache: which stored version a file had when it was last read; unchanged files are not read again.
+#
+# A row is trusted only if size, both times and inode are still the same and the file had been at rest for
+# `RACY_NS` when it was read: a file changed again within the granularity of its own time stamp would look
+# unchanged (git calls this racily clean).
+#
+# It is a cache, and not synced: each row is a fact of its own, whichever of them a power failure leaves. A
+# damaged, foreign or older database is thrown away and built anew, which costs one full read. It lies
+# inside the repository directory, so that both are set aside together. Used under the commit lock, one
+# connection per snapshot.
+
+
+# FAT counts times in two seconds, the coarsest of the file systems in use.
+RACY_NS = 2_000_000_000
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE files (
+    root TEXT NOT NULL, rel BLOB NOT NULL, stamp TEXT NOT NULL, read_ns INTEGER NOT NULL, blob BLOB NOT NULL,
+    PRIMARY KEY (root, rel)
+) WITHOUT ROWID
+"""
+
+
+class Stamp(NamedTuple):
+    """What tells one version of a file from the next without reading it."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+class CachedVersion(NamedTuple):
+    """A file as it was when it was read at `read_ns` (real time); `blob` is the raw id of its content."""
+
+    stamp: Stamp
+    read_ns: int
+    blob: bytes
+
+    def still_holds(self, stamp: Stamp) -> bool:
+        """Whether a file that now looks like `stamp` certainly has the remembered content."""
+        return self.stamp == stamp and self.read_ns - max(stamp.mtime_ns, stamp.ctime_ns) > RACY_NS
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """What tells that a file changed without reading it."""
+    # Windows has no inode in a directory scan and a birth time in place of the time of the last change
+    inode = status.st_ino if os.name != "nt" else 0
+    return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
+
+
+class StatCache:
+    """The cache as a context manager. Raises `sqlite3.Error` only where a new database cannot be made."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+        self._connection: sqlite3.Connection | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._connection = self._open()
+        except sqlite3.DatabaseError:
+            self._connection = self._start_anew()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def is_empty(self) -> bool:
+        """Whether nothing is known; a damaged cache is begun anew and empty."""
+        try:
+            return self._db().execute("SELECT 1 FROM files LIMIT 1").fetchone() is None
+        except sqlite3.DatabaseError:
+            self._connection = self._start_anew()
+            return True
+
+    def under(self, root: str, rel: str = "") -> dict[str, CachedVersion]:
+        """What is remembered of the file `rel` or of the files below it; all files of the root for ""."""
+        try:
+            return self._read(root, rel)
+        except (sqlite3.DatabaseError, UnicodeDecodeError, TypeError, ValueError):
+            self._connection = self._start_anew()
+            return {}
+
+    def update(
+        self, rows: Iterable[tuple[str, Mapping[str, CachedVersion], Mapping[str, CachedVersion]]]
+    ) -> None:
+        """Turn what `under` gave for some part of a root into something else: root, old and new of each."""
+        gone: list[tuple[str, bytes]] = []
+        changed: list[tuple[str, bytes, str, int, bytes]] = []
+        for root, old, new in rows:
+            gone += ((root, _encode(rel)) for rel in old if rel not in new)
+            changed += (
+                (root, _encode(rel), _stamp_text(row.stamp), row.read_ns, row.blob)
+                for rel, row in new.items()
+                if old.get(rel) != row
+            )
+        if not gone and not changed:
+            return
+        try:
+            self._write(gone, changed)
+        except sqlite3.DatabaseError:
+            self._connection = self._start_anew()
+
+    def _read(self, root: str, rel: str) -> dict[str, CachedVersion]:
+        query = "SELECT rel, stamp, read_ns, blob FROM files WHERE root = ?"
+        values: list[str | bytes] = [root]
+        if rel:
+            # "0" follows "/", so this is the file itself and everything that begins with `rel/`
+            query += " AND (rel = ? OR (rel > ? AND rel < ?))"
+            values += [_encode(rel), _encode(rel) + b"/", _encode(rel) + b"0"]
+        rows = self._db().execute(query, values)
+        return {
+            bytes(name).decode("utf-8", "surrogatepass"): CachedVersion(
+                Stamp(*map(int, stamp.split())), read_ns, bytes(blob)
+            )
+            for name, stamp, read_ns, blob in rows
+        }
+
+    def _write(
+        self, gone: list[tuple[str, bytes]], changed: list[tuple[str, bytes, str, int, bytes]]
+    ) -> None:
+        connection = self._db()
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("DELETE FROM files WHERE root = ? AND rel = ?", gone)
+        connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", changed)
+        connection.execute("COMMIT")
+
+    def _db(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise RuntimeError("the stat cache is not open")
+        return self._connection
+
+    def _open(self) -> sqlite3.Connection:
+        refuse_irregular(self._database)
+        connection = sqlite3.connect(self._database, timeout=10, isolation_level=None)
+        try:
+            use_kept_journal(connection)
+            connection.execute("PRAGMA synchronous = OFF")
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version not in (0, _VERSION):
+                raise sqlite3.DatabaseError("a stat cache of another version")
+            if version == 0:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute(_SCHEMA)
+                connection.execute(f"PRAGMA user_version = {_VERSION}")
+                connection.execute("COMMIT")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _start_anew(self) -> sqlite3.Connection:
+        self._close()
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            Path(f"{self._database}{suffix}").unlink(missing_ok=True)
+        return self._open()
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):  # closing a damaged database fails as well
+                self._connection.close()
+            self._connection = None
+
+
+def _stamp_text(stamp: Stamp) -> str:
+    # as text: inodes and times far away do not fit into SQLite's integers
+    return " ".join(map(str, stamp))
+
+
+def _encode(rel: str) -> bytes:
+    # surrogatepass keeps every name apart, those with undecodable bytes included
+    return rel.encode("utf-8", "surrogatepass")
+
+
+# Reading a memory root into the history: which files are there, and the bytes of those that changed.
+#
+# What counts as a file is the rule of `files.rooted.walk`: regular files in real directories, no symlinks,
+# no names that begin with a dot. Directories are held open while they are read (`files.directory`), so a
+# symlink swapped in meanwhile leads nowhere. A file is looked at before and after it is read, and read
+# again if it changed in between.
+#
+# A name that was listed and then could not be read, for whatever reason, is not taken for deleted: it goes
+# to `unreadable` and the caller keeps its last version. A name that is not listed is gone.
+#
+# Threading: as `memory.history.history`, under the commit lock. Failure: what one file or directory does
+# not give is told in `unreadable`; nothing is raised for it.
+
+
+# Larger files are kept by hash only: a memory is text, and the history must not fill the disk.
+LARGEST_BYTES = 64 * 1024 * 1024
+# Of files that take seconds to read only the ends are hashed; their time tells the rest.
+LARGEST_HASHED_BYTES = 1024 * 1024 * 1024
+_END_BYTES = 1024 * 1024
+_READ_ATTEMPTS = 3
+
+
+class ScannedFile(NamedTuple):
+    """A file as it is now: permission bits, raw id of the stored blob, what the stat cache shall remember
+    (None: nothing), and whether the blob only stands for a file that is too large to keep."""
+
+    mode: int
+    blob: bytes
+    remembered: CachedVersion | None
+    omitted: bool = False
+
+
+@dataclass(slots=True)
+class Scan:
+    """What was found, by path relative to the root. `unreadable` gives the reason for each path; a directory
+    there stands for all below it, "" for the whole root."""
+
+    files: dict[str, ScannedFile] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+
+
+class HistoryScanner:
+    """Reads one root. `put` stores bytes and returns their raw id, `has` tells whether an id is stored;
+    `without` leaves out what is of other roots (see `agents.scopes.ScopeRoot`)."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        remembered: Callable[[str], Mapping[str, CachedVersion]],
+        put: Callable[[bytes], bytes],
+        has: Callable[[bytes], bool],
+        now_ns: int,
+        without: str = "",
+    ) -> None:
+        self.found = Scan()
+        self._root = root
+        self._recall = remembered
+        self._remembered: Mapping[str, CachedVersion] = {}
+        self._put = put
+        self._has = has
+        self._now_ns = now_ns
+        self._without = without
+
+    def scan(self, rel: str = "") -> str:
+        """Read what lies at `rel` and below ("" for the root) and return the path that was really looked at.
+
+        That is `rel`, or the nearest path above it that is not a directory (any more): a change below it is a
+        change of that.
+        """
+        segments = rel.split("/") if rel else []
+        try:
+            directory = Directory.open(self._root)
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        except OSError as error:
+            self.found.unreadable[""] = _reason(error)
+            return ""
+        for at, segment in enumerate(segments):
+            with directory:
+                here = "/".join(segments[: at + 1])
+                try:
+                    status = directory.lstat(segment)
+                    if at < len(segments) - 1 and stat.S_ISDIR(status.st_mode):
+                        directory = directory.child(segment)
+                        continue
+                except (FileNotFoundError, SwappedError):
+                    return here
+                except OSError as error:
+                    self.found.unreadable[here] = _reason(error)
+                    return here
+                self._remembered = self._recall(here)
+                if stat.S_ISREG(status.st_mode):
+                    self._take(directory, segment, here, status)
+                elif stat.S_ISDIR(status.st_mode):
+                    self._scan_directories(here)
+                return here
+        directory.close()
+        self._remembered = self._recall("")
+        self._scan_directories("")
+        return ""
+
+    def take_listed(self, rels: Sequence[str]) -> None:
+        """Read exactly these files; one that is missing is gone. They may be symlinks that stay in the root.
+
+        For a handful of companions: they are read each time, without the stat cache.
+        """
+        rooted = RootedDirectory(self._root)
+        for rel in rels:
+            try:
+                entry = rooted.entry(rel)
+                if entry is None or entry.kind != "file":
+                    continue
+                if entry.size > LARGEST_BYTES:
+                    self.found.unreadable[rel] = "it is larger than 64 MiB"
+                    continue
+                content = rooted.read(rel, limit=LARGEST_BYTES)
+            except UserError as error:
+                self.found.unreadable[rel] = (error.cause or error.title).rstrip(".")
+                continue
+            self.found.files[rel] = ScannedFile(stat.S_IMODE(entry.mode), self._put(content), None)
+
+    def _scan_directories(self, rel: str) -> None:
+        stack = [rel]
+        with Descent(lambda: Directory.open(self._root)) as descent:
+            while stack:
+                at = stack.pop()
+                try:
+                    directory = descent.at(at)
+                    for entry in directory.names():
+                        if entry.name.startswith("."):
+                            continue
+                        child = f"{at}/{entry.name}" if at else entry.name
+                        if self._without and re.fullmatch(self._without, child):
+                            continue
+                        self._take_entry(directory, entry, child, stack)
+                except (OSError, SwappedError) as error:
+                    self.found.unreadable[at] = _reason(error)
+
+    def _take_entry(
+        self, directory: Directory, entry: os.DirEntry[str], rel: str, directories: list[str]
+    ) -> None:
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except OSError as error:
+            self.found.unreadable[rel] = _reason(error)
+            return
+        if stat.S_ISDIR(status.st_mode):
+            directories.append(rel)
+        elif stat.S_ISREG(status.st_mode):
+            self._take(directory, entry.name, rel, status)
+
+    def _take(self, directory: Directory, name: str, rel: str, status: os.stat_result) -> None:
+        stamp = stamp_of(status)
+        row = self._remembered.get(rel)
+        if row is not None and row.still_holds(stamp) and self._has(row.blob):
+            omitted = stamp.size > LARGEST_BYTES
+            self.found.files[rel] = ScannedFile(stat.S_IMODE(status.st_mode), row.blob, row, omitted)
+            return
+        try:
+            content, read_status, stable = _read(directory, name)
+        except (OSError, SwappedError) as error:
+            self.found.unreadable[rel] = _reason(error)
+            return
+        stamp = stamp_of(read_status)
+        blob = self._put(content)
+        remembered = CachedVersion(stamp, self._now_ns, blob) if stable else None
+        omitted = stamp.size > LARGEST_BYTES
+        self.found.files[rel] = ScannedFile(stat.S_IMODE(read_status.st_mode), blob, remembered, omitted)
+
+
+def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result, bool]:
+    """The bytes of a file, its status before it was read, and whether it held still meanwhile."""
+    for _ in range(_READ_ATTEMPTS):
+        before = directory.lstat(name)
+        if before.st_size > LARGEST_BYTES:
+            content, size = _stand_in(Path(directory.path, name), before.st_size), before.st_size
+        else:
+            content = directory.read(name, limit=before.st_size + 1)
+            size = len(content)
+        if size == before.st_size and stamp_of(directory.lstat(name)) == stamp_of(before):
+            return content, before, True
+    # It never holds still: what is there now is kept, and read again next time.
+    return directory.read(name, limit=LARGEST_BYTES), before, False
+
+
+def _stand_in(path: Path, size: int) -> bytes:
+    """What the history keeps of a file that is too large: its size and hash; of a huge one the hash of its
+    ends, and its time, so that every change shows. Raises OSError, NotRegularFileError."""
+    with os.fdopen(open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+        if size > LARGEST_HASHED_BYTES:
+            changed_ns = os.fstat(file.fileno()).st_mtime_ns
+            digest = hashlib.sha256(file.read(_END_BYTES))
+            file.seek(-_END_BYTES, os.SEEK_END)
+            digest.update(file.read(_END_BYTES))
+            hashed = f"{digest.hexdigest()} of its first and last MiB, changed at {changed_ns} ns"
+        else:
+            hashed = hashlib.file_digest(file, "sha256").hexdigest()
+    return f"Kept by hash only: {size} bytes, sha256 {hashed}\n".encode()
+
+
+def _reason(error: OSError | SwappedError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "it vanished while it was being read"
+    if isinstance(error, OSError):
+        return (error.strerror or str(error)).lower()
+    return "it was replaced by a symlink while it was being read"
+
+
+FILES = b"files"
+METADATA = b"metadata.json"
+_PLAIN_MODES = {FILE_MODE: 0o644, EXECUTABLE_MODE: 0o755}
+
+
+@dataclass(frozen=True, slots=True)
+class FileVersion:
+    """One stored version. `mode`: permission bits. `omitted`: it was too large, its bytes were not kept."""
+
+    blob: str
+    mode: int
+    omitted: bool = False
+
+
+@dataclass(frozen=True)
+class VersionChange:
+    """How one file differs between two commits, in content, mode or metadata; None: not there.
+
+    `before` and `after` are read from the history when asked for.
+    """
+
+    key: str
+    rel: str
+    before_version: FileVersion | None
+    after_version: FileVersion | None
+    before_metadata: Mapping[str, Any] | None
+    after_metadata: Mapping[str, Any] | None
+    _content: Callable[[FileVersion | None], bytes | None] = field(repr=False, compare=False)
+
+    @property
+    def before(self) -> bytes | None:
+        return self._content(self.before_version)
+
+    @property
+    def after(self) -> bytes | None:
+        return self._content(self.after_version)
+
+    @property
+    def content_changed(self) -> bool:
+        """Whether the bytes differ, and not only mode, pin or usage."""
+        return _blob(self.before_version) != _blob(self.after_version)
+
+
+class StoredRoot:
+    """A root as some commit has it, or as the next one will. `facts` are ours, `data` is the caller's."""
+
+    def __init__(
+        self, files: Folder, facts: dict[str, dict[str, Any]], data: dict[str, Mapping[str, Any]]
+    ) -> None:
+        self.files = files
+        self.facts = facts
+        self.data = data
+
+    @classmethod
+    def load(cls, repository: Repository, commit: Folder, key: str) -> StoredRoot | None:
+        """The root `key` in a commit, or None. Raises DamagedError."""
+        folder = commit.get((key_name(key),))
+        if not isinstance(folder, Folder):
+            return None
+        blob = folder.get((METADATA,))
+        facts: dict[str, dict[str, Any]] = {}
+        data: dict[str, Mapping[str, Any]] = {}
+        if isinstance(blob, Leaf):
+            for rel, entry in _parse(repository.blob(blob.id)).items():
+                if "data" in entry:
+                    data[rel] = entry["data"]
+                if own := {name: value for name, value in entry.items() if name != "data"}:
+                    facts[rel] = own
+        return cls(folder.folder((FILES,)), facts, data)
+
+    def put(self, rel: str, found: ScannedFile) -> None:
+        """Keep a file as it was found: its blob in the tree, what a tree cannot hold in the facts."""
+        git_mode = EXECUTABLE_MODE if found.mode & 0o100 else FILE_MODE
+        self.files.put(escape_rel(rel), Leaf(git_mode, found.blob))
+        facts: dict[str, Any] = {}
+        if found.mode != _PLAIN_MODES[git_mode]:
+            facts["mode"] = f"{found.mode:04o}"
+        if found.omitted:
+            facts["omitted"] = True
+        if facts:
+            self.facts[rel] = facts
+
+    def has(self, rel: str) -> bool:
+        """Whether there is a file at `rel` or below it."""
+        return not rel or self.files.get(escape_rel(rel)) is not None
+
+    def take_over(self, rel: str, other: StoredRoot) -> None:
+        """Keep what `other` has at `rel` and below ("": everything), where this root has nothing."""
+        if not rel:
+            self.files, self.facts = other.files, dict(other.facts)
+            return
+        names = escape_rel(rel)
+        node = other.files.get(names)
+        if node is None:
+            return
+        self.files.put(names, node)
+        self.facts.update({at: facts for at, facts in other.facts.items() if _is_under(at, rel)})
+
+    def remove(self, rel: str) -> None:
+        """Forget the files at `rel` and below (not "")."""
+        self.files.remove(escape_rel(rel))
+        for at in [at for at in self.facts if _is_under(at, rel)]:
+            del self.facts[at]
+
+    def version(self, rel: str, leaf: Leaf) -> FileVersion:
+        """What the facts and the tree say of one file together."""
+        facts = self.facts.get(rel, {})
+        mode = facts.get("mode")
+        plain = _PLAIN_MODES.get(leaf.mode, 0o644)
+        return FileVersion(leaf.id.hex(), int(mode, 8) if mode else plain, facts.get("omitted") is True)
+
+    def metadata_blob(self) -> bytes:
+        """The blob beside the tree: JSON, one file a line, so that git's own diff can be read."""
+        lines = [
+            f"{json.dumps(rel)}: {json.dumps(self._entry(rel), sort_keys=True)}"
+            for rel in sorted({*self.facts, *self.data})
+        ]
+        return ('{"version": 1, "files": {\n' + ",\n".join(lines) + "\n}}\n").encode()
+
+    def _entry(self, rel: str) -> dict[str, Any]:
+        entry = dict(self.facts.get(rel, {}))
+        if rel in self.data:
+            entry["data"] = dict(self.data[rel])
+        return entry
+
+
+def key_name(key: str) -> bytes:
+    """The stored name of a root."""
+    return escape_segment(key).encode()
+
+
+def key_of(name: bytes) -> str:
+    """The key of a root from the name of its tree."""
+    return unescape_segment(name.decode("utf-8", "surrogateescape"))
+
+
+def rel_of(names: Names) -> str:
+    """The path of a file below its root from the names of its trees and its own."""
+    return unescape_rel(names)
+
+
+def _blob(version: FileVersion | None) -> str | None:
+    return version.blob if version else None
+
+
+def _is_under(at: str, rel: str) -> bool:
+    return at == rel or at.startswith(f"{rel}/")
+
+
+def _parse(blob: bytes) -> dict[str, dict[str, Any]]:
+    try:
+        files = json.loads(blob)["files"]
+        if all(isinstance(entry, dict) for entry in files.values()):
+            return dict(files)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    raise DamagedHistoryError("its metadata is unreadable")
+
+
+# One look at the disk kept as several commits, each in the name of whoever made its part of the changes.
+#
+# A `Sharer` is asked once the look is over and before anything is committed, so that what it judges is
+# exactly what is kept. Works under the commit lock (`memory.history.history`).
+
+
+@dataclass(frozen=True, slots=True)
+class SeenChange:
+    """One file whose content is another than the last commit's; None: it was not, or is not, there."""
+
+    key: str
+    rel: str
+    before: Callable[[], bytes | None] = field(repr=False, compare=False)
+    after: Callable[[], bytes | None] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one of them changed."""
+
+    actor: str
+    run_id: str | None
+    changes: Sequence[SeenChange]
+
+
+Sharer = Callable[[Sequence[SeenChange], int | None], Sequence[Share]]
+"""The changes, and when the last commit was made (UTC ms; None: there is none): who made which, in the order
+in which they are to be committed. Pins and use go with the first."""
+
+
+def seen_changes(
+    repository: Repository, sink: ObjectSink, last: StoredCommit | None, now: Folder
+) -> tuple[SeenChange, ...]:
+    """Every file whose content `now` differs from the last commit's."""
+
+    def read(leaf: Leaf | None) -> bytes | None:
+        if leaf is None:
+            return None
+        sink.flush()
+        return repository.blob(leaf.id)
+
+    found = []
+    for names, before, after in Folder(repository.tree, last.tree if last else None).differing(now):
+        same = before is not None and after is not None and before.id == after.id
+        if len(names) > 2 and names[1] == FILES and not same:
+            where = key_of(names[0]), rel_of(names[2:])
+            found.append(SeenChange(*where, partial(read, before), partial(read, after)))
+    return tuple(found)
+
+
+def steps(
+    repository: Repository,
+    sink: ObjectSink,
+    last: StoredCommit | None,
+    now: Folder,
+    shares: Sequence[Share],
+) -> Iterator[tuple[Share, bytes | None]]:
+    """The tree to commit for each share; the last one is `now` itself, whatever the shares leave out."""
+    tree = Folder(repository.tree, last.tree if last else None)
+    for share in shares[:-1]:
+        for key in sorted({change.key for change in share.changes}):
+            final = StoredRoot.load(repository, now, key)
+            root = StoredRoot.load(repository, tree, key) or StoredRoot(Folder(repository.tree), {}, {})
+            for change in share.changes:
+                if change.key == key:
+                    _take(root, change.rel, final)
+            if share is shares[0] and final is not None:
+                root.data = final.data
+            tree.put((key_name(key), FILES), root.files)
+            tree.put((key_name(key), METADATA), Leaf(FILE_MODE, sink.blob(root.metadata_blob())))
+        yield share, tree.write(sink)
+    yield shares[-1], now.write(sink)
+
+
+def _take(root: StoredRoot, rel: str, final: StoredRoot | None) -> None:
+    """One file as it is in the end. What became a folder, or was one, belongs to other changes."""
+    names = escape_rel(rel)
+    if isinstance(root.files.get(names), Leaf):
+        root.remove(rel)
+    if final is not None and isinstance(final.files.get(names), Leaf):
+        root.take_over(rel, final)

@@ -1,0 +1,424 @@
+"""Pins and use of memories as the agent's sidecar spells them: the rules, without the file.
+
+Shape and coercions are those of formats/mux.md section 8. Every rule works in place on the raw `entries`
+object of the sidecar, so that fields nobody here knows survive in it and the order of keys is the one that
+the agent's own code would leave.
+
+Pure functions on dicts, any thread. Nothing fails on any content: what is no number, no flag or no object
+counts as absent, item by item.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from reverie.clock import DAY_MS
+
+Entries = dict[str, Any]
+
+_NAMES = {
+    "pinned": "pinned",
+    "access_count": "accessCount",
+    "last_accessed_at": "lastAccessedAt",
+    "last_write_at": "lastWriteAt",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUsage:
+    """Pin and use of one memory. Times are UTC milliseconds; None: never."""
+
+    pinned: bool = False
+    access_count: int = 0
+    last_accessed_at: int | None = None
+    last_write_at: int | None = None
+    unknown_to_agent: bool = False
+    """The running agent has not read yet that it was pinned or unpinned. Only for showing: no sidecar has
+    it."""
+    own_count: int = 0
+    """How many of the uses are a person's or Reverie's. Only for showing, too."""
+
+    @property
+    def agent_count(self) -> int:
+        """The uses that are the agent's own."""
+        return self.access_count - self.own_count
+
+
+UNUSED = MemoryUsage()
+
+
+def usage_of(raw: object) -> MemoryUsage:
+    """What one raw entry says; anything but an object says nothing."""
+    if not isinstance(raw, dict):
+        return UNUSED
+    return MemoryUsage(
+        raw.get("pinned") is True,
+        int(_positive(raw.get("accessCount")) or 0),
+        _time(raw.get("lastAccessedAt")),
+        _time(raw.get("lastWriteAt")),
+    )
+
+
+def usages(data: Mapping[str, Any]) -> dict[str, MemoryUsage]:
+    """What a whole sidecar says, without the entries that say nothing."""
+    entries = data.get("entries")
+    if not isinstance(entries, dict):
+        return {}
+    return {key: usage for key, raw in entries.items() if (usage := usage_of(raw)) != UNUSED}
+
+
+def is_below(key: str, ancestor: str) -> bool:
+    """Whether `key` names what `ancestor` names, or something in that directory."""
+    return key == ancestor or key.startswith(ancestor + "/")
+
+
+def keys_below(entries: Mapping[str, Any], ancestor: str) -> list[str]:
+    """The key itself and those in its directory, in order, as far as they are there."""
+    return [key for key in entries if is_below(key, ancestor)]
+
+
+def note_use(entries: Entries, key: str, now: int, *, write: bool) -> None:
+    """Count one use; a write is one too."""
+    usage = usage_of(entries.get(key))
+    used = replace(usage, access_count=usage.access_count + 1, last_accessed_at=now)
+    put(entries, key, replace(used, last_write_at=now) if write else used)
+
+
+def note_pin(entries: Entries, key: str, pinned: bool, now: int) -> None:
+    """Pin or unpin. Pinning says that a memory matters, so it is a use; unpinning keeps the statistics."""
+    if pinned:
+        note_use(entries, key, now, write=False)
+    put(entries, key, replace(usage_of(entries.get(key)), pinned=pinned))
+
+
+def note_rename(entries: Entries, old: str, new: str, now: int, *, counts: bool = True) -> None:
+    """Move the entry and those below it over whatever is there; `counts`: the rename is a write."""
+    for key in keys_below(entries, old):
+        entries[new + key[len(old) :]] = entries.pop(key)
+    if counts:
+        note_use(entries, new, now, write=True)
+
+
+def note_delete(entries: Entries, key: str) -> None:
+    """Drop the entry and those below it, so that a later file of the name inherits nothing."""
+    for below in keys_below(entries, key):
+        del entries[below]
+
+
+def put(entries: Entries, key: str, usage: MemoryUsage | None) -> None:
+    """Make an entry say `usage` and keep its unknown fields; None removes it with all it has."""
+    if usage is None:
+        entries.pop(key, None)
+        return
+    raw = entries.get(key)
+    entries[key] = {**(raw if isinstance(raw, dict) else {}), **spelt(usage)}
+
+
+def spelt(usage: MemoryUsage) -> dict[str, Any]:
+    """A raw entry that says `usage`."""
+    return {name: getattr(usage, attribute) for attribute, name in _NAMES.items()}
+
+
+def merge(
+    entries: Entries, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
+) -> None:
+    """Three-way: what is still as in `before` becomes as in `after`, field by field; other changes stay.
+
+    A count is as in `before` only with its time: alone it may have come there by a use of somebody else."""
+    for key in {**before, **after}:
+        base, target = before.get(key) or UNUSED, after.get(key) or UNUSED
+        now = usage_of(entries.get(key))
+        still = {name: getattr(now, name) == getattr(base, name) for name in _NAMES}
+        still["access_count"] &= still["last_accessed_at"]
+        merged = MemoryUsage(*(getattr(target if still[name] else now, name) for name in still))
+        if merged == UNUSED and after.get(key) is None:
+            put(entries, key, None)
+        elif merged != now:
+            put(entries, key, merged)
+
+
+def take_rejects(entries: Entries) -> dict[str, Any]:
+    """Remove and return the entries that the agent's loader throws away: those that are no objects."""
+    rejects = {key: raw for key, raw in entries.items() if not isinstance(raw, dict)}
+    for key in rejects:
+        del entries[key]
+    return rejects
+
+
+def prune(entries: Entries) -> None:
+    """Remove the entries that say nothing at all, as the agent does on each save."""
+    silent = [key for key, raw in entries.items() if isinstance(raw, dict) and _says_nothing(raw)]
+    for key in silent:
+        del entries[key]
+
+
+def unescaped(component: str) -> str:
+    """The text that a component of a logical key stands for, escaped as in formats/mux.md section 8."""
+    return component.replace("%3A", ":").replace("%25", "%")
+
+
+def _says_nothing(raw: Mapping[str, Any]) -> bool:
+    return all(name in _NAMES.values() and value in (None, False) for name, value in raw.items())
+
+
+def _positive(value: object) -> int | float | None:
+    """A finite number above zero, as JavaScript sees it: to it an enormous integer is Infinity."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0:
+        return None
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _time(value: object) -> int | None:
+    number = _positive(value)
+    return None if number is None else max(int(number), 1)
+
+
+# What Reverie changed in the agent's usage sidecar, kept until the agent is seen to know it.
+#
+# The running agent app reads its sidecar once and writes it whole, from memory, at every use
+# (formats/mux.md section 8 and 20.D1): a pin set meanwhile is overwritten again and again until the agent
+# is restarted. Reverie therefore keeps, per logical key, how an entry was before its changes and how it
+# made it. Each version of the file that Reverie did not write is judged:
+#
+# * The agent wrote it and it contains our change: the agent knows it, and the delta is done.
+# * The agent wrote it without our change: the change is made again on top of what is there, and kept. A pin
+# that the agent itself changed since its last version is the agent's, and that part of the delta is
+# dropped.
+# * Another Reverie (another profile) wrote it: it proves nothing about the agent, so the delta stays.
+#
+# A delta also ends when a person takes the change back, when its file goes, or after 30 days without a sign
+# of the agent.
+#
+# What tells a version that contains our change from one that does not: pins, write times, and that each use
+# by the agent raises the count and the time together. Deltas are ordered: an agent that knows one knows
+# those made before it, and one that lacks one lacks those made after it. Where nothing decides, a delta
+# that the agent overwrote before counts as overwritten again, and any other as known.
+#
+# Pure. A ledger is a value, which `memory.usage` stores.
+
+
+MAX_DELTAS = 2_000
+MAX_AGE_MS = 30 * DAY_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """One change of one entry that the agent is not known to have read."""
+
+    before: MemoryUsage | None
+    """The entry without our changes; None: there was none."""
+    after: MemoryUsage | None
+    """The entry with them; None: Reverie removed it."""
+    at: int
+    """When it was made, or last seen overwritten; UTC ms."""
+    lost: bool = False
+    """Overwritten and not made again yet: the file has `before`, or something newer without our change."""
+    overwritten: bool = False
+    """A running agent is known that lacks this change."""
+
+    @property
+    def is_pin(self) -> bool:
+        return (self.before or UNUSED).pinned != (self.after or UNUSED).pinned
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The deltas that the agent is not known to have read."""
+
+    version: str = ""
+    """Names the entries that the deltas were last compared with, or that Reverie wrote last."""
+    deltas: Mapping[str, Delta] = field(default_factory=dict)
+    """By logical key, in the order in which they were made."""
+    announced: bool = False
+    """A person was told that a running agent overwrites these; reset when none is left."""
+    origin: tuple[str, Ledger] | None = None
+    """The ledger before the last change, with a name of the very file that it was made on: while that file
+    is still there, the change has not happened. An agent that writes the old state again makes another file
+    of it."""
+
+    @property
+    def overwritten(self) -> int:
+        """How many changes a running agent is known to lack."""
+        return sum(delta.overwritten for delta in self.deltas.values())
+
+    @property
+    def unknown_pins(self) -> frozenset[str]:
+        """The keys whose pin, or lack of one, a running agent is known not to have read."""
+        return frozenset(key for key, delta in self.deltas.items() if delta.overwritten and delta.is_pin)
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether something is to be made again."""
+        return any(delta.lost for delta in self.deltas.values())
+
+    def as_of(self, file: str) -> Ledger:
+        """This ledger; the one before it if the last change died on its way to the file."""
+        return self.origin[1] if self.origin is not None and self.origin[0] == file else self
+
+    def with_changes(
+        self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None], now: int
+    ) -> Ledger:
+        """With one more change noted; what is too old or too much is let go."""
+        deltas = dict(self.deltas)
+        overwritten = self.overwritten > 0
+        for key in after:
+            earlier = deltas.pop(key, None)
+            base = earlier.before if earlier is not None else before.get(key)
+            if base != after[key]:
+                deltas[key] = Delta(base, after[key], now, overwritten=overwritten)
+        recent = [(key, delta) for key, delta in deltas.items() if delta.at > now - MAX_AGE_MS]
+        return replace(self, deltas=dict(recent[-MAX_DELTAS:]))
+
+
+def judged(
+    deltas: Mapping[str, Delta],
+    entries: Entries,
+    exists: Callable[[str], bool],
+    *,
+    by_agent: bool,
+    now: int,
+) -> dict[str, Delta]:
+    """What is left of the deltas in view of a version that this Reverie did not write.
+
+    `by_agent`: the agent wrote it, not another Reverie. `exists` says whether a key has a file."""
+    left: dict[str, Delta] = {}
+    for (key, delta), knows in zip(
+        deltas.items(), _verdicts(deltas, entries, by_agent=by_agent), strict=True
+    ):
+        if delta.at <= now - MAX_AGE_MS:
+            continue  # no sign of an agent for so long: an old copy of the file is no agent that overwrites
+        found = usage_of(entries.get(key))
+        if delta.after is not None and (_was_dropped(delta, found) or not exists(key)):
+            continue
+        if not knows:
+            target = _remade(key, delta, found, exists, agent_pin=by_agent)
+            base = found if key in entries else None
+            if (target or UNUSED) != found:
+                marked = delta.overwritten or by_agent
+                left[key] = Delta(base, target, now if by_agent else delta.at, lost=True, overwritten=marked)
+        elif not by_agent:
+            left[key] = _moved(delta, found)
+    return left
+
+
+def put_back(
+    deltas: Mapping[str, Delta], entries: Entries, exists: Callable[[str], bool]
+) -> dict[str, Delta]:
+    """Make the lost changes again, in place; returns all deltas, none of them lost.
+
+    An entry that the agent never had stays one, whatever other Reveries counted in it."""
+    made: dict[str, Delta] = {}
+    for key, delta in deltas.items():
+        if delta.lost:
+            found = usage_of(entries.get(key))
+            base = found if key in entries else None
+            after = _remade(key, delta, found, exists, agent_pin=False)
+            put(entries, key, after)
+            delta = replace(delta, lost=False)
+            if (delta.before or UNUSED) != UNUSED:
+                delta = replace(delta, before=base, after=after)
+        made[key] = delta
+    return made
+
+
+def _verdicts(deltas: Mapping[str, Delta], entries: Entries, *, by_agent: bool) -> list[bool]:
+    """For each delta, whether this version contains it."""
+    verdicts = [
+        False if delta.lost else _contains(delta, usage_of(entries.get(key))) for key, delta in deltas.items()
+    ]
+    known_to = max((n for n, verdict in enumerate(verdicts) if verdict), default=-1)
+    lost_from = next((n for n, verdict in enumerate(verdicts) if verdict is False), len(verdicts))
+    decided: list[bool] = []
+    for number, (verdict, delta) in enumerate(zip(verdicts, deltas.values(), strict=True)):
+        if verdict is not None:
+            decided.append(verdict)
+        elif not by_agent:
+            decided.append(True)
+        elif number < known_to or number > lost_from:
+            decided.append(number < known_to)
+        else:
+            decided.append(not delta.overwritten)
+    return decided
+
+
+def _contains(delta: Delta, now: MemoryUsage) -> bool | None:
+    """Whether an entry has our change in it; None: it may, or may not."""
+    before, after = delta.before or UNUSED, delta.after or UNUSED
+    if now == after:
+        return True
+    if now == before:
+        return False
+    if delta.after is None:
+        return not _grew_from(before, now)
+    if delta.is_pin:
+        if now.pinned == after.pinned:
+            return now.access_count >= after.access_count
+        # Our marks without our pin: somebody who had seen it took it away.
+        return _marks(now) == _marks(after)
+    if before.last_write_at != after.last_write_at and (now.last_write_at or 0) <= (after.last_write_at or 0):
+        return now.last_write_at == after.last_write_at and now.access_count >= after.access_count
+    if not _grew_from(after, now):
+        return False
+    return None if _grew_from(before, now) else True
+
+
+def _was_dropped(delta: Delta, now: MemoryUsage) -> bool:
+    """An entry that the agent had and dropped is its own doing; one that it never had, it never saw."""
+    return now == UNUSED and (delta.before or UNUSED) != UNUSED and not delta.lost
+
+
+def _moved(delta: Delta, now: MemoryUsage) -> Delta:
+    """The same change of an entry that another Reverie, which kept our change, went on from."""
+    before, after = delta.before or UNUSED, delta.after or UNUSED
+    if delta.after is None or now == after or before == UNUSED:
+        return delta
+    count = max(now.access_count - (after.access_count - before.access_count), 0)
+    pinned = before.pinned if now.pinned == after.pinned else now.pinned
+    return replace(delta, before=replace(before, pinned=pinned, access_count=count), after=now)
+
+
+def _remade(
+    key: str, delta: Delta, now: MemoryUsage, exists: Callable[[str], bool], *, agent_pin: bool
+) -> MemoryUsage | None:
+    """Our change on top of what is there: counts add up, the later time is kept.
+
+    `agent_pin`: a pin other than in `before` is the agent's own change, and is kept."""
+    if delta.after is None and not exists(key):
+        return None
+    before, after = delta.before or UNUSED, delta.after or UNUSED
+    ours = delta.is_pin and not (agent_pin and now.pinned != before.pinned)
+    made = MemoryUsage(
+        after.pinned if ours else now.pinned,
+        max(now.access_count + after.access_count - before.access_count, 0),
+        _usage_deltas_time(before.last_accessed_at, after.last_accessed_at, now.last_accessed_at),
+        _usage_deltas_time(before.last_write_at, after.last_write_at, now.last_write_at),
+    )
+    return None if made == UNUSED else made
+
+
+def _usage_deltas_time(before: int | None, after: int | None, now: int | None) -> int | None:
+    if now == before:
+        return after
+    return now if now is None or after is None else max(now, after)
+
+
+def _grew_from(base: MemoryUsage, now: MemoryUsage) -> bool:
+    """Whether `now` can be `base` and what the agent did since."""
+    was_used = now.access_count > base.access_count
+    is_later = (now.last_accessed_at or 0) > (base.last_accessed_at or 0)
+    return (
+        now.access_count >= base.access_count
+        and (now.last_accessed_at or 0) >= (base.last_accessed_at or 0)
+        and (now.last_write_at or 0) >= (base.last_write_at or 0)
+        and (was_used or not is_later)
+    )
+
+
+def _marks(usage: MemoryUsage) -> tuple[int, int | None, int | None]:
+    return usage.access_count, usage.last_accessed_at, usage.last_write_at

@@ -1,1 +1,0 @@
-"""Session notes: one Markdown file per session, kept up to date by thresholds (formats/claude-code.md)."""

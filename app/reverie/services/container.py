@@ -1,0 +1,355 @@
+"""Everything that works on one home, wired together once and built on first use.
+
+`HomeContainer` is what the composition root hands to services and commands: nothing is opened, created or
+imported before somebody asks for it, so that listing a tree needs neither history nor leases (and looking
+stays free of side effects). Heavy libraries are imported inside the part that needs them.
+
+Threading: parts are safe for any thread but the GUI's. Two threads that ask first may build one twice, which
+does no harm: what must be shared lies on disk, under locks.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.agents.base import Home
+from reverie.agents.identity import KnownHome
+from reverie.agents.scopes import ScopeContext, ScopeRoot
+from reverie.clock import Clock
+from reverie.files.rooted import RootedDirectory
+from reverie.memory.usage import UsageLog
+from reverie.profile import Profile
+from reverie.services.lost_saves import SaveWatch
+
+if TYPE_CHECKING:
+    from reverie.files.lease import Leases
+    from reverie.jobs.consolidate.agent_lock import AgentLocks
+    from reverie.jobs.consolidate.coverage import CoverageLog
+    from reverie.jobs.consolidate.harvest import HarvestService
+    from reverie.jobs.consolidate.run import DreamDependencies
+    from reverie.jobs.consolidate.service import DreamService
+    from reverie.jobs.consolidate.triggers import SweepService
+    from reverie.llm.trace import TraceStore
+    from reverie.memory.attribution import WriteLog
+    from reverie.memory.recording import Snapshots
+    from reverie.memory.scope_files import ScopeFiles
+    from reverie.memory.store import MemoryStore
+    from reverie.memory.write_guard import WriteGuard
+    from reverie.runs.activity import Activity
+    from reverie.runs.record import RunStore
+    from reverie.runs.recovery import Recovery, RunDependencies
+    from reverie.runs.revert import Reverter
+    from reverie.runs.transaction import Transaction
+    from reverie.settings import Settings
+
+_log = logging.getLogger("reverie.services")
+
+
+@dataclass(frozen=True, slots=True)
+class HomeKey:
+    """Which home: the agent's directory and Reverie's id for it."""
+
+    home: Home
+    home_id: str
+    adoptable: tuple[KnownHome, ...] = ()
+    """Known homes that may have been moved there."""
+    require_same: Callable[[], None] = lambda: None
+    """Raises `Unavailable` once another home is in its place."""
+
+
+class HomeContainer:
+    """The parts of one home. Cached properties: the first use builds, and later ones share."""
+
+    def __init__(
+        self, key: HomeKey, profile: Profile, clock: Clock, settings: Callable[[], Settings]
+    ) -> None:
+        self.home = key.home
+        self.home_id = key.home_id
+        self.adoptable = key.adoptable
+        self.require_same_home = key.require_same
+        self.profile = profile
+        self.clock = clock
+        self._settings = settings
+        self.saves = SaveWatch(self)
+
+    @cached_property
+    def settings(self) -> Settings:
+        return self._settings()
+
+    def read_settings(self) -> Settings:
+        """The settings as the file has them now, whatever counts here."""
+        return self._settings()
+
+    def forget_settings(self) -> None:
+        """The settings changed: read them again, and wire anew what was wired with them."""
+        for name in ("settings", "dreams"):
+            self.__dict__.pop(name, None)
+
+    @property
+    def own_sidecars(self) -> Path:
+        """Where Reverie keeps what it knows of this home; made on first use."""
+        return self.profile.ensure(self.profile.own_sidecars(self.home_id))
+
+    @cached_property
+    def write_guard(self) -> WriteGuard:
+        """Decides which stores of this home may be written."""
+        from reverie.memory.write_guard import PERMISSIONS, WriteGuard
+
+        file = self.profile.own_sidecars(self.home_id) / PERMISSIONS
+        return WriteGuard(
+            self.home,
+            file,
+            lock_dir=self.profile.locks,
+            clock=self.clock,
+            require_same=self.require_same_home,
+        )
+
+    @cached_property
+    def usage(self) -> UsageLog:
+        own = self.own_sidecars / "memory-meta.json"
+        return UsageLog(
+            self.home,
+            own_sidecar=own,
+            lock_dir=self.profile.locks,
+            clock=self.clock,
+            require=self.write_guard.require,
+        )
+
+    @cached_property
+    def coverage(self) -> CoverageLog:
+        from reverie.jobs.consolidate.coverage import CoverageLog
+
+        lock_dir, in_home = self.profile.locks, self.home.coverage_sidecar
+        if in_home is not None:
+            return CoverageLog(in_home, lock_dir=lock_dir, clock=self.clock, require=self.write_guard.require)
+        own = self.own_sidecars / "memory-consolidation.json"
+        return CoverageLog(own, lock_dir=lock_dir, clock=self.clock)
+
+    @cached_property
+    def actors(self) -> WriteLog:
+        from reverie.memory.attribution import WriteLog
+
+        return WriteLog(self.profile.actor_log)
+
+    @cached_property
+    def snapshots(self) -> Snapshots:
+        from reverie.memory.history.history import History
+        from reverie.memory.recording import Snapshots
+
+        history = History(
+            self.profile.history(self.home_id),
+            lock_dir=self.profile.locks,
+            clock=self.clock,
+            pack_after=self.settings.history.pack_after,
+            notify=self._say_of_history,
+        )
+        return Snapshots(
+            self.home, history, self.usage, self.actors, self.clock, require_same=self.require_same_home
+        )
+
+    def _say_of_history(self, sentence: str) -> None:
+        home = str(self.home.root)
+        self.activity.add("history.damaged", level="warning", text=sentence, home=home, workspace_id=None)
+
+    @cached_property
+    def leases(self) -> Leases:
+        from reverie.files.lease import Leases
+
+        return Leases(self.profile.leases_database)
+
+    @cached_property
+    def runs(self) -> RunStore:
+        from reverie.runs.record import RunStore
+
+        return RunStore(self.profile.runs(self.home_id))
+
+    @cached_property
+    def traces(self) -> TraceStore:
+        from reverie.llm.trace import TraceStore
+
+        return TraceStore(self.profile.traces(self.home_id))
+
+    @cached_property
+    def activity(self) -> Activity:
+        from reverie.runs.activity import Activity
+
+        return Activity(self.profile.activity(self.home_id), lock_dir=self.profile.locks, clock=self.clock)
+
+    @cached_property
+    def recovery(self) -> Recovery:
+        from reverie.runs.recovery import Recovery
+
+        return Recovery(
+            self.runs,
+            transaction_for=self.transaction_for,
+            committed=lambda run, journal: (
+                journal.coverage is not None
+                and self.coverage.holds(
+                    journal.coverage, workspace_id=run.workspace_id, project_path=run.project_path
+                )
+            ),
+            give_back=lambda: self.agent_locks.settle(),
+            activity=self.activity,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def agent_locks(self) -> AgentLocks:
+        from reverie.jobs.consolidate.agent_lock import AgentLocks
+
+        return AgentLocks(
+            self.home,
+            self.runs,
+            self.activity,
+            self.profile.own_sidecars(self.home_id) / "agent-lock.json",
+            guard=self.write_guard,
+            lock_dir=self.profile.locks,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def run_dependencies(self) -> RunDependencies:
+        """What the memory writer and session notes of this home work on."""
+        from reverie.jobs.consolidate.service import dream_lease_name
+        from reverie.runs.recovery import RunDependencies
+
+        return RunDependencies(
+            home=self.home,
+            home_id=self.home_id,
+            leases=self.leases,
+            lease_name=dream_lease_name(self.home_id),
+            runs=self.runs,
+            usage=self.usage,
+            snapshots=self.snapshots,
+            guard=self.write_guard,
+            recovery=self.recovery,
+            transaction_for=self.transaction_for,
+            clock=self.clock,
+            activity=self.activity,
+            save_trace=lambda run_id, document: self.traces.save(run_id, document),
+        )
+
+    @cached_property
+    def dream_dependencies(self) -> DreamDependencies:
+        """What dreams, harvests and applied reviews of this home work on."""
+        from reverie.jobs.consolidate.run import DreamDependencies
+
+        run = self.run_dependencies
+        return DreamDependencies(
+            **{each.name: getattr(run, each.name) for each in fields(run)},
+            coverage=self.coverage,
+            agent_locks=self.agent_locks,
+            time_limit_s=self.settings.dream.time_limit_s,
+            max_loss_percent=self.settings.dream.max_loss_percent,
+        )
+
+    @cached_property
+    def dreams(self) -> DreamService:
+        from reverie.jobs.consolidate.service import DreamService
+
+        return DreamService(self.dream_dependencies)
+
+    @cached_property
+    def harvests(self) -> HarvestService:
+        from reverie.jobs.consolidate.harvest import HarvestService
+
+        return HarvestService(self.dream_dependencies)
+
+    @cached_property
+    def sweeps(self) -> SweepService:
+        from reverie.jobs.consolidate.triggers import SweepService
+
+        return SweepService(self.home, self.coverage, self.usage, self.dreams, self.clock)
+
+    @cached_property
+    def reverter(self) -> Reverter:
+        from reverie.runs.revert import Reverter
+
+        return Reverter(self.run_dependencies)
+
+    def _writing(self, context: ScopeContext | None, root: ScopeRoot, rel: str, after: bytes | None) -> None:
+        self.saves.writing(root, rel, after, context)
+
+    def transaction_for(self, run_id: str, actor: str) -> Transaction:
+        """The file effects of one run, attributed to `actor`."""
+        from reverie.memory.record_files import run_files
+        from reverie.memory.write_guard import write_locks
+        from reverie.runs.journal import Images
+        from reverie.runs.transaction import Transaction
+
+        images = Images(self.profile.images(self.home_id))
+
+        def attribute(root: ScopeRoot, rel: str, sha256: str | None) -> None:
+            self.actors.record(root.directory / rel, sha256, actor=actor, run_id=run_id, at_ms=self.clock())
+            if rel.endswith(".md"):  # a record is a part of its file
+                self._writing(None, root, rel, images.get(sha256))
+
+        known: dict[ScopeRoot, ScopeFiles] = {}
+
+        def files_of(root: ScopeRoot) -> ScopeFiles:
+            if root not in known:
+                wrote = partial(attribute, root)
+                known[root] = run_files(self.home, root, lock_dir=self.profile.locks, wrote=wrote)
+            return known[root]
+
+        return Transaction(
+            self.runs.directory_of(run_id),
+            self.home.root,
+            images=images,
+            files_of=files_of,
+            apply_usage=self.usage.apply_delta,
+            attribute=attribute,
+            keep=self.snapshots.keep,
+            require=self.write_guard.require,
+            check_content=self.home.check_content,
+            locked=partial(write_locks, self.home, lock_dir=self.profile.locks),
+            swapped=lambda root, rel: self.saves.wrote(root.directory / rel),
+        )
+
+    def store(
+        self,
+        context: ScopeContext,
+        *,
+        actor: str,
+        after_change: Callable[[Path], None] = lambda path: None,
+        warn: Callable[[str], None] = _log.warning,
+        counts_renames: bool = True,
+    ) -> MemoryStore:
+        """The memories of one context on disk, with every change attributed to `actor`. `warn` gets a
+        sentence for what went wrong after a change was made; `counts_renames` as in `DiskChangeListener`."""
+        from reverie.memory.recording import DiskChangeListener
+        from reverie.memory.store import MemoryStore
+
+        def changed(path: Path) -> None:
+            self.saves.wrote(path)
+            after_change(path)
+
+        effects = DiskChangeListener(
+            self.home,
+            actor=actor,
+            usage=self.usage,
+            actors=self.actors,
+            snapshots=self.snapshots,
+            lock_dir=self.profile.locks,
+            clock=self.clock,
+            guard=self.write_guard,
+            after_change=changed,
+            counts_renames=counts_renames,
+            writing=partial(self._writing, context),
+            warn=warn,
+        )
+        # An agent changes write-protected files, too: see `files.atomic`.
+        files_of = rooted_files if actor == "user" else partial(rooted_files, even_protected=True)
+        return MemoryStore(self.home, context, files_of, effects)
+
+
+def rooted_files(root: ScopeRoot, *, even_protected: bool = False) -> RootedDirectory:
+    """The files of a root on disk."""
+    return RootedDirectory(
+        root.directory, without=root.without, private=root.private, even_protected=even_protected
+    )

@@ -1,0 +1,673 @@
+"""What a person does to memories by hand: save, delete, rename, pin, and taking it back.
+
+Everything goes through the store; the history holds the state before (the store's effects see to it) and
+after. An `Undo` is a value: what to bring back lies in the history, so it outlives the window.
+
+Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing
+changed; what goes wrong once a change is made is a warning beside its result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from reverie.agents.base import Companion
+from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
+from reverie.errors import Conflict, StoreError, Unavailable, UserError, user_error_from_os
+from reverie.files.atomic import is_write_protected, made_all_the_same, write_protected
+from reverie.files.locks import file_lock
+from reverie.files.paths import is_link, real_path
+from reverie.files.rooted import RootedDirectory
+from reverie.files.watch_plan import WatchTarget
+from reverie.memory.paths import MemoryPath, companion_place, memory_path
+from reverie.memory.recording import never_kept
+from reverie.memory.scope_files import ScopeFiles
+from reverie.memory.store import MemoryStore, sha256_of_bytes, sha256_of_text
+from reverie.memory.usage_rules import MemoryUsage
+from reverie.memory.write_guard import ReadOnlyStore
+from reverie.services.changes import (
+    ChangeSet,
+    PlannedWrite,
+    all_or_nothing,
+    all_steps_or_none,
+    lenient_path,
+    new_folders,
+    warnings_of,
+)
+from reverie.services.container import HomeContainer
+from reverie.services.views import FileText, HandChange, Undo, UndoFile, file_text
+from reverie.text.summaries import some
+
+_SHOWN_AT_MOST = 8 * 1024 * 1024
+
+
+class UserEdits:
+    """Hand edits of one home."""
+
+    def __init__(self, parts: HomeContainer) -> None:
+        self._parts = parts
+        self._changes = ChangeSet(parts)
+
+    def read(self, context: ScopeContext, path: str) -> FileText:
+        """A memory of any size as far as it can be shown; people see also what the agent refuses."""
+        parsed, root, files = self._resolve(context, path)
+        entry = files.entry(parsed.rel)
+        if entry is None:
+            raise StoreError(
+                f"There is no memory {parsed}.", next_step="It may have just been deleted.", reason="missing"
+            )
+        if entry.kind != "file":
+            raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Open a file inside it.")
+        data = files.read(parsed.rel, limit=_SHOWN_AT_MOST)
+        home = self._parts.home
+        text = file_text(str(parsed), data, mtime_ns=entry.mtime_ns, cap=home.caps.file_bytes)
+        rule = home.file_rule(root, parsed.rel)
+        refusal = self._parts.write_guard.refusal(root)
+        said = home.rendered(root, parsed.rel, data)
+        if said is not None:
+            return replace(
+                text,
+                content=said,
+                sha256=sha256_of_text(said),
+                read_only=rule.sentence,
+                newline="\n",
+                bom=False,
+            )
+        if rule.kind == "editable" and refusal is not None:
+            return replace(text, read_only=str(ReadOnlyStore(refusal)), refusal=refusal)
+        if rule.kind == "editable" and is_write_protected(entry.mode):
+            return replace(
+                text, read_only=str(write_protected(parsed.name, entry.mode, "opened for editing"))
+            )
+        if rule.kind == "editable":
+            return replace(text, note=rule.sentence)
+        return replace(text, read_only=rule.sentence)
+
+    def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
+        """Write a whole file; it as it is then. `expected_sha256`: the hash it was edited from, None for a
+        new one; `Conflict` where the disk has another."""
+        changed: list[Path] = []
+        warnings: list[str] = []
+        self._store(context, changed, warnings).save(path, content, expected_sha256)
+        self._record(changed, "Saved by hand", warnings)
+        found = self.read(context, path)
+        return replace(found, note=" ".join((found.note, *warnings)).strip())
+
+    def pin(self, context: ScopeContext, paths: Sequence[str], pinned: bool) -> Undo:
+        """Pin or unpin several memories; none if one of them cannot be."""
+        warnings: list[str] = []
+        store, home = self._store(context, [], warnings), self._parts.home
+        resolved = [store.resolve(path) for path in paths]
+        keys = [key for path, root, _files in resolved if (key := home.usage_key(root, path.rel)) is not None]
+        before = self._parts.usage.load()
+        try:
+            for path, _root, _files in resolved:
+                store.pin(path, pinned)
+        finally:
+            subject = "Pinned by hand" if pinned else "Unpinned by hand"
+            self._record([], subject, warnings)
+        after = self._parts.usage.load()
+        return Undo(
+            "pin",
+            context,
+            str(resolved[0][0]),
+            usage={key: before[key] for key in keys if key in before},
+            usage_after={key: after[key] for key in keys if key in after},
+            count=len(resolved),
+            warning=" ".join(warnings),
+        )
+
+    def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
+        """Delete several memories or folders, as one; if one cannot be deleted, the others come back."""
+        return self.as_one([partial(self.delete, context, path) for path in paths])
+
+    def as_one(self, changes: Sequence[Callable[[], Undo]]) -> Undo:
+        """Several changes that a person asked for as one: one `Undo`. If one fails, those before it are
+        taken back and its error is raised."""
+        done: list[Undo] = []
+        with all_steps_or_none(done, self.undo):
+            for change in changes:
+                done.append(change())
+        first = done[0]
+        if len(done) == 1:
+            return first
+        count = sum(undo.count or 1 for undo in done)
+        return Undo(
+            first.kind,
+            first.context,
+            first.path,
+            first.new_path,
+            steps=tuple(done),
+            count=count,
+            warning=warnings_of(done),
+        )
+
+    def delete(self, context: ScopeContext, path: str) -> Undo:
+        """Delete a memory or folder. Raises `StoreError`, also where it could not be given back."""
+        changed: list[Path] = []
+        warnings: list[str] = []
+        store = self._store(context, changed, warnings)
+        parsed, root, _files = store.resolve(path)
+        usage = self._usage_below(root, parsed.rel)
+        self._parts.snapshots.preserve(root, parsed.rel)
+        commit = self._history_head()
+        store.delete(parsed)
+        commit = self._last_with(root, parsed.rel, commit, warnings)
+        self._record(changed, "Deleted by hand", warnings)
+        return Undo(
+            "delete", context, str(parsed), commit=commit, usage=usage, count=1, warning=" ".join(warnings)
+        )
+
+    def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
+        """Move a memory or folder; pins and usage go along."""
+        changed: list[Path] = []
+        warnings: list[str] = []
+        store = self._store(context, changed, warnings)
+        old, root, _files = store.resolve(path)
+        new, _root, _files = store.resolve_new(new_path)
+        usage = self._usage_below(root, old.rel)
+        store.rename(path, new_path)
+        self._record(changed, "Renamed by hand", warnings)
+        warning = " ".join(warnings)
+        return Undo("rename", context, str(old), str(new), usage=usage, count=1, warning=warning)
+
+    def undo(self, undo: Undo) -> str:
+        """Take a change by hand back; a sentence on it. Raises `Conflict` when something else stands in its
+        place by now; what was changed since is left then."""
+        warnings: list[str] = []
+        sentence = self._undo(undo, warnings)
+        return " ".join((sentence, *dict.fromkeys(warnings)))
+
+    def _undo(self, undo: Undo, warnings: list[str]) -> str:
+        """The sentence; `warnings` gets what went wrong once it was taken back."""
+        if undo.steps:
+            return self._undo_steps(undo, warnings)
+        if undo.kind == "companion":
+            return CompanionFiles(self._parts).undo(undo)
+        if undo.files:
+            count = self._changes.undo(undo, warnings)
+            is_move = undo.kind == "move" and undo.count == 1
+            return f"Moved back to {undo.path}." if is_move else f"Took back {some(count, 'changed file')}."
+        if undo.kind == "record":
+            from reverie.services.failures import RecordEdits
+
+            return RecordEdits(self._parts).undo(undo)
+        if undo.kind == "pin":
+            self._undo_pin(undo)
+            return (
+                f"Pins of {undo.count} memories are as before." if undo.count > 1 else "The pin is as before."
+            )
+        changed: list[Path] = []
+        store = self._store(undo.context, changed, warnings)
+        if undo.kind == "rename":
+            store.rename(undo.new_path, undo.path)
+            with _made(warnings):
+                self._use_as_before(store, undo)
+            sentence = f"Renamed back to {undo.path}."
+        else:
+            count = self._bring_back(store, undo, changed, warnings)
+            sentence = (
+                f"Brought back {undo.path}." if count == 1 else f"Brought back {count} files of {undo.path}."
+            )
+        self._record(changed, "Undone by hand", warnings)
+        return sentence
+
+    def _undo_steps(self, undo: Undo, warnings: list[str]) -> str:
+        """Newest first. One that cannot be taken back does not keep the others; what is back already is
+        passed over when it is tried again."""
+        problems: list[Conflict] = []
+        for step in reversed(undo.steps):
+            try:
+                if not self._is_back(step):
+                    self._undo(step, warnings)
+            except Conflict as error:
+                problems.append(error)
+        if problems:
+            raise problems[0]
+        verb = {"delete": "Brought back", "pin": "Pinned as before:"}.get(undo.kind, "Took back")
+        things = "memories or folders" if undo.kind == "delete" else "changes"
+        return f"{verb} {undo.count} {things}."
+
+    def _is_back(self, undo: Undo) -> bool:
+        """Whether this was taken back before, when another step of the same change was in the way."""
+        if undo.files or undo.steps or undo.kind not in ("rename", "delete"):
+            return False
+        store = self._store(undo.context, [])
+        if undo.kind == "rename":
+            return store.entry(undo.new_path) is None and store.entry(undo.path) is not None
+        parsed, root, files = store.resolve(undo.path)
+        history = self._parts.snapshots.history
+        below = [
+            rel
+            for rel in history.files(undo.commit, root.key)
+            if rel == parsed.rel or rel.startswith(parsed.rel + "/")
+        ]
+        return bool(below) and all(
+            (entry := files.entry(rel)) is not None
+            and entry.kind == "file"
+            and files.read(rel) == history.read(undo.commit, root.key, rel)
+            for rel in below
+        )
+
+    def _use_as_before(self, store: MemoryStore, undo: Undo) -> None:
+        """What the renamed memory has now, but for what it had before."""
+        path, root, _files = store.resolve(undo.path)
+        now = self._usage_below(root, path.rel)
+        keys = {*now, *undo.usage}
+        self._parts.usage.apply_delta(
+            {key: now.get(key) for key in keys}, {key: undo.usage.get(key) for key in keys}
+        )
+
+    def _undo_pin(self, undo: Undo) -> None:
+        keys = {*undo.usage, *undo.usage_after}
+        self._parts.usage.apply_delta(
+            {key: undo.usage_after.get(key) for key in keys}, {key: undo.usage.get(key) for key in keys}
+        )
+        with contextlib.suppress(UserError):  # the next snapshot notes the pins as well
+            self._parts.snapshots.record(actor="user", source="by hand", subject="Undone by hand", dirty=[])
+
+    def _bring_back(self, store: MemoryStore, undo: Undo, changed: list[Path], warnings: list[str]) -> int:
+        parsed, root, _files = store.resolve(undo.path)
+        history = self._parts.snapshots.history
+        versions = history.files(undo.commit, root.key)
+        rels = [rel for rel in versions if rel == parsed.rel or rel.startswith(parsed.rel + "/")]
+        if not rels:
+            raise StoreError(f"The history holds no {undo.path}.", next_step="Look at the runs of this home.")
+        planned: list[PlannedWrite] = []
+        for rel in rels:
+            data = history.read(undo.commit, root.key, rel)
+            if data is None:
+                raise StoreError(f"The history holds no {rel}.", next_step="Look at the runs of this home.")
+            path = MemoryPath(parsed.scope, tuple(rel.split("/")))
+            planned.append(PlannedWrite(path, root, None, data, versions[rel].mode, None))
+        done: list[PlannedWrite] = []
+        with all_or_nothing(store, done, new_folders(store, planned)):
+            for one in planned:
+                store.restore(one.path, one.after or b"", mode=one.mode)
+                done.append(one)
+        changed.extend(root.directory / rel for rel in rels)
+        with _made(warnings):
+            self._parts.usage.apply_delta(dict.fromkeys(undo.usage), dict(undo.usage))
+        return len(rels)
+
+    def _last_with(self, root: ScopeRoot, rel: str, commit: str, warnings: list[str]) -> str:
+        """The newest commit that has what was just deleted: an agent may have written it once more after
+        `commit`. Where somebody's snapshot saw it gone already, that one."""
+        with _made(warnings):
+            head = self._history_head()
+            if head != commit:
+                versions = self._parts.snapshots.history.files(head, root.key)
+                if any(each == rel or each.startswith(rel + "/") for each in versions):
+                    return head
+        return commit
+
+    def _usage_below(self, root: ScopeRoot, rel: str) -> dict[str, MemoryUsage]:
+        key = self._parts.home.usage_key(root, rel)
+        if key is None:
+            return {}
+        usage = self._parts.usage.load()
+        return {found: usage[found] for found in usage if found == key or found.startswith(key + "/")}
+
+    def _history_head(self) -> str:
+        head = self._parts.snapshots.history.head()
+        if head is None:
+            raise Conflict("The history is empty, so the delete could not be kept.")
+        return head
+
+    def _record(self, changed: list[Path], subject: str, warnings: list[str]) -> None:
+        """Note in the history what was changed; if that fails, the next snapshot takes it in."""
+        with _made(warnings):
+            self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=changed)
+
+    def _store(
+        self, context: ScopeContext, changed: list[Path], warnings: list[str] | None = None
+    ) -> MemoryStore:
+        told = [] if warnings is None else warnings
+        return self._parts.store(
+            context, actor="user", after_change=changed.append, warn=told.append, counts_renames=False
+        )
+
+    def _resolve(self, context: ScopeContext, path: str) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
+        return self._parts.store(context, actor="user").resolve(path)
+
+
+@contextlib.contextmanager
+def _made(warnings: list[str]) -> Iterator[None]:
+    """The change itself was made by now: what fails here is a warning."""
+    try:
+        yield
+    except UserError as error:
+        warnings.append(str(error))
+
+
+# Companions: files the agent loads beside its memories. Shown and editable by a person, never touched by a
+# run.
+#
+# The home says which there are: files inside of it, and files of a project, which lie outside. The same
+# containment and compare-and-swap apply as for memories, below the home or, outside of it, the file's own
+# directory; the history keeps the version before (`memory.paths`). An older version comes back
+# by the same way, and that is taken back by an `Undo` like any change by hand.
+#
+# Threading: blocks on disk; not for the GUI thread. Failure: `UserError`, nothing changed; what goes
+# wrong once a change is made is a warning beside its result.
+
+
+_MOST_BYTES = 8 << 20
+_TOO_LARGE = f"This file is larger than {_MOST_BYTES >> 20} MiB; its beginning is shown read-only."
+
+
+class CompanionFiles:
+    """The companions of one home."""
+
+    def __init__(self, parts: HomeContainer) -> None:
+        self._parts = parts
+
+    def read(self, companion: Companion) -> FileText:
+        """The text of the file, of a very large one the beginning; a companion that does not exist yet, or is
+        never opened, reads as empty."""
+        if companion.unopened:
+            text = file_text(companion.label, b"", mtime_ns=0, cap=None)
+            return replace(text, read_only=companion.unopened, note=companion.note)
+        files, rel = self._place(companion)
+        entry = files.entry(rel)
+        data = b"" if entry is None else files.read(rel, limit=_MOST_BYTES)
+        mtime_ns = 0 if entry is None else entry.mtime_ns
+        text = file_text(companion.label, data, mtime_ns=mtime_ns, cap=None)
+        if entry is not None and entry.size > _MOST_BYTES:
+            # The cut may go through a character.
+            cut = text.content[:-1] if text.content.endswith("\ufffd") else text.content
+            text = replace(text, content=cut)
+            return replace(text, size=entry.size, read_only=_TOO_LARGE, note=companion.note)
+        refusal = None if companion.read_only else self._parts.write_guard.refusal()
+        if refusal is not None:
+            return replace(text, read_only=str(ReadOnlyStore(refusal)), refusal=refusal)
+        read_only = text.read_only or companion.read_only
+        if entry is not None and not read_only and is_write_protected(entry.mode):
+            read_only = str(write_protected(companion.label, entry.mode, "opened for editing"))
+        return replace(text, read_only=read_only, note=companion.note)
+
+    def save(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
+        """Compare-and-swap; `None` and the hash of the empty text both create a missing file. Bytes that are
+        no valid UTF-8 are never rewritten, nor is what is only shown."""
+        data = _encoded(companion, content)
+        expected = sha256_of_text("") if expected_sha256 is None else expected_sha256
+        _commit, warning = self._write(companion, data, expected)
+        found = self.read(companion)
+        return replace(found, note=f"{found.note} {warning}".strip())
+
+    def restore(self, context: ScopeContext, changes: Sequence[HandChange]) -> Undo:
+        """Give a companion the bytes that the history has of it: one change, its path the file's, its hash
+        that of what a person saw there. Raises `Conflict` where something else stands there by now."""
+        if len(changes) != 1:
+            raise StoreError("There is nothing to change.", next_step="Choose another point.")
+        (change,) = changes
+        companion = self._at(context, change.path)
+        files, rel = self._place(companion)
+        entry = files.entry(rel)
+        data = change.after or b""
+        commit, warning = self._write(
+            companion, data, change.expected_sha256 or sha256_of_text(""), change.mode
+        )
+        file = UndoFile(
+            change.path,
+            change.expected_sha256,
+            sha256_of_bytes(data),
+            None if entry is None else entry.mode & 0o777,
+        )
+        return Undo("companion", context, change.path, commit=commit, files=(file,), warning=warning)
+
+    def undo(self, undo: Undo) -> str:
+        """Take a restore back; what was not there before it goes again. Raises `Conflict` where it changed
+        since."""
+        (file,) = undo.files
+        companion = self._at(undo.context, file.path)
+        if file.before_sha256 is None:
+            warning = self._remove(companion, file.after_sha256)
+            return f"{companion.label} is gone again. {warning}".strip()
+        place = companion_place(self._parts.home.root, self._kept(companion))
+        before = self._parts.snapshots.history.read(undo.commit, place.key, place.rel)
+        if before is None or sha256_of_bytes(before) != file.before_sha256:
+            raise StoreError(f"The history holds no {file.path}.", next_step="Look at its history.")
+        _commit, warning = self._write(companion, before, file.after_sha256 or "", file.mode)
+        return f"{companion.label} is as before. {warning}".strip()
+
+    def _remove(self, companion: Companion, expected: str | None) -> str:
+        """Compare-and-swap with nothing; what went wrong after it, as sentences."""
+        warnings: list[str] = []
+        files, rel = self._place(companion)
+
+        def compare(_taken: object, content: bytes | None) -> None:
+            if sha256_of_bytes(content) != expected:
+                raise _changed(companion)
+
+        self._parts.write_guard.require()
+        with file_lock(self._parts.profile.locks, companion.path):
+            compare((), files.read(rel))
+            with made_all_the_same(warnings):
+                files.remove(rel, check=compare)
+        self._note(companion.path, warnings)
+        return " ".join(warnings)
+
+    def _at(self, context: ScopeContext, path: str) -> Companion:
+        for companion in self._parts.home.companions(context):
+            if not companion.unopened and path in (str(companion.path), str(self._kept(companion))):
+                return companion
+        raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
+
+    def _write(
+        self, companion: Companion, data: bytes, expected: str, mode: int | None = None
+    ) -> tuple[str, str]:
+        """Compare-and-swap with the version before and after in the history; the commit of that before, and
+        what went wrong once it was written, as sentences."""
+        warnings: list[str] = []
+        refused = companion.read_only or companion.unopened
+        if refused:
+            raise StoreError(f"{companion.label} was not written.", cause=refused, reason="read-only")
+        self._parts.write_guard.require()
+        files, rel = self._place(companion)
+        entry = files.entry(rel)
+        if entry is not None and entry.size > _MOST_BYTES:
+            raise StoreError(f"{companion.label} was not written.", cause=_TOO_LARGE, reason="too-large")
+
+        def compare(current: bytes | None) -> None:
+            # Bytes that are no valid text have another hash than what is shown of them, and so stay.
+            if sha256_of_bytes(current or b"") != expected:
+                raise _changed(companion)
+            self._parts.actors.record(
+                companion.path, sha256_of_bytes(data), actor="user", run_id=None, at_ms=self._parts.clock()
+            )
+
+        with file_lock(self._parts.profile.locks, companion.path):
+            kept = self._kept(companion)
+            self._parts.snapshots.record_companion(kept, actor="outside", source="before a change")
+            commit = self._parts.snapshots.history.head() or ""
+            with made_all_the_same(warnings):
+                files.write(rel, data, before_replace=compare, mode=mode)
+        self._note(kept, warnings)
+        return commit, " ".join(warnings)
+
+    def _note(self, path: Path, warnings: list[str]) -> None:
+        """Note a change that is made by now in the history; if that fails, the next snapshot takes it in."""
+        try:
+            self._parts.snapshots.record_companion(path, actor="user", source="by hand")
+        except UserError as error:
+            warnings.append(str(error))
+
+    @staticmethod
+    def _require_directory(companion: Companion, directory: Path) -> None:
+        """A save would make it, and nobody asked for a directory in a project."""
+        title = f"{companion.label} cannot be reached."
+        try:
+            if stat.S_ISDIR(directory.stat().st_mode):
+                return
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as error:
+            raise user_error_from_os(error, title) from error
+        raise Unavailable(title, cause=f"{directory} is not there.", next_step="Bring it back, or make it.")
+
+    @staticmethod
+    def _kept(companion: Companion) -> Path:
+        return kept_file(companion.path)
+
+    def _place(self, companion: Companion) -> tuple[RootedDirectory, str]:
+        place = companion_place(self._parts.home.root, companion.path)
+        if place.directory != self._parts.home.root:
+            self._require_directory(companion, place.directory)
+        return RootedDirectory(place.directory), place.rel
+
+
+def kept_file(path: Path) -> Path:
+    """The file whose bytes change: the history keeps no links, and what a link leads to is written."""
+    if not is_link(path):
+        return path
+    real = Path(real_path(path))
+    return path.parent / real.relative_to(real_path(path.parent)) if _is_below(real, path) else path
+
+
+def _is_below(real: Path, link: Path) -> bool:
+    return real.is_relative_to(real_path(link.parent))
+
+
+def companion_targets(companions: Iterable[Companion], watched: Collection[Path]) -> list[WatchTarget]:
+    """What to watch for companions in directories that are not `watched` already: only these files there."""
+    names: dict[Path, list[str]] = {}
+    for companion in companions:
+        if companion.path.parent not in watched and not companion.unopened:
+            names.setdefault(companion.path.parent, []).append(companion.path.name)
+    return [WatchTarget(directory, recursive=False, only=tuple(only)) for directory, only in names.items()]
+
+
+def _changed(companion: Companion) -> Conflict:
+    return Conflict(
+        f"{companion.label} was not written:",
+        cause="it changed meanwhile.",
+        next_step="Compare, then save again.",
+    )
+
+
+def _encoded(companion: Companion, content: str) -> bytes:
+    try:
+        return content.encode("utf-8")
+    except UnicodeEncodeError:
+        raise StoreError(
+            f"{companion.label} cannot be written.",
+            cause="The text holds half of a surrogate pair, which is no UTF-8.",
+            next_step="Remove the broken character.",
+            reason="not-text",
+        ) from None
+
+
+# Moving memories and folders by hand: between folders, and between the scopes of one context.
+#
+# Inside one scope a move is a rename. Between scopes it is a copy, read back, and then a delete, each by
+# compare-and-swap (`services.changes`); pin and use go along. What is asked for as one is done as one
+# and taken back as one. Nothing that stands somewhere is ever replaced: clashes are asked about beforehand
+# (`memory.paths`), and a name that was taken in between is a `Conflict`.
+#
+# Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing moved.
+
+
+class Moves:
+    """Moves within one home."""
+
+    def __init__(self, parts: HomeContainer) -> None:
+        self._parts = parts
+        self._edits = UserEdits(parts)
+        self._changes = ChangeSet(parts)
+
+    def move(self, context: ScopeContext, targets: Mapping[str, str]) -> Undo:
+        """Move each path to its new path, all or none. Raises `Conflict` where something is in the way."""
+        store = self._parts.store(context, actor="user")
+        steps: list[Callable[[], Undo]] = []
+        across: dict[str, str] = {}
+        for old, new in targets.items():
+            if _same_root(store, old, new):
+                steps.append(partial(self._edits.rename, context, old, new))
+            else:
+                across[old] = new
+        if across:
+            steps.append(partial(self._across, context, store, across))
+        if not steps:
+            raise StoreError("There is nothing to move.", next_step="Select a memory first.")
+        return self._edits.as_one(steps)
+
+    def _across(self, context: ScopeContext, store: MemoryStore, targets: Mapping[str, str]) -> Undo:
+        changes: list[HandChange] = []
+        moved: dict[str, str] = {}
+        emptied: list[str] = []
+        for old, new in targets.items():
+            for source, target in files_below(store, old, new, emptied).items():
+                _path, _root, files = store.resolve(lenient_path(source))
+                entry, data = files.entry(_path.rel), files.read(_path.rel)
+                mode = entry.mode & 0o777 if entry is not None else None
+                changes += [
+                    HandChange(target, data, None, mode),
+                    HandChange(source, None, sha256_of_bytes(data)),
+                ]
+                moved[source] = target
+        if not changes:
+            raise StoreError(
+                "Nothing was moved:", cause="the folder is empty.", next_step="Create it there instead."
+            )
+        return self._changes.apply(
+            context, changes, kind="move", subject="Moved by hand", moved=moved, emptied=emptied
+        )
+
+
+def files_below(store: MemoryStore, old: str, new: str, emptied: list[str]) -> dict[str, str]:
+    """Every file that moves with `old`, and where to; `emptied` gets the folders, deepest first."""
+    path, root, files = store.resolve(lenient_path(old))
+    entry = files.entry(path.rel)
+    if entry is None:
+        raise StoreError(
+            f"There is no memory {path}.", next_step="It may have just been deleted.", reason="missing"
+        )
+    if store.entry(lenient_path(new)) is not None:
+        raise StoreError(f"{new} exists already.", next_step="Choose another name.", reason="exists")
+    if entry.kind == "file":
+        return {str(path): new}
+    hidden = never_kept(root.directory / path.rel)
+    if hidden:
+        raise StoreError(
+            f"{path} was not moved:",
+            cause=f"{hidden[0]} in it is hidden or a link, which does not go along.",
+            next_step="Move it away first, or move the files one by one.",
+            reason="not-kept",
+        )
+    below = [found for found in files.walk().entries if found.rel.startswith(path.rel + "/")]
+    folders = [path.rel, *(found.rel for found in below if found.kind == "directory")]
+    emptied += [str(memory_path(root.scope, rel)) for rel in sorted(folders, key=len, reverse=True)]
+    return {
+        str(memory_path(root.scope, found.rel)): new + found.rel[len(path.rel) :]
+        for found in below
+        if found.kind == "file"
+    }
+
+
+def _same_root(store: MemoryStore, old: str, new: str) -> bool:
+    return store.resolve(lenient_path(old))[1].key == store.resolve(lenient_path(new))[1].key
+
+
+# Telling an agent something: a note in the place that the agent itself looks into (`Home.note_path`).
+#
+# The note is created once and never changed; the agent folds it into its memory when it consolidates the
+# next time. Threading: blocks on disk; not for the GUI thread. Failure: `UserError`, nothing changed.
+
+
+def tell_agent(parts: HomeContainer, context: ScopeContext, text: str) -> str:
+    """Write a new note; its memory path. Its name is made of the time and the first line."""
+    words = text.strip()
+    if not words:
+        raise StoreError("There is nothing to tell.", next_step="Write a sentence first.", reason="empty")
+    rel = parts.home.note_path(words.splitlines()[0].lstrip("#- "), parts.clock())
+    if not rel:
+        raise Unavailable("This agent takes no notes.", next_step="Edit its memories instead.")
+    path = str(memory_path(Scope.GLOBAL, rel))
+    UserEdits(parts).save(context, path, f"{words}\n", None)
+    return path

@@ -1,0 +1,333 @@
+"""The index of a memory directory: what is wrong with it, mending it, and renaming with all that leads to a
+memory.
+
+`IndexService` is for homes whose agent keeps an index (`Home.file_role`). A look reads the index and every
+memory it is about; a mend is one minimal edit of the index on disk, by compare-and-swap against the bytes
+that were looked at, and can be taken back. A rename is planned first, so that a person sees each line that
+changes with it.
+
+Threading: any thread but the GUI's. Failure: `UserError`; `Conflict` where something changed since.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from reverie.agents.claude.index import (
+    INDEX,
+    CannotMendError,
+    IndexFinding,
+    IndexReport,
+    Topic,
+    renamed,
+    report,
+    with_line,
+    with_shorter_line,
+    without_line,
+)
+from reverie.agents.scopes import ScopeContext, ScopeRoot
+from reverie.errors import Conflict, StoreError, UserError
+from reverie.memory import front_matter as frontmatter
+from reverie.memory.paths import MemoryPath, memory_path
+from reverie.memory.scope_files import ScopeFiles
+from reverie.memory.store import MemoryStore, sha256_of_bytes
+from reverie.services.changes import ChangeSet, lenient_path
+from reverie.services.container import HomeContainer
+from reverie.services.edits import files_below
+from reverie.services.views import HandChange, Undo
+
+MendKind = Literal["add", "drop", "shorten"]
+_MENDS: Mapping[str, tuple[MendKind, ...]] = {
+    "unlisted": ("add",),
+    "no-file": ("drop",),
+    "listed-twice": ("drop",),
+    "long-line": ("shorten",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCheck:
+    """An index as it stood. `path`: its memory path; `folder`: that of the files it is about."""
+
+    path: str
+    folder: str
+    sha256: str | None
+    report: IndexReport
+
+    def mends_of(self, finding: IndexFinding) -> tuple[MendKind, ...]:
+        """What one press can do about a finding of this look."""
+        if finding.problem == "dangling" and finding.rel == INDEX:
+            return ("drop",)
+        return _MENDS.get(finding.problem, ())
+
+    def path_of(self, finding: IndexFinding) -> str:
+        """The memory path of the file a finding is in, or about."""
+        return f"{self.folder}/{finding.rel}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLine:
+    """One line that a rename changes; `line` counts from 1 in the file at `path`."""
+
+    path: str
+    line: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenamePlan:
+    """Renames, or moves, with all that follows them. `targets`: what was asked for, old path -> new path;
+    `moved`: every file that goes along; `lines`: what changes in other texts, and in those that move."""
+
+    targets: Mapping[str, str]
+    changes: tuple[HandChange, ...]
+    moved: Mapping[str, str]
+    emptied: tuple[str, ...]
+    lines: tuple[ChangedLine, ...]
+
+
+class IndexService:
+    """The indexes of one home."""
+
+    def __init__(self, parts: HomeContainer) -> None:
+        self._parts = parts
+        self._changes = ChangeSet(parts)
+
+    def look(
+        self, context: ScopeContext, path: str, check: Callable[[], None] = lambda: None
+    ) -> IndexCheck | None:
+        """The index at a memory path; None for what is no index. `check` may raise to stop."""
+        store = self._parts.store(context, actor="user")
+        parsed, root, _files = store.resolve(lenient_path(path))
+        if self._parts.home.file_role(root, parsed.rel) != "index":
+            return None
+        around = self._around(store, parsed)
+        if around is None or around.index != parsed.rel:
+            return None
+        topics, others = self._topics(around, check)
+        data = around.read(INDEX) or b""
+        found = report(data.decode("utf-8", "replace"), topics, others)
+        return IndexCheck(str(parsed), around.base, sha256_of_bytes(data), found)
+
+    def mend(self, context: ScopeContext, look: IndexCheck, finding: IndexFinding, kind: MendKind) -> Undo:
+        """One mend of the index. Raises `Conflict` where it changed since the look."""
+        store = self._parts.store(context, actor="user")
+        parsed, _root, files = store.resolve(lenient_path(look.path))
+        data = files.read(parsed.rel)
+        if sha256_of_bytes(data) != look.sha256:
+            raise Conflict(
+                "The index was not mended:", cause="it changed meanwhile.", next_step="Look again."
+            )
+        text = _utf8(data)
+        if text is None:
+            raise StoreError("The index was not mended.", cause="It is no UTF-8 text.")
+        after = self._mended(store, look, finding, kind, text).encode()
+        return self._changes.apply(
+            context,
+            [HandChange(look.path, after, look.sha256)],
+            kind="restore",
+            subject="Index mended by hand",
+        )
+
+    def plan_renames(self, context: ScopeContext, targets: Mapping[str, str]) -> RenamePlan | None:
+        """What renames of files or folders would change, as one; None where no index follows them all, so
+        that they are plain renames. Raises `StoreError` where a new name is taken."""
+        store = self._parts.store(context, actor="user")
+        asked: dict[str, str] = {}
+        moved: dict[str, str] = {}
+        emptied: list[str] = []
+        index: _Around | None = None
+        for old, new in targets.items():
+            source, target = lenient_path(old), lenient_path(new)
+            around = self._around(store, source)
+            if (
+                around is None
+                or (index is not None and index.base != around.base)
+                or source.scope is not target.scope
+                or not f"{target}/".startswith(f"{around.base}/")
+            ):
+                return None
+            index = around
+            asked[str(source)] = str(target)
+            moved.update(files_below(store, str(source), str(target), emptied))
+        return None if index is None else _planned(index, asked, moved, tuple(emptied))
+
+    def rename(self, context: ScopeContext, plan: RenamePlan) -> Undo:
+        """Do it, all or nothing. Raises `Conflict` where a file is not what the plan was made on."""
+        return self._changes.apply(
+            context,
+            plan.changes,
+            kind="move",
+            subject="Renamed by hand",
+            moved=plan.moved,
+            emptied=plan.emptied,
+        )
+
+    def follow_rename(
+        self, context: ScopeContext, plan: RenamePlan, *, actor: str, changed: Callable[[Path], None]
+    ) -> list[str]:
+        """Make index and links follow a rename that was done file by file. A sentence for each text that
+        changed meanwhile and was left."""
+        store = self._parts.store(context, actor=actor, after_change=changed)
+        left = []
+        ours = {line.path for line in plan.lines}
+        moved = {after: before for before, after in plan.moved.items()}
+        for change in plan.changes:
+            if change.path not in ours or change.after is None:
+                continue
+            expected = change.expected_sha256
+            if change.path in moved:
+                expected = store.read_text(change.path, as_use=False).sha256
+            try:
+                store.save(change.path, change.after.decode("utf-8"), expected)
+            except Conflict:
+                left.append(f"{change.path} changed meanwhile, so its links still have the old name.")
+            except UserError as error:
+                left.append(f"{change.path} still has the old name in its links. {error}")
+        return left
+
+    def _around(self, store: MemoryStore, path: MemoryPath) -> _Around | None:
+        """The nearest folder above a file that has an index of its own; None without one."""
+        _path, root, files = store.resolve(path)
+        there = [entry.rel for entry in files.walk().entries if entry.kind == "file"]
+        folders = {
+            posixpath.dirname(rel)
+            for rel in there
+            if posixpath.basename(rel) == INDEX and self._parts.home.file_role(root, rel) == "index"
+        }
+
+        def home_of(rel: str) -> str | None:
+            above = posixpath.dirname(rel)
+            while above and above not in folders:
+                above = posixpath.dirname(above)
+            return above if above in folders else None
+
+        folder = home_of(path.rel)
+        if folder is None:
+            return None
+        prefix = f"{folder}/" if folder else ""
+        return _Around(
+            root, files, prefix, tuple(rel[len(prefix) :] for rel in there if home_of(rel) == folder)
+        )
+
+    def _topics(self, around: _Around, check: Callable[[], None]) -> tuple[list[Topic], list[str]]:
+        """The memories an index is about, and files that need no line in it."""
+        topics, others, home = [], [], self._parts.home
+        for rel in around.rels:
+            check()
+            full = f"{around.prefix}{rel}"
+            is_topic = rel.endswith(".md") and home.file_role(around.root, full) == "memory"
+            if not is_topic or home.file_rule(around.root, full).kind != "editable":
+                others.append(rel)
+                continue
+            text = (around.read(rel) or b"").decode("utf-8", "replace")
+            name, said = frontmatter.declared(text, key="name"), frontmatter.declared(text)
+            topics.append(Topic(rel, text, name, said))
+        return topics, others
+
+    @staticmethod
+    def _mended(
+        store: MemoryStore, look: IndexCheck, finding: IndexFinding, kind: MendKind, text: str
+    ) -> str:
+        try:
+            if kind == "drop":
+                return without_line(text, finding.line)
+            if kind == "shorten":
+                return with_shorter_line(text, finding.line)
+            path, _root, files = store.resolve(lenient_path(look.path_of(finding)))
+            topic = files.read(path.rel).decode("utf-8", "replace")
+            title = frontmatter.declared(topic, key="name") or ""
+            return with_line(text, finding.rel, title, frontmatter.declared(topic) or "")
+        except CannotMendError as error:
+            raise StoreError(
+                "The index was not mended.", cause=str(error), next_step="Edit the text."
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """A folder with an index: `rels` are its files by path inside it, but those another index is about;
+    `prefix` what stands before those in the root."""
+
+    root: ScopeRoot
+    files: ScopeFiles
+    prefix: str
+    rels: tuple[str, ...]
+
+    @property
+    def index(self) -> str:
+        return f"{self.prefix}{INDEX}"
+
+    @property
+    def base(self) -> str:
+        """The memory path of the folder."""
+        return str(memory_path(self.root.scope, self.prefix.rstrip("/"))).rstrip("/")
+
+    def read(self, rel: str) -> bytes | None:
+        """A file's bytes; None for what cannot be read now."""
+        try:
+            return self.files.read(f"{self.prefix}{rel}")
+        except UserError:
+            return None
+
+
+def _planned(
+    around: _Around, targets: Mapping[str, str], moved: Mapping[str, str], emptied: tuple[str, ...]
+) -> RenamePlan:
+    cut = len(around.base) + 1
+    raw = {rel: data for rel in around.rels if rel.endswith(".md") and (data := around.read(rel)) is not None}
+    texts = {rel: text for rel, data in raw.items() if (text := _utf8(data)) is not None}
+    inside = {before[cut:]: after[cut:] for before, after in moved.items()}
+    try:
+        here = {before: after for before, after in inside.items() if before in texts}
+        edits = renamed(texts, here, _names_in(texts.values()))
+    except CannotMendError as error:
+        raise StoreError(f"{next(iter(targets))} was not renamed.", cause=str(error)) from error
+    becomes = {edit.rel: edit.after for edit in edits if edit.after is not None}
+    changes: list[HandChange] = []
+    lines: list[ChangedLine] = []
+    for before, after in inside.items():
+        data = around.files.read(f"{around.prefix}{before}")
+        entry = around.files.entry(f"{around.prefix}{before}")
+        text = becomes.pop(after, None)
+        written = data if text is None else text.encode()
+        changes += [
+            HandChange(
+                f"{around.base}/{after}", written, None, None if entry is None else entry.mode & 0o777
+            ),
+            HandChange(f"{around.base}/{before}", None, sha256_of_bytes(data)),
+        ]
+        if text is not None:
+            lines += _changed_lines(f"{around.base}/{after}", texts[before], text)
+    for rel, text in becomes.items():
+        changes.append(HandChange(f"{around.base}/{rel}", text.encode(), sha256_of_bytes(raw[rel])))
+        lines += _changed_lines(f"{around.base}/{rel}", texts[rel], text)
+    lines.sort(key=lambda line: (line.path != f"{around.base}/{INDEX}", line.path, line.line))
+    return RenamePlan(targets, tuple(changes), moved, emptied, tuple(lines))
+
+
+def _names_in(texts: Iterable[str]) -> set[str]:
+    """What front matter calls the memories: a link by such a name holds wherever the file lies."""
+    return {name for text in texts if (name := frontmatter.declared(text, key="name"))}
+
+
+def _changed_lines(path: str, before: str, after: str) -> list[ChangedLine]:
+    """Line by line: a renamed link changes lines, never how many there are."""
+    pairs = zip(before.split("\n"), after.split("\n"), strict=True)
+    return [
+        ChangedLine(path, number, was.rstrip("\r"), becomes.rstrip("\r"))
+        for number, (was, becomes) in enumerate(pairs, 1)
+        if was != becomes
+    ]
+
+
+def _utf8(data: bytes) -> str | None:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,401 @@
+"""The footer of a context, and runs as lists show them, read from sidecars and records.
+
+Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.jobs.consolidate.coverage import status_of
+from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.runs.changes import Progress
+from reverie.runs.record import RunRecord
+from reverie.services.container import HomeContainer
+from reverie.services.views import (
+    ChangedFile,
+    CoverageRow,
+    HarvestRow,
+    ReviewFile,
+    ReviewGroup,
+    ReviewHunk,
+    ReviewView,
+    RunSummary,
+    RunView,
+    Spent,
+    StatusView,
+)
+
+if TYPE_CHECKING:
+    from reverie.jobs.consolidate.coverage import Status
+    from reverie.jobs.consolidate.review import Hunk, ReviewedFile, ReviewedGroup, ReviewSelection
+    from reverie.runs.record import Parts
+    from reverie.runs.run import RunResult
+
+
+# What models cost, per scope: of the last run that asked one, and of this calendar month (UTC).
+#
+# A run counts for its workspace, for its project (shared by the project's workspaces) and for global memory
+# (shared by all). Pure; records in, sums out.
+
+
+def month_start(now: int) -> int:
+    """UTC ms at the beginning of the month of `now`."""
+    moment = datetime.fromtimestamp(now / 1000, UTC)
+    return int(datetime(moment.year, moment.month, 1, tzinfo=UTC).timestamp() * 1000)
+
+
+def spent_by_scope(records: Iterable[RunRecord], context: ScopeContext, *, now: int) -> Mapping[Scope, Spent]:
+    """`records` newest first, all of this month and as many older ones as the last run is looked for in."""
+    paid = [record for record in records if record.usage]
+    belongs: dict[Scope, Callable[[RunRecord], bool]] = {
+        Scope.WORKSPACE: lambda record: (
+            context.workspace_id is not None and record.workspace_id == context.workspace_id
+        ),
+        Scope.PROJECT: lambda record: (
+            context.project_path is not None and record.project_path == context.project_path
+        ),
+        Scope.GLOBAL: lambda _record: True,
+    }
+    since = month_start(now)
+    return {scope: _spent([record for record in paid if belongs[scope](record)], since) for scope in Scope}
+
+
+def cost_of(record: RunRecord) -> float | None:
+    """What a run cost in US dollars; None: nothing was asked, or the price is not known."""
+    cost = record.details.get("costUsd")
+    return float(cost) if isinstance(cost, int | float) else None
+
+
+def _tokens(record: RunRecord) -> int:
+    usage = record.usage or {}
+    return usage.get("inputTokens", 0) + usage.get("outputTokens", 0)
+
+
+def _spent(paid: list[RunRecord], since: int) -> Spent:
+    if not paid:
+        return Spent()
+    month = [record for record in paid if record.started_at >= since]
+    costs = [cost_of(record) for record in month]
+    known = [cost for cost in costs if cost is not None]
+    return Spent(
+        last_tokens=_tokens(paid[0]),
+        last_cost=cost_of(paid[0]),
+        month_tokens=sum(map(_tokens, month)),
+        month_cost=sum(known) if known else None,
+        month_unknown=len(known) < len(costs),
+    )
+
+
+RECENT_RUNS = 100
+
+
+def status_view(parts: HomeContainer, context: ScopeContext) -> StatusView:
+    """The footer: what the sidecar says, never what a run returned."""
+    status = parts.coverage.load()
+    shown = status_of(status, context, now=parts.clock())
+    records = parts.runs.all(limit=RECENT_RUNS)
+    runs = [run_summary(record) for record in records]
+    undone = frozenset(run.started_at for run in runs if run.reverted)
+    taken_back = {record.started_at: tuple(record.taken_back) for record in records}
+    return StatusView(
+        rows=tuple(
+            _row(parts, context, scope, shown, undone, taken_back)
+            for scope in (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
+        ),
+        harvest=_harvest_row(shown),
+        running=parts.leases.holder(dream_lease_name(parts.home_id)),
+        interrupted=tuple(run for run in runs if run.outcome == "interrupted" and not run.reverted),
+        problems=(*shown.problems, *_usage_problem(parts)),
+        spent=_spent_per_scope(parts, context),
+        agent=parts.home.agent_status(context),
+    )
+
+
+def _usage_problem(parts: HomeContainer) -> tuple[str, ...]:
+    problem = parts.usage.problem()
+    return (problem,) if problem else ()
+
+
+def run_view(result: RunResult) -> RunView:
+    """What a person is told of a run that ended."""
+    return RunView(
+        result.run_id,
+        result.outcome,
+        result.summary,
+        result.reason,
+        result.next_step,
+        result.ops,
+        result.record,
+        result.usage,
+        result.cost_usd,
+    )
+
+
+def run_summary(record: RunRecord) -> RunSummary:
+    """A record as the lists of runs show it."""
+    return RunSummary(
+        id=record.id,
+        kind=record.kind,
+        workspace_id=record.workspace_id,
+        started_at=record.started_at,
+        ended_at=record.ended_at,
+        outcome=record.outcome,
+        engine=record.engine,
+        trigger=record.trigger,
+        summary=record.summary,
+        reason=record.reason,
+        ops=record.ops,
+        dry_run=record.dry_run,
+        reverted=record.reverted,
+        conflicts=record.conflicts,
+        usage=record.usage,
+        cost_usd=cost_of(record),
+        partly_undone=bool(record.taken_back) and not record.reverted,
+        project_path=record.project_path,
+    )
+
+
+def _row(
+    parts: HomeContainer,
+    context: ScopeContext,
+    scope: Scope,
+    status: Status,
+    undone: frozenset[int],
+    taken_back: Mapping[int, tuple[str, ...]],
+) -> CoverageRow:
+    """`undone`: when the runs started that were taken back; `taken_back`: by the same, the paths of which a
+    part was. A coverage record has the start of its run."""
+    try:
+        parts.home.scope_root(context, scope)
+    except ScopeUnavailable as gap:
+        reason = gap.cause or gap.title
+        return CoverageRow(scope, None, "", 0, "", available=False, reason=reason, permanent=gap.permanent)
+    record = {
+        Scope.WORKSPACE: status.workspace_record,
+        Scope.PROJECT: status.project_record,
+        Scope.GLOBAL: status.global_record,
+    }[scope]
+    if record is None:
+        return CoverageRow(scope, None, "", 0, "", available=True)
+    ops = tuple(record["ops"])
+    changes = sum(bool(op["applied"]) and _is_of(op, scope) for op in ops)
+    return CoverageRow(
+        scope,
+        int(record["lastRunAt"]),
+        record["trigger"],
+        changes,
+        record["summary"],
+        available=True,
+        ops=ops,
+        undone=int(record["lastRunAt"]) in undone,
+        partly_undone=any(
+            _is_of({"path": path}, scope) for path in taken_back.get(int(record["lastRunAt"]), ())
+        ),
+    )
+
+
+def _is_of(op: Mapping[str, Any], scope: Scope) -> bool:
+    """Whether an operation changed a memory of this scope; a move between scopes is one of both."""
+    prefix = f"/memories/{scope.value}/"
+    return any(str(op.get(name, "")).startswith(prefix) for name in ("path", "newPath"))
+
+
+def _spent_per_scope(parts: HomeContainer, context: ScopeContext) -> Mapping[Scope, Spent]:
+    """Every run of this month, and of the older ones as many as the last run is looked for in."""
+    now, store = parts.clock(), parts.runs
+    since = month_start(now)
+    this_month = sum(int(run_id.partition("-")[0]) >= since for run_id in store.ids())
+    records = store.all(limit=max(this_month, RECENT_RUNS))
+    return spent_by_scope(records, context, now=now)
+
+
+def _harvest_row(status: Status) -> HarvestRow | None:
+    harvest = status.latest_harvest
+    if harvest is None:
+        return None
+    return HarvestRow(
+        status=harvest["status"],
+        at=int(harvest.get("completedAt") or harvest["startedAt"]),
+        accepted=int(harvest["acceptedCandidates"]),
+        skipped=int(harvest["skippedCandidates"]),
+        error=str(harvest.get("error", "")),
+    )
+
+
+# Reviews of one home's runs: what a window shows of a run, group by group, and applying what a person
+# chose.
+#
+# `ReviewService` blocks on disk and must not be used on the GUI thread. Looking at a review changes nothing
+# anywhere.
+#
+# Failure: `UserError` for what a person can mend.
+
+
+_CONTEXT_LINES = 3
+_Line = tuple[Literal[" ", "-", "+"], str]
+
+
+class ReviewService:
+    """Where the runs of one home are looked through."""
+
+    def __init__(self, parts: HomeContainer) -> None:
+        self._parts = parts
+
+    def changes(self, run_id: str) -> tuple[ChangedFile, ...]:
+        """What a run changed, or would have changed (dry run, held), file by file."""
+        record = self._parts.runs.load(run_id)
+        transaction = self._parts.transaction_for(run_id, "review")
+        journal = transaction.load()
+        notes = _notes(record)
+        return tuple(
+            ChangedFile(
+                intent.path,
+                transaction.images.get(intent.before),
+                transaction.images.get(intent.after),
+                notes.get(intent.path, ""),
+            )
+            for intent in (journal.intents if journal is not None else ())
+        )
+
+    def review(self, run_id: str) -> ReviewView:
+        """Any run, also an old one or one that was applied. Raises `StoreError` for a run that does not exist
+        or whose images are gone."""
+        from reverie.jobs.consolidate.apply import load_review
+        from reverie.jobs.consolidate.review import came_to_pass
+
+        loaded = load_review(self._parts.dream_dependencies, run_id)
+        return ReviewView(
+            run=run_summary(loaded.run),
+            groups=tuple(_group(group) for group in loaded.review.groups),
+            refused=tuple(_refused(op) for op in loaded.run.ops if not came_to_pass(op)),
+            can_apply=not loaded.why_not,
+            why_not=loaded.why_not,
+            plan=loaded.review,
+            can_take_back=loaded.can_take_back,
+            taken_back=loaded.run.taken_back,
+        )
+
+    def named_parts(
+        self, run_id: str, paths: Sequence[str], hunks: Sequence[int]
+    ) -> tuple[Parts, tuple[str, ...]]:
+        """See `jobs.consolidate.review.named_parts`."""
+        from reverie.jobs.consolidate.apply import load_review
+        from reverie.jobs.consolidate.review import named_parts
+
+        loaded = load_review(self._parts.dream_dependencies, run_id)
+        if not loaded.can_take_back:
+            return dict.fromkeys(paths), ()  # the undo itself says why not
+        return named_parts(loaded.review, paths, hunks, loaded.run.taken_back)
+
+    def apply(
+        self,
+        run_id: str,
+        selection: ReviewSelection,
+        *,
+        progress: Callable[[Progress], None],
+        cancel: threading.Event,
+    ) -> RunView:
+        """Carry out what was chosen of a run; blocks until that has its outcome."""
+        from reverie.jobs.consolidate.apply import ApplyService
+
+        service = ApplyService(self._parts.dream_dependencies)
+        return run_view(service.apply(run_id, selection, cancel=cancel, progress=progress))
+
+
+def _group(group: ReviewedGroup) -> ReviewGroup:
+    return ReviewGroup(group.index, _title(group), group.reason, tuple(_file(file) for file in group.files))
+
+
+def _title(group: ReviewedGroup) -> str:
+    """What the group does, in a few words."""
+    first = group.files[0]
+    if len(group.files) == 1:
+        if first.verb == "rename":
+            return f"Rename {first.old_path} to {first.path}"
+        return f"{first.verb.capitalize()} {first.path}"
+    kept = [file.path for file in group.files if file.verb != "delete"]
+    gone = [file.path for file in group.files if file.verb == "delete"]
+    if group.kind == "merge" and len(kept) == 1:
+        return f"Merge {', '.join(gone)} into {kept[0]}"
+    if group.kind in ("rename", "delete", "create"):
+        return f"{group.kind.capitalize()} {len(group.files)} memories"
+    return f"Change {len(group.files)} memories together"
+
+
+def _file(file: ReviewedFile) -> ReviewFile:
+    from reverie.memory.diff import line_union_lines_of
+
+    context = line_union_lines_of(file.before or "") if file.verb in ("edit", "rename") else []
+    hunks = []
+    for position, hunk in enumerate(file.hunks):
+        before = file.hunks[position - 1] if position else None
+        after = file.hunks[position + 1] if position + 1 < len(file.hunks) else None
+        hunks.append(_hunk(file, hunk, context, before, after))
+    return ReviewFile(
+        file.path,
+        file.verb,
+        None if file.before is None else _readable(file.before),
+        None if file.after is None else _readable(file.after),
+        tuple(hunks),
+        file.old_path,
+    )
+
+
+def _hunk(
+    file: ReviewedFile, hunk: Hunk, context: Sequence[str], before: Hunk | None, after: Hunk | None
+) -> ReviewHunk:
+    if not hunk.removed and not hunk.added:
+        words = {
+            "rename": f"{file.old_path} is renamed to {file.path}",
+            "create": "The file comes, empty",
+            "delete": "The empty file goes",
+            "edit": "",
+        }
+        return ReviewHunk(hunk.index, words[file.verb], ())
+    # Neighbours show the lines between them once each at most.
+    start = max(hunk.start - _CONTEXT_LINES, before.start + len(before.removed) if before else 0)
+    end = hunk.start + len(hunk.removed)
+    stop = min(end + _CONTEXT_LINES, after.start if after else len(context))
+    lines: list[_Line] = [
+        *((" ", _shown(line)) for line in context[start : hunk.start]),
+        *(("-", _shown(line)) for line in hunk.removed),
+        *(("+", _shown(line)) for line in hunk.added),
+        *((" ", _shown(line)) for line in context[end:stop]),
+    ]
+    return ReviewHunk(hunk.index, _place(hunk), tuple(lines))
+
+
+def _place(hunk: Hunk) -> str:
+    """Where the hunk is, by the lines before; for what is only added, the line after which it comes."""
+    count = len(hunk.removed)
+    if count == 0:
+        return f"After line {hunk.start}" if hunk.start else "At the beginning"
+    return f"Line {hunk.start + 1}" if count == 1 else f"Lines {hunk.start + 1}-{hunk.start + count}"
+
+
+def _shown(line: str) -> str:
+    return _readable(line.removesuffix("\n").removesuffix("\r"))
+
+
+def _readable(text: str) -> str:
+    """Bytes that are no UTF-8 as U+FFFD: for looking at, never for writing."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _refused(op: Mapping[str, Any]) -> str:
+    where = f"{op['path']} to {op['newPath']}" if op.get("newPath") else op["path"]
+    return f"{op['command']} {where}: {op.get('note') or 'not applied'}"
+
+
+def _notes(record: RunRecord) -> dict[str, str]:
+    """The last word of the run's journal on each path."""
+    notes: dict[str, str] = {}
+    for op in record.ops:
+        verb = f"{op['command']} {op.get('newPath', '')}".strip()
+        notes[op["path"]] = f"{verb}: {op['note']}" if op.get("note") else verb
+    return notes

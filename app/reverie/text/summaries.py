@@ -1,0 +1,77 @@
+"""Counts as sentences say them. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_NAMED_AT_MOST = 3
+
+
+def some(count: int, word: str) -> str:
+    """`1 turn`, `2 turns`, `1,000 directories`."""
+    if count == 1:
+        return f"1 {word}"
+    return f"{count:,} {word[:-1]}ies" if word.endswith("ry") else f"{count:,} {word}s"
+
+
+def left_as_before(count: int) -> str:
+    """`left as it is` of one thing, `left as they are` of several."""
+    return "left as it is" if count == 1 else "left as they are"
+
+
+def was_left(count: int) -> str:
+    """`was left as it is` of one thing, `were left as they are` of several."""
+    return f"{'was' if count == 1 else 'were'} {left_as_before(count)}"
+
+
+def with_write_protected(summary: str, paths: Sequence[str]) -> str:
+    """The summary of a run, and which files it left alone because nobody may write them."""
+    if not paths:
+        return summary
+    names = ", ".join(paths[:_NAMED_AT_MOST]) + (", …" if len(paths) > _NAMED_AT_MOST else "")
+    return f"{summary} {left_as_before(len(paths)).capitalize()}, because write-protected: {names}."
+
+
+# Lengths as the agents count them: UTF-16 code units, and tokens estimated from those. Pure functions.
+
+
+_UNITS_PER_TOKEN = 4
+_LAST_OF_ONE_UNIT = "\uffff"
+
+
+def utf16_length(text: str) -> int:
+    """UTF-16 code units of `text`; JavaScript's `length`."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def cut_utf16(text: str, units: int) -> str:
+    """The longest beginning of `text` of at most `units` code units that splits no character."""
+    if utf16_length(text) <= units:
+        return text
+    used = 0
+    for end, character in enumerate(text):
+        used += 1 if character <= _LAST_OF_ONE_UNIT else 2
+        if used > units:
+            return text[:end]
+    return text
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens where no provider counts them: a quarter of the code units, rounded up (design.md section 5)."""
+    return -(-utf16_length(text) // _UNITS_PER_TOKEN)
+
+
+# The first heading of a Markdown text, as one line. Pure.
+
+
+_HEADING = re.compile(r"^# +(.+?)[ #]*$", re.MULTILINE)
+_TASK = re.compile(r"^## +Task \d+: *(.+?)[ #]*$", re.MULTILINE)
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
+
+
+def first_heading(beginning: bytes) -> str:
+    """The first heading of the top level in the beginning of a file, else its first task; empty for none."""
+    text = beginning.decode("utf-8", "replace").replace("\r\n", "\n")
+    found = _HEADING.search(text) or _TASK.search(text)
+    return _CONTROLS.sub(" ", found[1]).strip() if found else ""

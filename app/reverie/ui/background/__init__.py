@@ -1,0 +1,1 @@
+"""Background services in the window: what runs, the Activity tab, the doctor."""

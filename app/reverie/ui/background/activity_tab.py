@@ -1,0 +1,554 @@
+"""The Activity tab: what runs now, and every decision of the background services, newest first.
+
+Shows what it is given and asks by signal; `activity.control` reads and acts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QProgressBar,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from reverie.runs.activity import ActivityEntry
+from reverie.ui import display_text as words
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
+from reverie.ui.display_text import as_tooltip, exact_time, visible
+from reverie.ui.translation import counted, tr
+from reverie.ui.tree.rows import RowNode, shared
+from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
+from reverie.ui.widgets.frames import EmptyPage, TabPage
+from reverie.ui.widgets.layouts import FlowLayout, Panes, scrolled
+from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
+from reverie.ui.widgets.message_bar import MessageBar
+
+# What the Activity tab says of a decision, and which decisions a filter takes. Pure, without Qt widgets.
+#
+# Texts come from disk and are made safe to draw here.
+
+
+_ROUTINE = ("debug", "info")
+_LONGEST_DETAIL = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRow:
+    """One entry as the list holds it; `place` names its workspace."""
+
+    entry: ActivityEntry
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionFilter:
+    """Which decisions are wanted. `show` is a key of `filter_names`; `workspace_id` leaves what is about that
+    workspace or about none; `text` may stand anywhere in what is said."""
+
+    show: str = "all"
+    workspace_id: str | None = None
+    text: str = ""
+
+    def takes(self, decision: DecisionRow) -> bool:
+        """Whether the filter shows this decision; one that is of no workspace belongs to each."""
+        entry = decision.entry
+        if self.workspace_id is not None and entry.workspace_id not in (None, self.workspace_id):
+            return False
+        return _is_shown(entry, self.show) and self.text.casefold().strip() in _searched(decision)
+
+
+def filter_names() -> tuple[tuple[str, str], ...]:
+    """(key, name) of each choice, in the order they are offered."""
+    return (
+        ("all", tr("All decisions")),
+        ("problems", tr("Warnings and errors")),
+        ("writer", tr("Memory writer")),
+        ("dream", tr("Consolidations")),
+        ("harvest", tr("Harvests")),
+        ("extract", tr("Extractions")),
+        ("notes", tr("Session notes")),
+        ("undo", tr("Undos and recoveries")),
+        ("host", tr("Background services")),
+    )
+
+
+_KINDS: Mapping[str, tuple[str, ...]] = {
+    "writer": ("writer",),
+    "dream": ("dream", "trigger", "sweep"),
+    "harvest": ("harvest",),
+    "extract": ("extract",),
+    "notes": ("notes",),
+    "undo": ("revert", "run"),
+    "host": ("host", "services", "watch"),
+}
+
+
+def _is_shown(entry: ActivityEntry, show: str) -> bool:
+    if show == "all":
+        return True
+    if show == "problems":
+        return entry.level not in _ROUTINE
+    return entry.event.partition(".")[0] in _KINDS.get(show, ())
+
+
+def _searched(decision: DecisionRow) -> str:
+    entry = decision.entry
+    said = (entry.text, entry.event, kind_words(entry), decision.place, entry.workspace_id, entry.run_id)
+    return "\n".join(part for part in said if part).casefold()
+
+
+def decisions(
+    entries: Iterable[ActivityEntry], places: Mapping[str, str], before: Iterable[DecisionRow] = ()
+) -> tuple[DecisionRow, ...]:
+    """`entries` with the names of their workspaces, by id. One that says what one of `before` said is that
+    one: the log is read again and again, and rows hold on to what they showed first."""
+    known: dict[tuple[int, str], list[DecisionRow]] = {}
+    for decision in before:
+        known.setdefault((decision.entry.at, decision.entry.event), []).append(decision)
+
+    def made(entry: ActivityEntry) -> DecisionRow:
+        new = DecisionRow(entry, places.get(entry.workspace_id or "", entry.workspace_id or ""))
+        return next((old for old in known.get((entry.at, entry.event), ()) if old == new), new)
+
+    return tuple(made(entry) for entry in entries)
+
+
+def as_tree(found: Sequence[DecisionRow], before: RowNode) -> RowNode:
+    """The rows of a list, sharing what did not change. A repeated decision keeps its row and moves up."""
+    known = {child.key: child for child in before.children}
+    seen: Counter[str] = Counter()
+    rows = []
+    for decision in reversed(found):  # counted from the oldest, so that new ones rename none
+        entry = decision.entry
+        name = f"{entry.at} {entry.event} {entry.workspace_id} {entry.run_id}"
+        key = f"{name} {seen[name]}"
+        seen[name] += 1
+        rows.append(shared(known.get(key), key, decision))
+    return RowNode("", None, tuple(reversed(rows)))
+
+
+def kind_words(entry: ActivityEntry) -> str:
+    """Who decided."""
+    kind, _, gate = entry.event.partition(".")
+    if kind == "trigger":
+        return {
+            "launch": tr("Launch sweep"),
+            "compaction": tr("After a compaction"),
+            "archive": tr("After archiving"),
+            "background": tr("Background runs"),
+        }.get(gate, visible(gate))
+    return {
+        "writer": tr("Memory writer"),
+        "dream": tr("Consolidation"),
+        "sweep": tr("Launch sweep"),
+        "harvest": tr("Harvest"),
+        "extract": tr("Extraction"),
+        "notes": tr("Session notes"),
+        "revert": tr("Undo"),
+        "run": tr("Recovery"),
+        "history": tr("History"),
+        "host": tr("Background services"),
+        "services": tr("Background services"),
+        "watch": tr("Background services"),
+    }.get(kind, visible(kind))
+
+
+def below_words(decision: DecisionRow) -> str:
+    """The second line of a row: who, where, which gate."""
+    kind, _, gate = decision.entry.event.partition(".")
+    gate = "" if kind == "trigger" else gate  # it is the name of the trigger, told already
+    parts = (kind_words(decision.entry), visible(decision.place), visible(gate.replace("-", " ")))
+    return " · ".join(part for part in parts if part)
+
+
+def right_words(entry: ActivityEntry, now: int) -> str:
+    """`12 times, 3 min ago`."""
+    age = words.age(now, entry.last_at)
+    if entry.times == 1:
+        return age
+    return tr("{times}, {age}").format(times=counted("once", "%n times", entry.times), age=age)
+
+
+def sign(entry: ActivityEntry) -> str:
+    """The icon of a level."""
+    return {"warning": "warning", "error": "error", "critical": "error"}.get(entry.level, "info")
+
+
+def spoken(decision: DecisionRow) -> str:
+    """A whole row as one sentence, for readers and tool tips."""
+    entry = decision.entry
+    times = f", {counted('once', '%n times', entry.times)}" if entry.times > 1 else ""
+    return f"{exact_time(entry.last_at)}{times}, {below_words(decision)}: {visible(entry.text)}"
+
+
+def facts(decision: DecisionRow) -> tuple[tuple[str, str], ...]:
+    """(name, value) of everything that is known of a decision."""
+    entry = decision.entry
+    told = [(tr("Said"), exact_time(entry.at))]
+    if entry.times > 1:
+        told += [
+            (tr("Last said"), exact_time(entry.last_at)),
+            (tr("How often"), counted("once", "%n times", entry.times)),
+        ]
+    told += [(tr("Event"), entry.event), (tr("Level"), entry.level)]
+    if entry.workspace_id:
+        named = decision.place != entry.workspace_id
+        told.append(
+            (tr("Workspace"), f"{decision.place} ({entry.workspace_id})" if named else entry.workspace_id)
+        )
+    if entry.run_id:
+        told.append((tr("Run"), entry.run_id))
+    told += [(str(name), _plain(value)) for name, value in entry.details.items()]
+    return tuple((visible(name), visible(value)) for name, value in told)
+
+
+def _plain(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST_DETAIL else text[:_LONGEST_DETAIL] + "…"
+
+
+# The list of decisions: a sign for the level, how often and how long ago at the right.
+
+
+class DecisionModel(LineModel):
+    """Decisions, newest first. Ages are those of the moment in which a row is drawn."""
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        super().__init__()
+        self._now = now
+
+    def look(self, value: DecisionRow) -> TwoLines:
+        name = sign(value.entry)
+        return TwoLines(
+            visible(value.entry.text),
+            below_words(value),
+            sign=name,
+            grave=name == "error",
+            right_below=right_words(value.entry, self._now()),
+            cut="end",
+            cut_below="end",
+        )
+
+    def spoken(self, value: DecisionRow) -> str:
+        return spoken(value)
+
+    def tooltip(self, value: DecisionRow) -> str:
+        return as_tooltip(value.entry.text)
+
+
+class DecisionList(LineList):
+    """`picked(Decision | None)`."""
+
+    def __init__(self, icons: Icons, now: Callable[[], int], parent: QWidget | None = None) -> None:
+        super().__init__(DecisionModel(now), icons, parent)
+        self.setAccessibleName(self.tr("Decisions of the background services, newest first"))
+
+    @property
+    def current(self) -> DecisionRow | None:
+        found: DecisionRow | None = self.current_value
+        return found
+
+    def show_decisions(self, found: Sequence[DecisionRow]) -> None:
+        """Show them; the selection stays on its decision while that is among them."""
+        before = self.current
+        # A list that stands at its top stays there: what is new is what one looks for.
+        at_top = self.verticalScrollBar().value() == 0
+        self.rows.set_tree(as_tree(found, self.rows.tree))
+        self.rows.reveal_more(everything=True)
+        if at_top:
+            self.scrollToTop()
+        if self.current != before:
+            self.picked.emit(self.current)
+
+
+# What is running now: a line, a progress bar and Cancel for each job. Takes no room while nothing runs.
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    """One job. `total` 0: nobody knows how much there is to do. `note` says why it cannot be cancelled."""
+
+    id: str
+    title: str
+    step: str = ""
+    done: int = 0
+    total: int = 0
+    cancellable: bool = True
+    note: str = ""
+
+
+class RunningJobs(QWidget):
+    """`cancel(str)` names the job."""
+
+    cancel = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._lines: dict[str, _Line] = {}
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(MARGIN, GAP, MARGIN, GAP)
+        self._column.setSpacing(GAP)
+        self.hide()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(self._lines)
+
+    def line(self, id_: str) -> _Line:
+        return self._lines[id_]
+
+    def show_jobs(self, jobs: Sequence[RunningJob]) -> None:
+        """Show `jobs`; lines that stay keep their focus."""
+        wanted = {job.id for job in jobs}
+        for id_ in [id_ for id_ in self._lines if id_ not in wanted]:
+            line = self._lines.pop(id_)
+            self._column.removeWidget(line)
+            line.hide()
+            line.deleteLater()
+        for job in jobs:
+            if job.id not in self._lines:
+                line = self._lines[job.id] = _Line(job.id)
+                line.cancelled.connect(self.cancel)
+                self._column.addWidget(line)
+            self._lines[job.id].say(job)
+        self.setVisible(bool(jobs))
+
+
+class _Line(QWidget):
+    cancelled = Signal(str)
+
+    def __init__(self, id_: str) -> None:
+        super().__init__()
+        self._id = id_
+        self._asked = False
+        self.text = WrapLabel()
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setMaximumHeight(6)
+        self.button = FitPushButton(self.tr("Cancel"))
+        self.button.clicked.connect(self._on_cancel)
+        head = QHBoxLayout()
+        head.setSpacing(GAP)
+        head.addWidget(self.text, 1)
+        head.addWidget(self.button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(UNIT)
+        column.addLayout(head)
+        column.addWidget(self.bar)
+
+    def say(self, job: RunningJob) -> None:
+        self.text.say(" · ".join(part for part in (job.title, job.step, job.note) if part))
+        self.bar.setAccessibleName(self.tr("Progress: {title}").format(title=job.title))
+        self.bar.setRange(0, max(0, job.total))
+        self.bar.setValue(min(job.done, job.total))
+        self.button.setVisible(job.cancellable)
+        self.button.setEnabled(not self._asked)
+        self.button.setAccessibleDescription(job.title)
+
+    @Slot()
+    def _on_cancel(self) -> None:
+        self._asked = True
+        self.button.setEnabled(False)
+        self.button.say(self.tr("Cancelling…"))
+        self.cancelled.emit(self._id)
+
+
+SIDE_BY_SIDE = 720
+
+
+class ActivityTab(TabPage):
+    """`review(run id)`, `doctor()` and `debug(bool)` ask."""
+
+    review = Signal(str)
+    doctor = Signal()
+    debug = Signal(bool)
+
+    def __init__(self, icons: Icons, now: Callable[[], int], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._decisions: tuple[DecisionRow, ...] = ()
+        self._workspace_id: str | None = None
+        self.running = RunningJobs()
+        self.message = MessageBar(icons, "activity-message")
+        self.services = MessageBar(icons, "activity-services", closable=False)
+        self.text = SearchField(self.tr("Search decisions"))
+        self.text.setMinimumWidth(180)
+        self.show_only = QComboBox()
+        for part in (self.show_only, self.show_only.view()):
+            part.setAccessibleName(self.tr("Which decisions"))
+        for key, name in filter_names():
+            self.show_only.addItem(name, key)
+        self.here = QCheckBox(self.tr("&Only this workspace"))
+        self.debug_log = QCheckBox(self.tr("&Debug logging"))
+        self.list = DecisionList(icons, now)
+        self.none = EmptyPage(icons, "info")
+        self.detail = DecisionDetail()
+        self._lay_out()
+        self.text.textChanged.connect(self._narrow)
+        self.show_only.currentIndexChanged.connect(self._narrow)
+        self.here.toggled.connect(self._narrow)
+        self.debug_log.clicked.connect(self.debug)
+        self.list.picked.connect(self.detail.show_decision)
+        self.detail.review.connect(self.review)
+        self.detail.doctor.connect(self.doctor)
+        self._narrow()
+
+    def _lay_out(self) -> None:
+        wishes = FlowLayout(gap=GAP)
+        for control in (self.text, self.show_only, self.here, self.debug_log):
+            wishes.addWidget(control)
+        head = QWidget()
+        column = QVBoxLayout(head)
+        column.setContentsMargins(MARGIN, GAP, MARGIN, GAP)
+        column.addLayout(wishes)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self.list)
+        self._pages.addWidget(self.none)
+        self.list.setFrameShape(DecisionList.Shape.NoFrame)
+        details = scrolled(self.detail, sideways=True)
+        details.setMinimumSize(160, 80)
+        self.splitter = Panes(
+            self._pages,
+            details,
+            beside_from=SIDE_BY_SIDE,
+            sizes=(700, 320),
+            below=(420, 200),
+            grows=0,
+        )
+        self.splitter.setHandleWidth(5)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(0)
+        outer.addWidget(self.running)
+        outer.addWidget(self.services)
+        outer.addWidget(self.message)
+        outer.addWidget(head)
+        outer.addWidget(self.splitter, 1)
+
+    # What is known
+
+    def show_decisions(self, found: Sequence[DecisionRow]) -> None:
+        """Decisions of one home, newest first."""
+        self._decisions = tuple(found)
+        self._narrow()
+
+    def show_place(self, workspace_id: str | None) -> None:
+        """Which workspace is “this one”."""
+        self._workspace_id = workspace_id
+        self.here.setEnabled(workspace_id is not None)
+        self._narrow()
+
+    def say_log(self, *, debug: bool, file: str) -> None:
+        """Whether the log tells everything, and where it lies."""
+        self.debug_log.setChecked(debug)
+        self.debug_log.setToolTip(
+            as_tooltip(self.tr("Every gate and outcome goes to the log until the window is closed."), file)
+        )
+
+    @property
+    def filter(self) -> DecisionFilter:
+        here = self.here.isChecked() and self.here.isEnabled()
+        return DecisionFilter(
+            str(self.show_only.currentData()), self._workspace_id if here else None, self.text.text()
+        )
+
+    @Slot()
+    def _narrow(self) -> None:
+        wants = self.filter
+        fitting = [decision for decision in self._decisions if wants.takes(decision)]
+        self.list.show_decisions(fitting)
+        if self._decisions:
+            self.none.say(
+                self.tr("No decision fits"), self.tr("Another filter or another word may find some.")
+            )
+        else:
+            self.none.say(
+                self.tr("Nothing has been decided yet"),
+                self.tr(
+                    "Whatever the background services do, or leave undone and why, is told here. "
+                    "They are switched on in the settings."
+                ),
+            )
+        self._pages.setCurrentWidget(self.list if fitting else self.none)
+
+    # Width
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.splitter.turn(event.size().width())
+
+
+class DecisionDetail(QWidget):
+    """All that is known of one decision. `review(run id)`, `doctor()`."""
+
+    review = Signal(str)
+    doctor = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._decision: DecisionRow | None = None
+        self.text = WrapLabel(self.tr("Select a decision to see all of it."))
+        self.facts_shown: tuple[tuple[str, str], ...] = ()
+        self.changes = FitPushButton(self.tr("Show the run"))
+        self.why = FitPushButton(self.tr("Ask the Doctor"))
+        self.copy = FitPushButton(self.tr("Copy"))
+        self._grid = QVBoxLayout()
+        self._grid.setSpacing(GAP)
+        row = FlowLayout(gap=GAP)
+        for button in (self.changes, self.why, self.copy):
+            row.addWidget(button)
+            button.hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(MARGIN, GAP, MARGIN, MARGIN)
+        column.setSpacing(MARGIN)
+        column.addWidget(self.text)
+        column.addLayout(row)
+        column.addLayout(self._grid)
+        column.addStretch(1)
+        self.changes.clicked.connect(self._on_changes)
+        self.why.clicked.connect(self.doctor)
+        self.copy.clicked.connect(self._on_copy)
+
+    @Slot(object)
+    def show_decision(self, decision: DecisionRow | None) -> None:
+        self._decision = decision
+        self._clear()
+        if decision is None:
+            self.text.say(self.tr("Select a decision to see all of it."))
+            self.facts_shown = ()
+        else:
+            self.text.say(decision.entry.text)
+            self.facts_shown = facts(decision)
+            for name, value in self.facts_shown:
+                self._grid.addWidget(WrapLabel(f"{name}: {value}"))
+        self.copy.setVisible(decision is not None)
+        self.changes.setVisible(decision is not None and bool(decision.entry.run_id))
+        self.why.setVisible(decision is not None and bool(decision.entry.workspace_id))
+
+    def _clear(self) -> None:
+        while (item := self._grid.takeAt(0)) is not None:
+            label = item.widget()
+            if label is not None:
+                label.hide()
+                label.deleteLater()
+
+    @Slot()
+    def _on_changes(self) -> None:
+        if self._decision is not None and self._decision.entry.run_id:
+            self.review.emit(self._decision.entry.run_id)
+
+    @Slot()
+    def _on_copy(self) -> None:
+        lines = [self.text.text(), *(f"{name}: {value}" for name, value in self.facts_shown)]
+        QGuiApplication.clipboard().setText("\n".join(lines))

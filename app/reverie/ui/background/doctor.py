@@ -1,0 +1,572 @@
+"""The Doctor tab: why nothing happened, and every check behind it as a list one can act on.
+
+Shows what it is given and asks by signal; `doctor.control` examines and mends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QGridLayout,
+    QLabel,
+    QProgressBar,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from reverie.doctor.findings import first_cause
+from reverie.errors import UserError
+from reverie.log_level import set_debug
+from reverie.ui import dialogs
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
+from reverie.ui.display_text import visible
+from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
+from reverie.ui.widgets.frames import EmptyPage, TabPage
+from reverie.ui.widgets.layouts import FlowLayout, scrolled
+from reverie.ui.widgets.message_bar import MessageBar
+
+if TYPE_CHECKING:
+    from reverie.agents.scopes import ScopeContext
+    from reverie.clock import Clock
+    from reverie.doctor.facts import DoctorContext
+    from reverie.doctor.findings import Finding
+    from reverie.ui.session import HomeSession
+
+
+# The checks of the Doctor, one below the other: sign, what has to hold, what was seen, and one press to
+# mend it.
+#
+# Rows are kept while their check stays, so that the focus stays where it is when the checks are made again.
+# Evidence comes from disk: plain text, wrapped anywhere.
+
+
+_SIGNS = {"pass": "check", "off": "info", "warn": "warning", "fail": "error"}
+
+
+class FindingRows(QWidget):
+    """`fix(str)` names the check whose fix is wanted."""
+
+    fix = Signal(str)
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._rows: dict[str, FindingRow] = {}
+        self._held = ""  # the check whose button had the focus
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self._column.addStretch(1)
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The checks that are shown, from top to bottom."""
+        return tuple(self._rows)
+
+    def row(self, check: str) -> FindingRow:
+        return self._rows[check]
+
+    def show_findings(self, findings: Sequence[Finding], *, cause: str = "", busy: bool = False) -> None:
+        """Show `findings`; `cause` is the check to look at first. While `busy` nothing can be pressed."""
+        self._hold_focus()
+        wanted = [finding.check for finding in findings]
+        if wanted != list(self._rows):
+            self._make(wanted)
+        for finding in findings:
+            self._rows[finding.check].say(finding, first=finding.check == cause, busy=busy)
+        self._give_focus_back()
+
+    def set_busy(self, busy: bool) -> None:
+        self._hold_focus()
+        for row in self._rows.values():
+            row.button.setEnabled(not busy)
+        self._give_focus_back()
+
+    def _hold_focus(self) -> None:
+        """Buttons are going to be switched off or to go. Qt would hand the focus from each to the next, and
+        scroll to every one of them."""
+        focused = self.window().focusWidget()
+        for check, row in self._rows.items():
+            if row.button is focused:
+                self._held = check
+                self.setFocus()
+
+    def _give_focus_back(self) -> None:
+        row = self._rows.get(self._held)
+        if row is None or self.window().focusWidget() is not self:
+            return
+        if row.button.isEnabled() and row.button.isVisibleTo(self):
+            row.button.setFocus()
+
+    def _make(self, wanted: Sequence[str]) -> None:
+        kept = {check: self._rows[check] for check in wanted if check in self._rows}
+        for check, row in self._rows.items():
+            self._column.removeWidget(row)
+            if check not in kept:
+                row.hide()
+                row.deleteLater()
+        self._rows = {}
+        for place, check in enumerate(wanted):
+            row = kept.get(check) or FindingRow(check, self._icons)
+            row.fix.connect(self.fix, Qt.ConnectionType.UniqueConnection)
+            self._rows[check] = row
+            self._column.insertWidget(place, row)
+
+
+class FindingRow(QWidget):
+    """One check."""
+
+    fix = Signal(str)
+
+    def __init__(self, check: str, icons: Icons) -> None:
+        super().__init__()
+        self._check = check
+        self._icons = icons
+        self._state = "pass"
+        self._first = False
+        self.setObjectName(f"check-{check}")
+        self._sign = QLabel()
+        self.title = WrapLabel()
+        embolden(self.title)
+        self.evidence = WrapLabel()
+        self.button = FitPushButton()
+        self.button.clicked.connect(self._on_fix)
+        self.button.hide()
+        grid = QGridLayout(self)
+        grid.setContentsMargins(MARGIN, GAP, MARGIN, GAP)
+        grid.setHorizontalSpacing(GAP)
+        grid.setVerticalSpacing(UNIT)
+        grid.setColumnStretch(1, 1)
+        grid.addWidget(self._sign, 0, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(self.title, 0, 1)
+        grid.addWidget(self.evidence, 1, 1)
+        line = FlowLayout(gap=GAP)  # as wide as its text, and never wider than the row
+        line.addWidget(self.button)
+        grid.addLayout(line, 2, 1)
+        self._tint()
+
+    @property
+    def state(self) -> str:
+        return self._state
+
+    def say(self, finding: Finding, *, first: bool, busy: bool) -> None:
+        self._state, self._first = finding.state, first
+        self.title.say(finding.title)
+        self.evidence.say(finding.evidence)
+        self.button.setVisible(finding.fix is not None)
+        self.button.setEnabled(not busy)
+        if finding.fix is not None:
+            self.button.say(visible(finding.fix.label))
+            self.button.setAccessibleDescription(visible(finding.title))
+        word = {
+            "pass": self.tr("in order"),
+            "off": self.tr("off"),
+            "warn": self.tr("needs a look"),
+            "fail": self.tr("does not hold"),
+        }.get(finding.state, "")
+        self._sign.setToolTip(word)
+        self.setAccessibleName(f"{self.title.text()}: {word}. {self.evidence.text()}")
+        self._tint()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "evidence"):
+            self._tint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The row to look at first stands out; a line ends each."""
+        painter = QPainter(self)
+        theme = theme_of(self.palette())
+        if self._first:
+            painter.fillRect(self.rect(), self._back())
+        painter.setPen(theme.line)
+        painter.drawLine(self.rect().bottomLeft(), self.rect().bottomRight())
+
+    def _back(self) -> QColor:
+        theme = theme_of(self.palette())
+        return theme.bad_back if self._state == "fail" else theme.warn_back
+
+    def _tint(self) -> None:
+        theme = theme_of(self.palette())
+        colour = {
+            "pass": theme.good_text,
+            "off": theme.dim_window,
+            "warn": theme.warn_text,
+            "fail": theme.bad_text,
+        }[self._state]
+        name = _SIGNS[self._state]
+        self._sign.setPixmap(self._icons.pixmap(name, 16, colour, self.devicePixelRatioF()))
+        # Dim text would be too dim on the tint of the first cause.
+        text = self.palette().color(QPalette.ColorRole.WindowText) if self._first else theme.dim_window
+        if self.evidence.palette().color(QPalette.ColorRole.WindowText) != text:
+            palette = self.evidence.palette()
+            palette.setColor(QPalette.ColorRole.WindowText, text)
+            self.evidence.setPalette(palette)
+        self.update()
+
+    @Slot()
+    def _on_fix(self) -> None:
+        self.fix.emit(self._check)
+
+
+class DoctorTab(TabPage):
+    """`examine(bool)`: look again, with a real test of the model or without;
+    `fix(str)`: mend this check."""
+
+    examine = Signal(bool)
+    fix = Signal(str)
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._findings: tuple[Finding, ...] = ()
+        self._busy = False
+        self.title = WrapLabel()
+        embolden(self.title, 1.15)
+        self.cause = WrapLabel()
+        self.look = FitPushButton(self.tr("Look again"))
+        self.probe = FitPushButton()
+        self.probe.say(
+            self.tr("Test the model"),
+            self.tr("Asks the model for real, with one tool call; a paid service charges for it"),
+        )
+        self.copy = FitPushButton(self.tr("Copy"))
+        self.copy.setToolTip(self.tr("Copy all checks as text"))
+        self.only = QCheckBox(self.tr("Only what &needs a look"))
+        self.bar = QProgressBar()
+        self.bar.setRange(0, 0)
+        self.bar.setTextVisible(False)
+        self.bar.setMaximumHeight(4)
+        policy = self.bar.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.bar.setSizePolicy(policy)
+        self.bar.setAccessibleName(self.tr("The checks are being made"))
+        self.message = MessageBar(icons, "doctor-message")
+        self.rows = FindingRows(icons)
+        self.nothing = EmptyPage(icons, "check")
+        self._lay_out()
+        self.look.clicked.connect(self._on_look)
+        self.probe.clicked.connect(self._on_probe)
+        self.copy.clicked.connect(self._on_copy)
+        self.only.toggled.connect(self._show)
+        self.rows.fix.connect(self.fix)
+        self.forget()
+
+    def _lay_out(self) -> None:
+        buttons = FlowLayout(gap=GAP)
+        for control in (self.look, self.probe, self.copy, self.only):
+            buttons.addWidget(control)
+        head = QVBoxLayout()
+        head.setContentsMargins(MARGIN, MARGIN, MARGIN, GAP)
+        head.setSpacing(UNIT)
+        head.addWidget(self.title)
+        head.addWidget(self.cause)
+        head.addSpacing(UNIT)
+        head.addLayout(buttons)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(scrolled(self.rows, self.tr("Checks")))
+        self._pages.addWidget(self.nothing)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(0)
+        outer.addLayout(head)
+        outer.addWidget(self.bar)
+        outer.addWidget(self.message)
+        outer.addWidget(self._pages, 1)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self._findings
+
+    # What is known
+
+    def forget(self, sentence: str = "", *, coming: bool = False) -> None:
+        """Nothing is known of what is selected now; `sentence` says why. `coming`: the checks are made as
+        soon as somebody looks."""
+        self._findings, self._coming = (), coming
+        self.title.say(self.tr("Doctor"))
+        self.cause.say(sentence or self.tr("Why the memory writer or a consolidation did not run."))
+        self.message.clear()
+        self._show()
+
+    def set_busy(self, busy: bool) -> None:
+        """The checks are being made, or something is being mended."""
+        self._busy = busy
+        self.bar.setVisible(busy)
+        for button in (self.look, self.probe):
+            button.setEnabled(not busy)
+        self.rows.set_busy(busy)
+
+    def show_findings(self, findings: Sequence[Finding], place: str) -> None:
+        """All checks of the workspace called `place`, in the order of the gates."""
+        self._findings = tuple(findings)
+        first = first_cause(self._findings)
+        if first is None:
+            self.title.say(self.tr("Everything is in order"))
+            self.cause.say(self.tr("All checks of {place} hold.").format(place=place))
+        else:
+            said = self.tr("{title}: no") if first.state == "fail" else self.tr("{title}: not quite")
+            self.title.say(said.format(title=first.title))
+            self.cause.say(first.evidence)
+        self._show()
+
+    def say_error(self, error: UserError) -> None:
+        self.message.say_error(error)
+
+    @Slot()
+    def _show(self) -> None:
+        first = first_cause(self._findings)
+        shown = [
+            one for one in self._findings if one.state not in ("pass", "off") or not self.only.isChecked()
+        ]
+        self.rows.show_findings(shown, cause=first.check if first is not None else "", busy=self._busy)
+        if self._findings:
+            self.nothing.say(self.tr("Nothing needs a look"), self.tr("Every check holds."))
+        elif self._coming:
+            self.nothing.say(self.tr("The checks are being made"), "")
+        else:
+            sentence = self.tr("Select a workspace at the left; the checks are about one.")
+            self.nothing.say(self.tr("No workspace is examined"), sentence)
+        self._pages.setCurrentIndex(0 if shown else 1)
+        self.copy.setEnabled(bool(self._findings))
+
+    # What is wanted
+
+    @Slot()
+    def _on_look(self) -> None:
+        self.examine.emit(False)
+
+    @Slot()
+    def _on_probe(self) -> None:
+        self.examine.emit(True)
+
+    @Slot()
+    def _on_copy(self) -> None:
+        lines = [
+            f"{finding.state}: {visible(finding.title)}: {visible(finding.evidence)}"
+            for finding in self._findings
+        ]
+        QGuiApplication.clipboard().setText("\n".join(lines))
+
+
+# Between the Doctor tab and the checks: examines when somebody looks and something changed, mends on
+# demand.
+#
+# A real test of the model is made on request only; what it found is kept until another model or workspace
+# is examined. Threading: GUI thread; checks and fixes are jobs of a lane of their own, which begins with
+# the first question, because a test of a model may take long. Failure: told in the tab.
+
+
+SETTLE_MS = 500
+_PROBED = ("model-reachable", "tool-calling")
+
+
+@dataclass(frozen=True, slots=True)
+class _Examined:
+    context: ScopeContext
+    findings: tuple[Finding, ...]
+    probed: bool
+    error: UserError | None = None
+
+
+class DoctorControl(QObject):
+    """`mended()`: a fix was applied, so settings may be others. `debug_switched()`: the log tells more."""
+
+    mended = Signal()
+    debug_switched = Signal()
+
+    def __init__(self, tab: DoctorTab, clock: Clock) -> None:
+        super().__init__(tab)
+        self.tab = tab
+        self._clock = clock
+        self._lane: Lane | None = None
+        self._session: HomeSession | None = None
+        self._context: ScopeContext | None = None
+        self._probed: tuple[Finding, ...] = ()
+        self._stale = True
+        self._loud = False  # somebody waits for it
+        self._settle = QTimer(self)
+        self._settle.setSingleShot(True)
+        self._settle.setInterval(SETTLE_MS)
+        self._settle.timeout.connect(self._look_quietly)
+        tab.shown.connect(self._on_shown)
+        tab.examine.connect(self.examine)
+        tab.fix.connect(self.mend)
+        tab.set_busy(False)
+
+    @property
+    def busy(self) -> bool:
+        return self._lane is not None and self._lane.busy
+
+    def set_session(self, session: HomeSession | None) -> None:
+        """The home whose workspaces are examined."""
+        old = self._session
+        if old is not None:
+            for signal in (old.status_changed, old.activity_changed, old.tree_changed):
+                signal.disconnect(self.look_again)
+        self._session = session
+        if session is not None:
+            for signal in (session.status_changed, session.activity_changed, session.tree_changed):
+                signal.connect(self.look_again)
+        self.look_again()
+
+    def stop(self) -> None:
+        """The window closes."""
+        self._settle.stop()
+        if self._lane is not None:
+            self._lane.stop()
+
+    @Slot()
+    def look_again(self) -> None:
+        """Something changed: examine again, once it is quiet, when somebody looks."""
+        self._stale = True
+        context = self._session.context if self._session is not None else None
+        if context != self._context:
+            self._context, self._probed = context, ()
+            if self._lane is not None:
+                self._lane.abandon("examine")
+            self.tab.forget(coming=self._can_examine)
+        if self.tab.isVisible():
+            self._settle.start()
+
+    @Slot()
+    def _on_shown(self) -> None:
+        if self._stale:
+            self._look_quietly()
+
+    @Slot()
+    def _look_quietly(self) -> None:
+        if self.busy:
+            self._settle.start()
+        else:
+            self.examine(False)
+
+    @Slot(bool)
+    def examine(self, with_probe: bool) -> None:
+        """Make the checks of the shown workspace, or of the home where its agent has none."""
+        session, context = self._session, self._context
+        if session is None or context is None or not self._can_examine:
+            self._stale = False
+            self.tab.forget()
+            return
+        self._stale = False
+        self._submit(session, context, with_probe=with_probe, check="")
+
+    @Slot(str)
+    def mend(self, check: str) -> None:
+        """Apply the fix of a check, then look again."""
+        session, context = self._session, self._context
+        fix = next((one.fix for one in self.tab.findings if one.check == check), None)
+        if fix is not None and fix.evidence and not dialogs.ask_write_anyway(self.tab, fix.evidence):
+            return
+        if session is not None and context is not None and not self._loud:
+            self._submit(session, context, with_probe=False, check=check)
+
+    def _submit(self, session: HomeSession, context: ScopeContext, *, with_probe: bool, check: str) -> None:
+        parts, desk, clock = session.workbench.parts, self._desk_of(session, context), self._clock
+        fix = next((one.fix for one in self.tab.findings if one.check == check), None)
+
+        def work(control: JobControl) -> _Examined:
+            from reverie.doctor.checks import examine
+
+            error = None
+            if fix is not None:
+                try:
+                    fix.apply()
+                except UserError as failure:
+                    error = failure
+            control.check()
+            found = examine(parts, context, desk(), now=clock(), with_probe=with_probe)
+            return _Examined(context, found, with_probe, error)
+
+        if self._lane is None:
+            self._lane = Lane("doctor", self)
+        done = self._on_mended if fix is not None else self._on_examined
+        self._lane.submit(
+            "examine",
+            work,
+            done=done,
+            failed=self._on_failed,
+            cancelled=self._on_cancelled,
+            group="" if fix is not None else "examine",
+        )
+        self._set_loud(with_probe or fix is not None)
+
+    def _set_loud(self, loud: bool) -> None:
+        self._loud = loud
+        self.tab.set_busy(loud)
+
+    def _desk_of(self, session: HomeSession, context: ScopeContext) -> Callable[[], DoctorContext]:
+        """What makes the desk, in the job: it is heavy to import."""
+        parts, watcher, switched = session.workbench.parts, session.watcher, self.debug_switched.emit
+
+        def debug() -> None:
+            set_debug(True)
+            switched()
+
+        def make() -> DoctorContext:
+            from reverie.compose import doctor_desk
+
+            watch = watcher.state if watcher is not None else None
+            return replace(doctor_desk(parts, context), watch=watch, set_debug=debug)
+
+        return make
+
+    def _on_examined(self, found: _Examined) -> None:
+        self._set_loud(False)
+        if found.context != self._context:
+            return
+        if found.error is None:
+            self.tab.message.clear()
+        else:
+            self.tab.say_error(found.error)
+        self.tab.show_findings(self._with_probed(found), self._place)
+
+    def _on_mended(self, found: _Examined) -> None:
+        self._on_examined(found)
+        self.mended.emit()
+
+    def _on_failed(self, error: UserError) -> None:
+        self._stale = True
+        self._set_loud(False)
+        self.tab.say_error(error)
+
+    def _on_cancelled(self) -> None:
+        self._set_loud(False)
+
+    def _with_probed(self, found: _Examined) -> tuple[Finding, ...]:
+        """What a test of the same model found stays until another one is made."""
+        model = next((one.evidence for one in found.findings if one.check == "model"), "")
+        if found.probed:
+            self._probed = found.findings
+        elif model != next((one.evidence for one in self._probed if one.check == "model"), ""):
+            self._probed = ()
+        kept = {one.check: one for one in self._probed if one.check in _PROBED}
+        return tuple(kept.get(one.check, one) for one in found.findings)
+
+    @property
+    def _can_examine(self) -> bool:
+        """Whether a workspace is shown, or a home of an agent that has none."""
+        session, context = self._session, self._context
+        if session is None or context is None:
+            return False
+        return context.workspace_id is not None or not session.info.contents.workspaces()
+
+    @property
+    def _place(self) -> str:
+        session, context = self._session, self._context
+        if session is None or context is None:
+            return ""
+        if context.workspace_id is None:
+            return visible(session.info.label)
+        for workspace in session.info.contents.workspaces():
+            if workspace.id == context.workspace_id:
+                return visible(workspace.label)
+        return visible(context.workspace_id)

@@ -1,1 +1,0 @@
-"""The Doctor tab: the checks as a list one can act on."""

@@ -1,0 +1,468 @@
+"""The front matter of the open memory as a form: a field for each key, above the source, not instead of it.
+
+Each edit is one small change of the text (`memory.front_matter`), so that undo, draft and saving know nothing
+of the form. Front matter that cannot be read says why and leads to its line; it is repaired only when asked.
+
+Threading: GUI thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QScrollArea,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from reverie.memory.front_matter import (
+    Front,
+    FrontEntry,
+    FrontError,
+    flattened,
+    mend,
+    read,
+    remove,
+    set_value,
+)
+from reverie.text.summaries import utf16_length
+from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
+from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, WrapLabel
+from reverie.ui.widgets.message_bar import MessageBar
+
+# The fields of the front matter's form: label, editor and cross of one key, and the area that is as tall as
+# they are.
+#
+# Threading: GUI thread.
+
+
+Path = tuple[str, ...]
+"""A key, or a mapping's key and one in it."""
+
+LONGEST = 100_000
+_KINDS = "user, feedback, project, reference"
+_TALLEST = 190
+
+
+class FieldOwner(Protocol):
+    """What a field tells of and asks: the form it stands in."""
+
+    @property
+    def no_text(self) -> str: ...
+
+    def removal_of(self, name: str) -> str:
+        """What the cross of this key says to a screen reader and as a tool tip."""
+
+    def change(self, path: Path, value: str) -> None:
+        """The value was edited; one undo step."""
+
+    def drop(self, path: Path) -> None:
+        """The key shall go from the front matter."""
+
+
+class FrontMatterField:
+    """Label, editor and cross of one key."""
+
+    def __init__(self, entry: FrontEntry, icons: Icons, form: FieldOwner) -> None:
+        self._path = entry.path
+        self._form = form
+        self._ending = ""
+        name = " / ".join(visible(part) for part in entry.path)
+        self.label = ElidedLabel(name)
+        self.label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.label.setFixedWidth(min(120, QFontMetrics(self.label.font()).horizontalAdvance(name) + UNIT))
+        self.editor = LinesEdit(self._on_edited) if _is_long(entry) else LineEdit(self._on_edited)
+        self.editor.setAccessibleName(name)
+        if entry.path[-1] == "type" and isinstance(self.editor, LineEdit):
+            self.editor.setPlaceholderText(_KINDS)
+        self.remove = QToolButton()
+        self.remove.setAutoRaise(True)
+        self.remove.setIcon(icons.icon("close"))
+        self.remove.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        says = form.removal_of(name)
+        self.remove.setAccessibleName(says)
+        self.remove.setToolTip(as_tooltip(says))
+        self.remove.clicked.connect(self._on_remove)
+
+    @property
+    def has_focus(self) -> bool:
+        return self.editor.hasFocus()
+
+    def fits(self, entry: FrontEntry) -> bool:
+        """The editor can show this value. One in use stays as it is."""
+        return isinstance(self.editor, LinesEdit) or not _is_long(entry)
+
+    def show_entry(self, entry: FrontEntry, read_only: bool, absent: bool) -> None:
+        """Show what stands in the text now; where it is the same, the cursor stays."""
+        value = entry.raw if entry.text is None else entry.text
+        self._ending = "\n" if entry.text is not None and value.endswith("\n") else ""
+        self.editor.show_value(value.removesuffix("\n"))
+        fixed = read_only or entry.text is None
+        self.editor.setReadOnly(fixed)
+        tip = self._form.no_text if entry.text is None else ""
+        self.editor.setToolTip(tip)
+        self.remove.setEnabled(not read_only and (not absent or self._path != ("description",)))
+
+    def _on_edited(self, value: str) -> None:
+        self._form.change(self._path, value + self._ending if value else value)
+
+    def _on_remove(self) -> None:
+        self._form.drop(self._path)
+
+
+def _is_long(entry: FrontEntry) -> bool:
+    value = entry.raw if entry.text is None else entry.text
+    return "\n" in value.removesuffix("\n")
+
+
+class LineEdit(QLineEdit):
+    """A value of one line; `edited(str)` tells what a person typed."""
+
+    def __init__(self, edited: Callable[[str], None]) -> None:
+        super().__init__()
+        self.setMaxLength(LONGEST)
+        self.textEdited.connect(edited)
+
+    def show_value(self, value: str) -> None:
+        if value != self.text():
+            place = self.cursorPosition() if self.hasFocus() else 0
+            self.setText(value)
+            self.setCursorPosition(place)
+
+
+class LinesEdit(QPlainTextEdit):
+    """A value of several lines; `edited(str)` tells what a person typed."""
+
+    def __init__(self, edited: Callable[[str], None]) -> None:
+        super().__init__()
+        self._edited = edited
+        self._shown = ""
+        self.setTabChangesFocus(True)
+        self.setFixedHeight(round(3.8 * QFontMetrics(self.font()).height()))
+        self.textChanged.connect(self._on_changed)
+
+    def show_value(self, value: str) -> None:
+        if value != self.toPlainText():
+            self._shown = value
+            self.setPlainText(value)
+
+    @Slot()
+    def _on_changed(self) -> None:
+        text = self.toPlainText()
+        if text != self._shown:
+            self._shown = text
+            self._edited(text)
+
+
+class FittingArea(QScrollArea):
+    """As tall as what is in it, up to a limit; never scrolled sideways."""
+
+    def __init__(self, inside: QWidget) -> None:
+        super().__init__()
+        self._inside = inside
+        self.setWidget(inside)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        done = super().eventFilter(watched, event)
+        if watched is self._inside and event.type() == QEvent.Type.LayoutRequest:
+            self.fit()
+        return done
+
+    def fit(self) -> None:
+        """Rows came or went."""
+        tall = min(_TALLEST, self._inside.sizeHint().height())
+        if tall != self.height():
+            self.setFixedHeight(tall)
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, min(_TALLEST, self._inside.sizeHint().height()))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(120, 0)
+
+
+# What agents use: mux one key, Claude Code the others, in its older and in its newer shape.
+OFFERED: tuple[Path, ...] = (
+    ("description",),
+    ("name",),
+    ("type",),
+    ("metadata", "type"),
+    ("metadata", "node_type"),
+)
+
+
+class FrontForm(QWidget):
+    """`edited(str)`: the file's text as it is to be. `line_wanted(int)`: a line of the source, from 1."""
+
+    edited = Signal(str)
+    line_wanted = Signal(int)
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._text = ""
+        self._limits = (0, 0)
+        self._read_only = True
+        self._front = Front(there=False)
+        self._asked: list[Path] = []
+        self.fields: dict[Path, FrontMatterField] = {}
+        self.trouble = MessageBar(icons, "front-matter", closable=False)
+        self.trouble.chosen.connect(self._choose)
+        self.note = WrapLabel()
+        self._rows = QGridLayout()
+        self._rows.setContentsMargins(GAP, 0, GAP, 0)
+        self._rows.setHorizontalSpacing(GAP)
+        self._rows.setVerticalSpacing(UNIT)
+        self._rows.setColumnStretch(1, 1)
+        self.key = QComboBox()
+        self.key.setEditable(True)
+        self.key.setAccessibleName(self.tr("Key to add"))
+        self.key.setMinimumContentsLength(8)
+        self.add_button = FitPushButton()
+        self.add_button.say(
+            self.tr("Add"), self.tr("Add this key; write a dot between a mapping and its key")
+        )
+        self.add_button.clicked.connect(self._add)
+        self._lay_out()
+        self.hide()
+
+    def _lay_out(self) -> None:
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, UNIT, 0, UNIT)
+        column.setSpacing(UNIT)
+        column.addLayout(self._rows)
+        around = QVBoxLayout()
+        around.setContentsMargins(GAP, 0, GAP, 0)
+        around.addWidget(self.note)
+        column.addLayout(around)
+        adding = QHBoxLayout()
+        adding.setContentsMargins(GAP, 0, GAP, 0)
+        adding.addWidget(self.key, 1)
+        adding.addWidget(self.add_button)
+        adding.addStretch(2)
+        column.addLayout(adding)
+        self._area = FittingArea(inside)
+        self._area.setAccessibleName(self.tr("Keys of the front matter"))
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(0)
+        outer.addWidget(self.trouble)
+        outer.addWidget(self._area)
+
+    def show_text(self, text: str, *, read_only: bool, limits: tuple[int, int] = (0, 0)) -> None:
+        """The file's text as it is now. `limits`: the agent's caps of a description in characters and of how
+        far it looks for the end of the block in bytes; 0: none."""
+        if (text, read_only, limits) == (self._text, self._read_only, self._limits) and self.fields:
+            return
+        self._text, self._read_only, self._limits = text, read_only, limits
+        # Front matter stands at the top: what is far below need not be looked at again and again.
+        self._front = read(text[:LONGEST], limits[1] or None)
+        self._say_trouble()
+        broken = self._front.problem not in ("", "too-long")
+        self._area.setVisible(not broken)
+        if not broken:
+            self._show_entries()
+        self._say_note()
+        self._area.fit()
+
+    def forget(self) -> None:
+        """Another file is shown: keys that were only asked for are no longer."""
+        self._asked.clear()
+        self._text = ""
+
+    # What is there
+
+    def _show_entries(self) -> None:
+        entries = list(self._front.entries)
+        known = {entry.path for entry in entries}
+        self._asked = [path for path in self._asked if path not in known]
+        missing: list[Path] = [] if ("description",) in known else [("description",)]
+        missing += [path for path in self._asked if path not in missing]
+        entries += [FrontEntry(path, "", "") for path in missing]
+        if [entry.path for entry in entries] != list(self.fields) or any(
+            not self.fields[entry.path].fits(entry) for entry in entries
+        ):
+            self._make_fields(entries)
+        for entry in entries:
+            self.fields[entry.path].show_entry(entry, self._read_only, entry.path not in known)
+        self._offer([path for path in OFFERED if path not in known and path not in self.fields])
+        self._area.fit()
+
+    def _make_fields(self, entries: Sequence[FrontEntry]) -> None:
+        focused = next((path for path, field in self.fields.items() if field.has_focus), None)
+        for field in self.fields.values():
+            for widget in (field.label, field.editor, field.remove):
+                self._rows.removeWidget(widget)
+                widget.hide()
+                widget.deleteLater()
+        self.fields = {}
+        before: QWidget | None = None
+        for row, entry in enumerate(entries):
+            field = FrontMatterField(entry, self._icons, self)
+            self.fields[entry.path] = field
+            for column, widget in enumerate((field.label, field.editor, field.remove)):
+                self._rows.addWidget(widget, row, column, Qt.AlignmentFlag.AlignVCenter)
+                widget.show()  # now, so that the form's height counts it
+            for widget in (field.editor, field.remove):
+                if before is not None:
+                    QWidget.setTabOrder(before, widget)
+                before = widget
+        if before is not None:
+            QWidget.setTabOrder(before, self.key)
+            QWidget.setTabOrder(self.key, self.add_button)
+        if focused in self.fields:
+            self.fields[focused].editor.setFocus()
+
+    def _offer(self, paths: Sequence[Path]) -> None:
+        names = [".".join(path) for path in paths]
+        if [self.key.itemText(n) for n in range(self.key.count())] != names:
+            self.key.clear()
+            self.key.addItems(names)
+        self.key.setEnabled(not self._read_only)
+        self.add_button.setEnabled(not self._read_only)
+
+    def _say_trouble(self) -> None:
+        front = self._front
+        sentence = {
+            "": "",
+            "malformed": self.tr("The front matter is not valid YAML, so the agent shows no description."),
+            "not-a-mapping": self.tr("The front matter holds no keys, so the agent shows no description."),
+            "unclosed": self.tr("The front matter does not end: a second line with --- is missing."),
+            "too-long": self.tr("The front matter ends too late; the agent does not see it."),
+        }.get(front.problem, "")
+        if not sentence:
+            self.trouble.clear()
+            return
+        buttons = [
+            (
+                "line",
+                self.tr("Show line {n}").format(n=max(1, front.line)),
+                self.tr("Put the caret there in the source"),
+            )
+        ]
+        if front.problem == "malformed" and not self._read_only and mend(self._text) is not None:
+            buttons.append(
+                ("mend", self.tr("Repair"), self.tr("Put quotes around the values that need them"))
+            )
+        self.trouble.say(sentence, tone="warn", buttons=buttons)
+
+    def _say_note(self) -> None:
+        limit = self._limits[0]
+        said = self._front.text("description")
+        length = utf16_length(flattened(said, 10**9)) if said else 0
+        over = bool(limit) and length > limit
+        self.note.setVisible(over)
+        if over:
+            self.note.say(
+                self.tr("The description has {n} characters; the agent shows the first {limit}.").format(
+                    n=f"{length:,}", limit=limit
+                )
+            )
+            self._tint()
+
+    def _tint(self) -> None:
+        colour, palette = theme_of(self.palette()).warn_text, self.note.palette()
+        if palette.color(self.note.foregroundRole()) != colour:
+            palette.setColor(self.note.foregroundRole(), colour)
+            self.note.setPalette(palette)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "note"):
+            self._tint()
+
+    @property
+    def no_text(self) -> str:
+        """Why a field cannot be edited."""
+        return self.tr("This is not a text; edit it in the source.")
+
+    def removal_of(self, name: str) -> str:
+        """What a cross does."""
+        return self.tr("Remove {key}").format(key=name)
+
+    # Editing
+
+    def change(self, path: Path, value: str) -> None:
+        """A field says something else."""
+        try:
+            # An empty field of a key that is not there yet is no key.
+            if not value and self._front.text(*path) is None and path not in self._paths():
+                return
+            after = set_value(self._text, path, value, self._limits[1] or None)
+        except FrontError as error:
+            self._refused(error)
+            return
+        self._take(after)
+
+    def drop(self, path: Path) -> None:
+        """A key is to go."""
+        if path not in self._paths():
+            self._asked = [each for each in self._asked if each != path]
+            self._show_entries()
+            return
+        try:
+            after = remove(self._text, path)
+        except FrontError as error:
+            self._refused(error)
+            return
+        self._take(after)
+
+    def _paths(self) -> frozenset[Path]:
+        return frozenset(entry.path for entry in self._front.entries)
+
+    def _take(self, after: str) -> None:
+        if after != self._text:
+            limits = self._limits
+            self.edited.emit(after)
+            self.show_text(after, read_only=self._read_only, limits=limits)
+
+    def _refused(self, error: FrontError) -> None:
+        sentence = {
+            "too-long": self.tr(
+                "With this the front matter would be longer than the agent reads; nothing was changed."
+            ),
+            "not-a-text": self.tr("This key holds a list or a mapping; edit it in the source."),
+        }.get(
+            error.reason,
+            self.tr("This cannot be said here without changing something else; edit the source."),
+        )
+        self.trouble.say(
+            sentence,
+            tone="warn",
+            buttons=[("line", self.tr("Show the source"), self.tr("Put the caret there"))],
+        )
+
+    @Slot()
+    def _add(self) -> None:
+        path = tuple(part.strip() for part in self.key.currentText().split(".", 1))
+        if not all(path) or path in self.fields:
+            return
+        self._asked.append(path)
+        self._show_entries()
+        self.fields[path].editor.setFocus()
+
+    @Slot(str)
+    def _choose(self, key: str) -> None:
+        if key == "line":
+            self.line_wanted.emit(max(1, self._front.line))
+        elif key == "mend":
+            mended = mend(self._text)
+            if mended is not None:
+                self._take(mended)

@@ -1,1 +1,0 @@
-"""Memories that say the same: found, shown beside each other, merged by hand."""

@@ -1,0 +1,767 @@
+"""The duplicate finder: groups of memories that say the same at the left, two of a group side by side at the
+right, and the way to a merge by hand. Stays open beside the window.
+
+Finding runs on a lane of its own, so that nothing else waits for it, tells how far it is and can be stopped.
+Threading: GUI thread; an answer that nobody waits for any more is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QColor, QTextCursor, QTextFormat
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QPlainTextEdit,
+    QTextEdit,
+    QWidget,
+)
+
+from reverie.errors import UserError
+from reverie.memory.diff import changed_spans
+from reverie.text.summaries import utf16_length
+from reverie.ui import display_text as words
+from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
+from reverie.ui.display_text import as_tooltip, human_size, visible
+from reverie.ui.editor.text_merge import restored, widget_text
+from reverie.ui.jobs import JobControl, Lane, Ticket
+from reverie.ui.translation import counted, tr
+from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel
+from reverie.ui.widgets.frames import SideWindow
+from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane
+from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines
+from reverie.ui.widgets.message_bar import MessageBar
+
+if TYPE_CHECKING:
+    from reverie.agents.scopes import ScopeContext
+    from reverie.services.duplicates import (
+        DuplicateFile,
+        DuplicateGroup,
+        DuplicateReport,
+        MergeSeed,
+        Progress,
+    )
+    from reverie.services.workbench import Workbench
+
+
+# Two texts beside each other, line by line, with the words that differ. Pure and without Qt.
+
+
+_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+# Longer lines are marked as a whole: word by word would cost more than it shows.
+_LONGEST = 2_000
+# Lines less alike than this are not taken for two wordings of one.
+_ALIKE = 0.3
+
+Spans = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedSide:
+    """One side of a row. `number` counts from 1; 0: nothing stands there. `spans`: what differs in `text`."""
+
+    text: str = ""
+    number: int = 0
+    spans: Spans = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedRow:
+    """One line of the comparison; `same`: both sides say it."""
+
+    left: AlignedSide
+    right: AlignedSide
+    same: bool
+
+
+def aligned(left: str, right: str, check: Callable[[], None] = lambda: None) -> tuple[AlignedRow, ...]:
+    """The rows of both texts; `check` may raise to stop."""
+    one, other = _lines(left), _lines(right)
+    rows: list[AlignedRow] = []
+    at_one = at_other = 0
+    for span in changed_spans(one, other):
+        check()
+        rows += _same(one, at_one, other, at_other, span.old_start - at_one)
+        rows += _changed(one, (span.old_start, span.old_end), other, (span.new_start, span.new_end))
+        at_one, at_other = span.old_end, span.new_end
+    rows += _same(one, at_one, other, at_other, len(one) - at_one)
+    return tuple(rows)
+
+
+def _lines(text: str) -> list[str]:
+    lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
+    return lines[:-1] if lines and not lines[-1] else lines
+
+
+def _same(
+    one: Sequence[str], at_one: int, other: Sequence[str], at_other: int, count: int
+) -> list[AlignedRow]:
+    return [
+        AlignedRow(
+            AlignedSide(one[at_one + step], at_one + step + 1),
+            AlignedSide(other[at_other + step], at_other + step + 1),
+            True,
+        )
+        for step in range(count)
+    ]
+
+
+def _changed(
+    one: Sequence[str], here: tuple[int, int], other: Sequence[str], there: tuple[int, int]
+) -> list[AlignedRow]:
+    rows = []
+    for left, right in zip_longest(range(*here), range(*there)):
+        if left is None or right is None:
+            left_side = (
+                AlignedSide(one[left], left + 1, ((0, len(one[left])),))
+                if left is not None
+                else AlignedSide()
+            )
+            right_side = (
+                AlignedSide(other[right], right + 1, ((0, len(other[right])),))
+                if right is not None
+                else AlignedSide()
+            )
+        else:
+            marks = word_marks(one[left], other[right])
+            left_side, right_side = (
+                AlignedSide(one[left], left + 1, marks[0]),
+                AlignedSide(other[right], right + 1, marks[1]),
+            )
+        rows.append(AlignedRow(left_side, right_side, False))
+    return rows
+
+
+def word_marks(left: str, right: str) -> tuple[Spans, Spans]:
+    """The parts of two lines that differ, by word; the whole lines where they have little in common."""
+    whole = (((0, len(left)),), ((0, len(right)),))
+    if max(len(left), len(right)) > _LONGEST:
+        return whole
+    one, other = _WORD.findall(left), _WORD.findall(right)
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    if matcher.ratio() < _ALIKE:
+        return whole
+    starts, other_starts = _starts(one), _starts(other)
+    marks: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag != "equal":
+            if b > a:
+                marks[0].append((starts[a], starts[b]))
+            if d > c:
+                marks[1].append((other_starts[c], other_starts[d]))
+    return tuple(marks[0]), tuple(marks[1])
+
+
+def _starts(words: Sequence[str]) -> list[int]:
+    starts = [0]
+    for word in words:
+        starts.append(starts[-1] + len(word))
+    return starts
+
+
+# Two memories beside each other: lines that differ are tinted, the words that differ marked, both sides
+# scroll as one. Read-only; what hides in a text is shown escaped.
+
+
+class SideBySide(QWidget):
+    """Give it rows with `show_rows`."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.left = _Half()
+        self.right = _Half()
+        self.left.setAccessibleName(self.tr("The first memory"))
+        self.right.setAccessibleName(self.tr("The second memory"))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(UNIT)
+        row.addWidget(self.left, 1)
+        row.addWidget(self.right, 1)
+        self._rows: tuple[AlignedRow, ...] = ()
+        for here, there in ((self.left, self.right), (self.right, self.left)):
+            here.verticalScrollBar().valueChanged.connect(there.verticalScrollBar().setValue)
+            here.horizontalScrollBar().valueChanged.connect(there.horizontalScrollBar().setValue)
+
+    @property
+    def rows(self) -> tuple[AlignedRow, ...]:
+        return self._rows
+
+    def show_rows(self, rows: Sequence[AlignedRow]) -> None:
+        """The two sides of each row beside each other; what differs is tinted."""
+        self._rows = tuple(rows)
+        self.left.show_sides([(row.left, row.same) for row in rows])
+        self.right.show_sides([(row.right, row.same) for row in rows])
+        self._tint()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_rows"):
+            self._tint()
+
+    @Slot()
+    def _tint(self) -> None:
+        theme = theme_of(self.palette())
+        self.left.tint(theme.removed_back, theme.removed)
+        self.right.tint(theme.added_back, theme.added)
+
+
+class _Half(QPlainTextEdit):
+    """One side; rows keep their place, so lines do not wrap."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setFont(monospace())
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self._sides: list[tuple[AlignedSide, bool]] = []
+
+    def show_sides(self, sides: Sequence[tuple[AlignedSide, bool]]) -> None:
+        self._sides = list(sides)
+        self.setPlainText("\n".join(_shown(side.text) for side, _same in sides))
+
+    def tint(self, back: QColor, mark: QColor) -> None:
+        selections = []
+        strong = QColor(mark)
+        strong.setAlpha(45)
+        for number, (side, same) in enumerate(self._sides):
+            if same or not side.number:
+                continue
+            block = self.document().findBlockByNumber(number)
+            line = QTextEdit.ExtraSelection()
+            line.format.setBackground(back)
+            line.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
+            line.cursor = QTextCursor(block)
+            selections.append(line)
+            for start, end in side.spans:
+                if end - start >= len(side.text):
+                    continue
+                word = QTextEdit.ExtraSelection()
+                word.format.setBackground(strong)
+                word.format.setFontUnderline(True)
+                word.cursor = QTextCursor(block)
+                at = block.position()
+                word.cursor.setPosition(at + utf16_length(_shown(side.text[:start])))
+                word.cursor.setPosition(
+                    at + utf16_length(_shown(side.text[:end])), QTextCursor.MoveMode.KeepAnchor
+                )
+                selections.append(word)
+        self.setExtraSelections(selections)
+
+
+def _shown(text: str) -> str:
+    """One line, with its tabs."""
+    return "\t".join(visible(cell) for cell in text.split("\t"))
+
+
+SIDE_BY_SIDE = 700
+
+
+class DuplicatesWindow(SideWindow):
+    """`merge_wanted(files)`: the files of a group, the one to keep first."""
+
+    merge_wanted = Signal(object)
+
+    def __init__(self, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(icons, "duplicates-message", parent)
+        self._lane = lane
+        self._workbench: Workbench | None = None
+        self._context: ScopeContext | None = None
+        self._report: DuplicateReport | None = None
+        self._ticket: Ticket | None = None
+        self._comparing = False
+        self.setWindowTitle(self.tr("Duplicates"))
+        self.resize(1040, 620)
+        self.title = WrapLabel()
+        self.where = FitCombo()
+        self.where.setAccessibleName(self.tr("Where to look"))
+        self.where.addItem(self.tr("The scopes that are shown"), "shown")
+        self.where.addItem(self.tr("The whole home"), "home")
+        self.which = FitCombo()
+        self.which.setAccessibleName(self.tr("Which groups"))
+        for key, name in (
+            ("", self.tr("All groups")),
+            ("exact", self.tr("Same text")),
+            ("near", self.tr("Say the same")),
+            ("alike", self.tr("Alike, but differ")),
+        ):
+            self.which.addItem(name, key)
+        self.finder = FitPushButton(self.tr("&Find"))
+        self.finder.setIcon(icons.icon("refresh"))
+        self.list = QListWidget()
+        self.list.setItemDelegate(TwoLineDelegate(self.list))
+        self.list.setAccessibleName(self.tr("Groups of duplicates"))
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.none = WrapLabel()
+        self.none.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.facts = WrapLabel()
+        self.first = FitCombo()
+        self.first.setAccessibleName(self.tr("The memory at the left"))
+        self.second = FitCombo()
+        self.second.setAccessibleName(self.tr("The memory at the right"))
+        self.sides = SideBySide()
+        self.merge = FitPushButton(self.tr("&Merge by hand…"))
+        self._arrange()
+        self._connect()
+
+    def _arrange(self) -> None:
+        top = FlowLayout(gap=GAP)
+        for widget in (self.where, self.which, self.finder):
+            top.addWidget(widget)
+        chosen = QHBoxLayout()
+        chosen.setSpacing(UNIT)
+        for box in (self.first, self.second):
+            chosen.addWidget(box, 1)
+        row = FlowLayout(gap=GAP)
+        row.addWidget(self.merge)
+        left = pane(self.none, self.list, grows=self.list)
+        right = pane(self.facts, chosen, self.sides, row, grows=self.sides)
+        panes = Panes(left, right, beside_from=SIDE_BY_SIDE, sizes=(300, 740))
+        self.lay_out(panes, self.title, top, self.message)
+
+    def _connect(self) -> None:
+        self.finder.clicked.connect(self._on_find)
+        self.where.currentIndexChanged.connect(self.look)
+        self.which.currentIndexChanged.connect(self._fill)
+        self.list.currentRowChanged.connect(self._on_row)
+        self.first.currentIndexChanged.connect(self._compare)
+        self.second.currentIndexChanged.connect(self._compare)
+        self.merge.clicked.connect(self._on_merge)
+
+    # Finding
+
+    def show_home(self, workbench: Workbench, context: ScopeContext, label: str) -> None:
+        """Look for duplicates in a home; what was found of the same place is looked for again."""
+        if (workbench, context) != (self._workbench, self._context):
+            self._report = None
+            self.message.clear()
+        self._workbench, self._context = workbench, context
+        self.title.say(self.tr("Memories of {home} that say the same").format(home=label))
+        self.look()
+
+    @property
+    def is_found(self) -> bool:
+        """Nothing is looked for or compared any more."""
+        return self._report is not None and self._ticket is None and not self._comparing
+
+    @property
+    def group(self) -> DuplicateGroup | None:
+        item = self.list.currentItem()
+        found: DuplicateGroup | None = item.data(Qt.ItemDataRole.UserRole) if item is not None else None
+        return found
+
+    @Slot()
+    def _on_find(self) -> None:
+        if self._ticket is not None:
+            self._ticket.cancel()
+        else:
+            self.look()
+
+    @Slot()
+    def look(self) -> None:
+        """Look again from the beginning."""
+        workbench = self._workbench
+        if workbench is None:
+            return
+        context = self._context if self.where.currentData() == "shown" else None
+
+        def work(control: JobControl) -> DuplicateReport:
+            return workbench.duplicates.find(context, progress=control.report, check=control.check)
+
+        self._ticket = self._lane.submit(
+            "look for duplicates",
+            work,
+            done=self._on_found,
+            failed=self._on_failed,
+            cancelled=self._on_stopped,
+            progress=self._on_progress,
+            group="find",
+        )
+        self.finder.say(self.tr("&Stop"), self.tr("Stop looking"))
+        self._say_none(self.tr("Looking…"))
+
+    def _on_progress(self, step: Progress) -> None:
+        share = f"{step.done:,} / {step.total:,}"
+        self._say_none(
+            {
+                "read": self.tr("Reading… {share}").format(share=share),
+                "pair": self.tr("Choosing what to compare…"),
+                "judge": self.tr("Comparing… {share}").format(share=share),
+            }[step.step]
+        )
+
+    def _on_found(self, report: DuplicateReport) -> None:
+        self._end()
+        self._report = report
+        self._fill()
+
+    def _on_failed(self, error: UserError) -> None:
+        self._end()
+        self.message.say_error(error)
+        self._fill()
+
+    def _on_stopped(self) -> None:
+        """Stopped by hand; a newer search that takes its place says so itself."""
+        self._end()
+        self._fill()
+
+    def _end(self) -> None:
+        self._ticket = None
+        self.finder.say(self.tr("&Find"), self.tr("Look for duplicates again"))
+
+    def _say_none(self, sentence: str) -> None:
+        self.none.say(sentence)
+        self.none.setVisible(bool(sentence))
+
+    @Slot()
+    def _fill(self) -> None:
+        report, kind = self._report, self.which.currentData()
+        groups = [group for group in report.groups if kind in ("", group.kind)] if report is not None else []
+        wanted = {file.path for file in self.group.files} if self.group is not None else set()
+        self.list.blockSignals(True)
+        self.list.clear()
+        for group in groups:
+            self.list.addItem(_item(group))
+        kept = [row for row, group in enumerate(groups) if wanted & {file.path for file in group.files}]
+        self.list.setCurrentRow(kept[0] if kept else 0 if groups else -1)
+        self.list.blockSignals(False)
+        self.list.setVisible(bool(groups))
+        if self._ticket is None:
+            self._say_none("" if groups else self._why_none())
+        self._on_row(self.list.currentRow())
+
+    def _why_none(self) -> str:
+        if self._report is None:
+            return self.tr("The search was stopped.")
+        return counted(
+            "No duplicates in the 1 memory there is.",
+            "No duplicates among %n memories.",
+            self._report.looked_at,
+        )
+
+    # One group
+
+    @Slot(int)
+    def _on_row(self, _row: int) -> None:
+        group = self.group
+        files = group.files if group is not None else ()
+        for box, at in ((self.first, 0), (self.second, 1)):
+            box.blockSignals(True)
+            box.clear()
+            for file in files:
+                box.addItem(_file_name(file), file)
+                box.setItemData(box.count() - 1, as_tooltip(file.path), Qt.ItemDataRole.ToolTipRole)
+            box.setCurrentIndex(min(at, len(files) - 1))
+            box.setEnabled(len(files) > 1)
+            box.blockSignals(False)
+            box.follow()
+        self.merge.setEnabled(group is not None)
+        problem = visible(self._report.problem) if self._report is not None else ""
+        self.facts.say(" ".join(filter(None, (_facts(group), problem))) if group is not None else "")
+        self._compare()
+
+    @Slot()
+    def _compare(self) -> None:
+        workbench, one, other = self._workbench, self.first.currentData(), self.second.currentData()
+        if workbench is None or one is None or other is None:
+            self.sides.show_rows(())
+            return
+        self._comparing = True
+
+        def work(control: JobControl) -> tuple[AlignedRow, ...]:
+            left, right = workbench.duplicates.texts((one, other))
+            return aligned(left, right, control.check)
+
+        self._lane.submit(
+            "compare two memories",
+            work,
+            done=self._on_compared,
+            failed=self._on_compare_failed,
+            group="compare",
+        )
+
+    def _on_compared(self, rows: tuple[AlignedRow, ...]) -> None:
+        self._comparing = False
+        self.sides.show_rows(rows)
+
+    def _on_compare_failed(self, error: UserError) -> None:
+        self._comparing = False
+        self.sides.show_rows(())
+        self.message.say_error(error)
+
+    @Slot()
+    def _on_merge(self) -> None:
+        group = self.group
+        if group is not None:
+            first = self.first.currentData()
+            self.merge_wanted.emit((first, *(file for file in group.files if file != first)))
+
+
+def percent(similarity: float) -> str:
+    """`97 %`; only what is equal is 100 %."""
+    return f"{100 if similarity >= 1 else min(99, int(similarity * 100))} %"
+
+
+def _item(group: DuplicateGroup) -> QListWidgetItem:
+    names = [visible(file.rel.rpartition("/")[2]) for file in group.files]
+    kind = {
+        "exact": tr("same text"),
+        "near": tr("say the same"),
+        "alike": tr("alike, but differ"),
+    }[group.kind]
+    files = counted("1 memory", "%n memories", len(names))
+    item = QListWidgetItem(names[0])
+    item.setData(Qt.ItemDataRole.UserRole, group)
+    lines = TwoLines(", ".join(names), f"{files} · {kind}", percent(group.similarity))
+    item.setData(TwoLineDelegate.ROLE, lines)
+    item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{lines.title}, {lines.below}, {lines.right}")
+    item.setToolTip(as_tooltip(*(file.path for file in group.files)))
+    return item
+
+
+def _facts(group: DuplicateGroup) -> str:
+    share = percent(group.similarity)
+    match group.kind:
+        case "exact":
+            return tr("The same text, but for white space.")
+        case "near":
+            return tr("{share} of the smaller one is found in the other.").format(share=share)
+        case _:
+            said = tr("{share} of the words are shared, but they are not taken for the same:")
+            return f"{said.format(share=share)} {group.reason}."
+
+
+def _file_name(file: DuplicateFile) -> str:
+    where = f"{words.scope_name(file.scope)} · {visible(file.rel)} · {human_size(file.size)}"
+    return f"{where} · {visible(file.owner)}" if file.owner else where
+
+
+# Merging memories by hand: which of them, which one stays, and the text that it will hold.
+#
+# The text begins as the union of all; as one edits, every line that would be lost is listed, and the merge
+# goes through only when none is, or when the person has said so. Reading and checking run in jobs.
+#
+# Threading: GUI thread; an answer about an older text is dropped. Failure: told above the text.
+
+
+_CHECK_MS = 200
+_SHOWN_LOST = 200
+
+
+class MergeMemoriesDialog(QDialog):
+    """`merge(files, content)`: the files with the one that stays first, and its text."""
+
+    merge = Signal(object, str)
+
+    def __init__(
+        self,
+        lane: Lane,
+        workbench: Workbench,
+        files: Sequence[DuplicateFile],
+        icons: Icons,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._lane = lane
+        self._workbench = workbench
+        self._files = tuple(files)
+        self._seed: MergeSeed | None = None
+        self._seeded = ""
+        self._checking = True
+        self.lost: tuple[str, ...] = ()
+        self.setWindowTitle(self.tr("Merge memories"))
+        self.resize(820, 640)
+        self.message = MessageBar(icons, "merge-message", closable=False)
+        self.target = FitCombo()
+        self.target.setAccessibleName(self.tr("The memory that stays"))
+        self.members = QListWidget()
+        self.members.setAccessibleName(self.tr("Memories to merge"))
+        self.members.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        for file in self._files:
+            self._add(file)
+        self.text = QPlainTextEdit()
+        self.text.setFont(monospace())
+        self.text.setAccessibleName(self.tr("The merged text"))
+        self.text.setTabChangesFocus(False)
+        self.check = WrapLabel()
+        self.lost_list = QListWidget()
+        self.lost_list.setAccessibleName(self.tr("Lines that would be lost"))
+        self.lost_list.setFont(monospace())
+        self.lost_list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.agreed = QCheckBox(self.tr("I do not need these lines any &more"))
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.accept_button = self.buttons.addButton(self.tr("&Merge"), QDialogButtonBox.ButtonRole.AcceptRole)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_CHECK_MS)
+        self._timer.timeout.connect(self._check_now)
+        self._lay_out()
+        self._connect()
+        self._read()
+
+    def _add(self, file: DuplicateFile) -> None:
+        name = visible(file.path)
+        self.target.addItem(name, file)
+        item = QListWidgetItem(f"{name} · {human_size(file.size)}")
+        item.setToolTip(as_tooltip(file.path))
+        item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+        item.setCheckState(Qt.CheckState.Checked)
+        self.members.addItem(item)
+
+    def _lay_out(self) -> None:
+        metrics = self.fontMetrics()
+        self.members.setFixedHeight(min(4, len(self._files)) * (metrics.height() + GAP) + GAP)
+        self.lost_list.setFixedHeight(4 * (metrics.height() + GAP))
+        form = QFormLayout()
+        form.setSpacing(GAP)
+        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+        form.addRow(self.tr("&Keep as"), self.target)
+        form.addRow(self.tr("&Take in"), self.members)
+        column(
+            self,
+            self.message,
+            form,
+            self.text,
+            self.check,
+            self.lost_list,
+            self.agreed,
+            self.buttons,
+            grows=self.text,
+        )
+        self.lost_list.hide()
+        self.agreed.hide()
+
+    def _connect(self) -> None:
+        self.target.currentIndexChanged.connect(self._read)
+        self.members.itemChanged.connect(self._read)
+        self.text.textChanged.connect(self._on_text)
+        self.agreed.toggled.connect(self._follow)
+        self.buttons.accepted.connect(self._on_accepted)
+        self.buttons.rejected.connect(self.reject)
+
+    @property
+    def chosen(self) -> tuple[DuplicateFile, ...]:
+        """What is merged, the one that stays first."""
+        target: DuplicateFile = self.target.currentData()
+        checked = [
+            file
+            for row, file in enumerate(self._files)
+            if self.members.item(row).checkState() == Qt.CheckState.Checked
+        ]
+        return (target, *(file for file in checked if file != target))
+
+    @property
+    def content(self) -> str:
+        """The merged text with the line ends of what stays."""
+        base = self._seed.result if self._seed is not None else ""
+        return restored(base, self.text.toPlainText())
+
+    @property
+    def is_checked(self) -> bool:
+        """The text that is shown was looked at line by line."""
+        return self._seed is not None and not self._checking
+
+    @Slot()
+    def _read(self) -> None:
+        """Begin again with other memories; what was typed is kept if something was."""
+        files, workbench = self.chosen, self._workbench
+        self._checking = True
+        self._follow()
+
+        def work(_control: JobControl) -> MergeSeed:
+            return workbench.duplicates.seed(files)
+
+        self._lane.submit(
+            "prepare a merge", work, done=self._on_seed, failed=self._on_failed, group="merge seed"
+        )
+
+    def _on_seed(self, seed: MergeSeed) -> None:
+        typed = self._seed is not None and self.text.toPlainText() != self._seeded
+        self._seed = seed
+        if not typed:
+            self._seeded = widget_text(seed.result)
+            self.text.setPlainText(self._seeded)
+        self._check_now()
+
+    @Slot()
+    def _on_text(self) -> None:
+        self._checking = True
+        self._follow()
+        self._timer.start()
+
+    @Slot()
+    def _check_now(self) -> None:
+        seed, content = self._seed, self.content
+        if seed is None:
+            return
+        self._timer.stop()
+
+        def work(_control: JobControl) -> tuple[str, tuple[str, ...]]:
+            from reverie.memory.diff import lost_lines
+
+            after = content.encode("utf-8", "surrogatepass")
+            lost = lost_lines(after, *(text.encode() for text in seed.texts))
+            return content, tuple(dict.fromkeys(lost))
+
+        self._lane.submit(
+            "check a merge", work, done=self._on_checked, failed=self._on_failed, group="merge check"
+        )
+
+    def _on_checked(self, found: tuple[str, tuple[str, ...]]) -> None:
+        content, lost = found
+        if content != self.content:
+            return
+        self._checking = False
+        if lost != self.lost:
+            self.lost = lost
+            self.agreed.setChecked(False)
+            self.lost_list.clear()
+            for line in lost[:_SHOWN_LOST]:
+                item = QListWidgetItem(visible(line))
+                item.setToolTip(as_tooltip(line))
+                self.lost_list.addItem(item)
+        self.lost_list.setVisible(bool(lost))
+        self.agreed.setVisible(bool(lost))
+        self._follow()
+
+    @Slot()
+    def _follow(self) -> None:
+        count = len(self.chosen)
+        if self._checking:
+            self.check.say(self.tr("Looking for lines that would be lost…"))
+        elif self.lost:
+            self.check.say(counted("1 line would be lost:", "%n lines would be lost:", len(self.lost)))
+        else:
+            self.check.say(self.tr("Every line of all of them is kept."))
+        self.accept_button.setEnabled(
+            count > 1 and self.is_checked and (not self.lost or self.agreed.isChecked())
+        )
+        gone = counted("&Merge and delete 1", "&Merge and delete %n", count - 1)
+        self.accept_button.setText(gone if count > 1 else self.tr("&Merge"))
+
+    def _on_failed(self, error: UserError) -> None:
+        self._seed = None
+        self.show_error(error)
+        self._follow()
+
+    def show_error(self, error: UserError) -> None:
+        self.message.say_error(error)
+
+    @Slot()
+    def _on_accepted(self) -> None:
+        if self.accept_button.isEnabled():
+            self.merge.emit(self.chosen, self.content)

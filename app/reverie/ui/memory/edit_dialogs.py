@@ -1,0 +1,419 @@
+"""Asking for the path of a memory, with the agent's own rules checked as one types.
+
+Each dialog has a class method that asks and returns data, so that whoever needs the answer needs no dialog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QCompleter,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QLineEdit,
+    QMessageBox,
+    QWidget,
+)
+from shiboken6 import isValid
+
+from reverie.agents.scopes import Scope
+from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
+from reverie.ui import display_text as words
+from reverie.ui.appearance import GAP, MARGIN, theme_of
+from reverie.ui.display_text import visible
+from reverie.ui.translation import tr
+from reverie.ui.tree.memory_tree import name_problem
+from reverie.ui.widgets.controls import WrapLabel
+from reverie.ui.widgets.layouts import column
+
+if TYPE_CHECKING:
+    from reverie.services.templates import Template
+
+
+# A form that is judged as one types: what is wrong with it, or what it comes to, stands below it, and it
+# can be accepted only while nothing is wrong.
+
+
+class JudgedDialog(QDialog):
+    """Subclasses make the fields, lay them out and `judge` once; from then on it follows the colours, too."""
+
+    _is_laid_out = False
+
+    def __init__(self, title: str, accept: str, scopes: Iterable[Scope], parent: QWidget | None) -> None:
+        """`scopes`: those one may choose from."""
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setMinimumWidth(340)
+        self.scope = QComboBox()
+        self.scope.setAccessibleName(self.tr("Scope"))
+        for scope in scopes:
+            self.scope.addItem(words.scope_name(scope), scope)
+        self.scope.setEnabled(self.scope.count() > 1)
+        self.hint = WrapLabel()
+        self.buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
+        )
+        self.accept_button = self.buttons.button(QDialogButtonBox.StandardButton.Ok)
+        self.accept_button.setText(accept)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+
+    @property
+    def chosen_scope(self) -> Scope:
+        return Scope(self.scope.currentData())
+
+    def lay_out(self, rows: Iterable[tuple[str, QWidget]], *below: QWidget) -> None:
+        """The scope and these rows as a form, and what stands between it and the hint."""
+        form = QFormLayout()
+        form.setSpacing(GAP)
+        form.addRow(self.tr("&Scope"), self.scope)
+        for text, field in rows:
+            form.addRow(text, field)
+        outer = column(self, form, *below, self.hint, gap=MARGIN)
+        outer.addStretch(1)
+        outer.addWidget(self.buttons)
+        self._is_laid_out = True
+
+    @Slot()
+    def judge(self) -> None:
+        """Look at the fields and `say` what comes of them."""
+        raise NotImplementedError
+
+    def say(self, sentence: str, *, fine: bool, bad: bool) -> None:
+        """`fine`: it can be accepted; `bad`: something was done wrong."""
+        theme = theme_of(self.palette())
+        palette = QPalette(self.hint.palette())
+        palette.setColor(self.hint.foregroundRole(), theme.bad_text if bad else theme.dim_window)
+        self.hint.setPalette(palette)
+        self.hint.say(sentence)
+        self.accept_button.setEnabled(fine)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and self._is_laid_out:
+            self.judge()
+
+
+# Which template a new memory begins with: a list that fits the scope, filled when the templates are read.
+#
+# Threading: GUI thread; the templates come from a job. Failure: none of its own, without templates the list
+# offers the empty memory.
+
+
+class TemplateChoice(QComboBox):
+    """`chosen`: the template, None for an empty memory."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._templates: Sequence[Template] = ()
+        self.setAccessibleName(self.tr("Template"))
+        self.setMinimumContentsLength(12)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.addItem(self.tr("Empty"), None)
+
+    @property
+    def chosen(self) -> Template | None:
+        found: Template | None = self.currentData()
+        return found
+
+    def set_templates(self, templates: Sequence[Template], scope: Scope) -> None:
+        """Those that were read."""
+        self._templates = templates
+        self.show_for(scope)
+
+    def show_for(self, scope: Scope) -> None:
+        """The scope is another: ours for it, then the person's own. What was chosen stays, if it is there."""
+        chosen = self.chosen
+        while self.count() > 1:
+            self.removeItem(1)
+        ours = [template for template in self._templates if template.scope is scope]
+        own = [template for template in self._templates if template.scope is None]
+        for template in ours:
+            self.addItem(_name(template.name), template)
+        if own and ours:
+            self.insertSeparator(self.count())
+        for template in own:
+            self.addItem(visible(template.name), template)
+        for row in range(self.count()):
+            if chosen is not None and self.itemData(row) == chosen:
+                self.setCurrentIndex(row)
+                return
+        self.setCurrentIndex(0)
+
+
+def _name(template: str) -> str:
+    """One of ours, as people call it."""
+    names = {
+        "task": tr("Task notes"),
+        "lessons": tr("Lessons learned"),
+        "decision": tr("Decision"),
+        "how-to": tr("How to do something"),
+        "preference": tr("Preference"),
+        "checklist": tr("Checklist"),
+    }
+    return names.get(template, template)
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """`template`: the text it begins with, placeholders and all; empty for none."""
+
+    path: str
+    description: str
+    template: str = ""
+
+
+ReadTemplates = Callable[[Callable[[Sequence["Template"]], None]], None]
+"""Reads the templates in the background and hands them to what it is given."""
+
+
+class PathDialog(JudgedDialog):
+    """Scope and relative path. `taken(path)` says whether something is there already."""
+
+    def __init__(
+        self,
+        title: str,
+        accept: str,
+        scopes: Sequence[Scope],
+        rel: str,
+        taken: Callable[[str], bool],
+        parent: QWidget | None = None,
+        *,
+        describe: bool = False,
+    ) -> None:
+        super().__init__(title, accept, scopes, parent)
+        self.resize(480, 0)
+        self._taken = taken
+        self.rel = QLineEdit(rel)
+        self.rel.setAccessibleName(self.tr("Path in the scope"))
+        self.rel.setPlaceholderText(self.tr("topic/notes.md"))
+        self.description = QLineEdit()
+        self.description.setAccessibleName(self.tr("Description"))
+        self.description.setPlaceholderText(
+            self.tr("One line that tells the agent when to read it (optional)")
+        )
+        self.template = TemplateChoice()
+        rows: list[tuple[str, QWidget]] = [(self.tr("&Path"), self.rel)]
+        if describe:
+            rows += [(self.tr("&Description"), self.description), (self.tr("Te&mplate"), self.template)]
+        else:
+            for unused in (self.description, self.template):
+                unused.setParent(self)
+                unused.hide()
+        self.lay_out(rows)
+        self.rel.setFocus()
+        self.scope.currentIndexChanged.connect(self._on_scope)
+        self.rel.textChanged.connect(self.judge)
+        self.judge()
+
+    def set_templates(self, templates: Sequence[Template]) -> None:
+        """They have been read."""
+        if isValid(self):
+            self.template.set_templates(templates, self.chosen_scope)
+
+    @Slot()
+    def _on_scope(self) -> None:
+        self.template.show_for(self.chosen_scope)
+        self.judge()
+
+    @property
+    def path(self) -> str:
+        return f"{ROOT}/{self.chosen_scope.value}/{self.rel.text().strip()}"
+
+    def problem(self) -> str:
+        """Why the path cannot be used; empty if it can."""
+        if not self.rel.text().strip():
+            return self.tr("Give it a name.")
+        problem = name_problem(self.path)
+        if problem:
+            return self.tr("Not a valid path: {problem}").format(problem=problem)
+        if self.path.rpartition("/")[2].startswith("."):
+            return self.tr("A name that begins with a dot is never listed.")
+        return self.tr("Something is there already.") if self._taken(self.path) else ""
+
+    @Slot()
+    def judge(self) -> None:
+        problem = self.problem()
+        typed = bool(self.rel.text().strip())
+        self.say(problem or self.path, fine=not problem, bad=bool(problem) and typed)
+
+    @classmethod
+    def ask_new(
+        cls,
+        parent: QWidget,
+        scopes: Sequence[Scope],
+        scope: Scope,
+        folder: str,
+        taken: Callable[[str], bool],
+        read_templates: ReadTemplates | None = None,
+        describe: bool = True,
+    ) -> NewMemory | None:
+        """Path, description and template of a new memory, or None. `describe`: the agent reads a
+        description."""
+        rel = f"{folder}/" if folder else ""
+        title, accept = tr("New memory"), tr("Create")
+        dialog = cls(title, accept, scopes, rel, taken, parent, describe=describe)
+        dialog.scope.setCurrentIndex(max(0, dialog.scope.findData(scope)))
+        if read_templates is not None:
+            read_templates(dialog.set_templates)
+        if dialog.exec() != QDialog.DialogCode.Accepted:
+            return None
+        template = dialog.template.chosen
+        return NewMemory(
+            dialog.path, dialog.description.text().strip(), template.text if template is not None else ""
+        )
+
+
+# Where to? Scope, folder and, for one memory, its name; clashes are settled before anything moves.
+#
+# Each question is a class method or function that asks and returns data.
+
+
+_MOST_NAMES = 8
+
+
+class MoveDialog(JudgedDialog):
+    """`folders` are the relative paths of each scope that is there; `taken(path)` says whether something is
+    there already."""
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        folders: Mapping[Scope, Sequence[str]],
+        taken: Callable[[str], bool],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__("", "", folders, parent)
+        self._paths = tuple(paths)
+        self._folders = folders
+        self._taken = taken
+        one = len(paths) == 1
+        what = visible(paths[0].rpartition("/")[2]) if one else words.things(len(paths))
+        self.setWindowTitle(self.tr("Move {what}").format(what=what))
+        self.accept_button.setText(self.tr("Move"))
+        self.folder = QComboBox()
+        self.folder.setEditable(True)
+        self.folder.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.folder.setMinimumContentsLength(16)
+        self.folder.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.folder.setAccessibleName(self.tr("Folder"))
+        field = QLineEdit()
+        field.setPlaceholderText(self.tr("top of the scope"))
+        field.setAccessibleName(self.tr("Folder"))
+        self.folder.setLineEdit(field)
+        completer = QCompleter(self.folder.model(), self.folder)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self.folder.setCompleter(completer)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+        self.name = QLineEdit(paths[0].rpartition("/")[2] if one else "")
+        self.name.setAccessibleName(self.tr("Name"))
+        self.keep_both = QCheckBox(self.tr("Keep &both: put a number after the name"))
+        rows: list[tuple[str, QWidget]] = [(self.tr("&Folder"), self.folder)]
+        if one:
+            rows.append((self.tr("&Name"), self.name))
+        else:
+            self.name.setParent(self)
+            self.name.hide()
+        self.lay_out(rows, self.keep_both)
+        self.folder.setFocus()
+        above, _, rel = paths[0].removeprefix(ROOT + "/").partition("/")
+        self.scope.setCurrentIndex(max(0, self.scope.findData(Scope(above))))
+        self._fill_folders()
+        self.folder.setEditText(rel.rpartition("/")[0])
+        self.scope.currentIndexChanged.connect(self._fill_folders)
+        self.folder.editTextChanged.connect(self.judge)
+        self.name.textChanged.connect(self.judge)
+        self.keep_both.toggled.connect(self.judge)
+        self.judge()
+
+    def plan(self) -> MovePlan:
+        """What would move where, as the fields are now; numbered where a person chose to keep both."""
+        scope = self.chosen_scope.value
+        rel = "/".join(part for part in self.folder.currentText().strip().split("/") if part)
+        folder = f"{ROOT}/{scope}/{rel}".rstrip("/")
+        if len(self._paths) == 1:
+            plan = self._plan_one(self._paths[0], folder, self.name.text().strip())
+        else:
+            plan = plan_moves(self._paths, folder, self._taken)
+        return numbered(plan, self._taken) if self.keep_both.isChecked() else plan
+
+    def _plan_one(self, path: str, folder: str, name: str) -> MovePlan:
+        target = f"{folder}/{name}"
+        if not name or "/" in name:
+            return MovePlan({}, refused=self.tr("Give it a name."))
+        if target == path:
+            return MovePlan({}, refused=self.tr("It is there already."))
+        if target.startswith(path + "/"):
+            return MovePlan({}, refused=self.tr("A folder cannot be moved into itself."))
+        return MovePlan({path: target}, (path,) if self._taken(target) else ())
+
+    def problem(self, plan: MovePlan) -> str:
+        """Why it cannot be done; empty if it can."""
+        if plan.refused:
+            return plan.refused
+        for target in plan.targets.values():
+            problem = name_problem(target)
+            if problem:
+                return self.tr("Not a valid path: {problem}").format(problem=problem)
+            if any(part.startswith(".") for part in target.split("/")):
+                return self.tr("A name that begins with a dot is never listed.")
+        return ""
+
+    @Slot()
+    def _fill_folders(self) -> None:
+        typed = self.folder.currentText()
+        self.folder.clear()
+        self.folder.addItems(["", *self._folders[self.chosen_scope]])
+        self.folder.setEditText(typed)
+        self.judge()
+
+    @Slot()
+    def judge(self) -> None:
+        plan = self.plan()
+        problem = self.problem(plan)
+        self.keep_both.setEnabled(bool(plan.clashes) or self.keep_both.isChecked())
+        first, more = next(iter(plan.targets.values()), ""), len(plan.targets) - 1
+        says = problem or (f"{visible(first)}  +{more}" if more > 0 else visible(first))
+        if not problem and plan.clashes:
+            names = ", ".join(visible(path.rpartition("/")[2]) for path in plan.clashes[:_MOST_NAMES])
+            problem = says = self.tr("Something of that name is there already: {names}").format(names=names)
+        # Nothing was done wrong while nothing was chosen yet.
+        bad = bool(problem) and not (plan.refused and not plan.targets)
+        self.say(says, fine=not problem, bad=bad)
+
+    @classmethod
+    def ask(
+        cls,
+        parent: QWidget,
+        paths: Sequence[str],
+        folders: Mapping[Scope, Sequence[str]],
+        taken: Callable[[str], bool],
+    ) -> Mapping[str, str] | None:
+        """Old path -> new path, or None."""
+        dialog = cls(paths, folders, taken, parent)
+        return dialog.plan().targets if dialog.exec() == QDialog.DialogCode.Accepted else None
+
+
+def ask_keep_both(parent: QWidget, names: Sequence[str]) -> bool:
+    """Whether what is moved onto names that are taken shall get a number; no: nothing moves."""
+    box = QMessageBox(parent)
+    box.setIcon(QMessageBox.Icon.Question)
+    box.setWindowTitle(tr("A name is taken"))
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(tr("In that folder there is something of the same name already:"))
+    shown = [visible(name) for name in names[:_MOST_NAMES]]
+    box.setInformativeText("\n".join([*shown, "…"] if len(names) > _MOST_NAMES else shown))
+    keep = box.addButton(tr("&Keep both, with a number"), QMessageBox.ButtonRole.AcceptRole)
+    box.addButton(QMessageBox.StandardButton.Cancel)
+    box.setDefaultButton(keep)
+    box.exec()
+    return box.clickedButton() is keep

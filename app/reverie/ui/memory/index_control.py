@@ -1,0 +1,549 @@
+"""Between the Memory tab and the care of an index: the panel, the line where the agent stops reading, mends,
+and renames that are shown first.
+
+A look begins a moment after an index was opened, read again, or something in its trees changed. The cut is
+drawn from the text as it is typed. Mends and renames go through `Edits`, so that Undo takes them back; the
+views follow through the watcher.
+
+Threading: GUI thread; the desk is touched by jobs only. Failure: under the tree, as for every hand edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from reverie.agents.claude.index import INDEX, MOST_CHARS, MOST_LINES, WISHED_CHARS, IndexFinding, IndexReport
+from reverie.errors import UserError
+from reverie.memory.paths import ROOT
+from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace, theme_of
+from reverie.ui.display_text import as_tooltip, things, visible
+from reverie.ui.jobs import JobControl
+from reverie.ui.session import HomeSession, TreeUpdate
+from reverie.ui.translation import counted, tr
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
+from reverie.ui.widgets.layouts import FewRows, FlowLayout, column
+
+if TYPE_CHECKING:
+    from reverie.services.memory_index import IndexCheck, MendKind, RenamePlan
+    from reverie.services.views import Undo
+    from reverie.ui.editor.documents import OpenFile
+    from reverie.ui.memory.tab import MemoryTab
+
+
+# Index care under the editor's heading: what the agent loads of an index, what is wrong, and mends by one
+# press.
+#
+# The buttons are about the chosen row; the first row that can be mended is chosen when a list arrives, so
+# that pressing on goes down the list. The panel takes no room while there is nothing to say.
+
+
+_ROWS = 5
+_KINDS: tuple[MendKind, ...] = ("add", "drop", "shorten")
+
+
+class IndexPanel(QWidget):
+    """`mend_wanted(Finding, str)`: which, and how. `place_wanted(Finding)`: a person wants to see it."""
+
+    mend_wanted = Signal(object, str)
+    place_wanted = Signal(object)
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._look: IndexCheck | None = None
+        self._findings: tuple[IndexFinding, ...] = ()
+        self._is_open = True
+        self._may_mend = True
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.toggle = QToolButton()
+        self.toggle.setAutoRaise(True)
+        self.toggle.setArrowType(Qt.ArrowType.DownArrow)
+        self.toggle.setAccessibleName(self.tr("Index care"))
+        self.toggle.setToolTip(self.tr("Show or hide what is to mend in this index"))
+        self.toggle.clicked.connect(self._fold)
+        self.summary = WrapLabel()
+        self.list = FewRows(_ROWS)
+        self.list.setAccessibleName(self.tr("What is to mend in this index"))
+        self.list.currentRowChanged.connect(self._on_row)
+        self.list.itemActivated.connect(self._on_go)
+        self.buttons = {kind: FitPushButton(self.tr("Mend")) for kind in _KINDS}
+        self.go = FitPushButton(self.tr("Sho&w it"))
+        self.go.say(self.tr("Sho&w it"), self.tr("Go to the line, or open the memory"))
+        self.go.clicked.connect(self._on_go)
+        self.buttons["add"].clicked.connect(self._add)
+        self.buttons["drop"].clicked.connect(self._drop)
+        self.buttons["shorten"].clicked.connect(self._shorten)
+        self._lay_out()
+        self.hide()
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(UNIT)
+        head.addWidget(self.toggle, 0, Qt.AlignmentFlag.AlignTop)
+        head.addWidget(self.summary, 1)
+        self._body = QWidget()
+        row = FlowLayout(gap=GAP)
+        for button in (*self.buttons.values(), self.go):
+            row.addWidget(button)
+        inner = QVBoxLayout(self._body)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(UNIT)
+        inner.addWidget(self.list)
+        inner.addLayout(row)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP, 0, GAP, UNIT)
+        column.setSpacing(UNIT)
+        column.addLayout(head)
+        column.addWidget(self._body)
+
+    @property
+    def look(self) -> IndexCheck | None:
+        return self._look
+
+    @property
+    def current(self) -> IndexFinding | None:
+        """The chosen finding."""
+        row = self.list.currentRow()
+        return self._findings[row] if 0 <= row < len(self._findings) else None
+
+    def show_look(self, look: IndexCheck | None) -> None:
+        """Say what was found; None, or nothing found, hides the panel."""
+        if look is not None and self._look is not None and look.report == self._look.report:
+            self._look = look
+            return
+        row = self.list.currentRow() if look is not None and self._look is not None else -1
+        self._look, self._findings = look, ()
+        there = look is not None and bool(look.report.findings)
+        self.setVisible(there and self.parentWidget() is not None)
+        self.list.clear()
+        if look is None or not there:
+            return
+
+        self.summary.say(summary(look.report))
+        theme = theme_of(self.palette())
+        self._findings = _in_order(look)
+        for finding in self._findings:
+            text = sentence(finding)
+            item = QListWidgetItem(text)
+            item.setToolTip(as_tooltip(text))
+            grave = finding.problem in GRAVE
+            item.setIcon(
+                self._icons.sign(
+                    "flag" if grave else "info", theme.warn_text if grave else theme.dim, self.palette()
+                )
+            )
+            self.list.addItem(item)
+        for kind, button in self.buttons.items():
+            button.say(mend_name(kind), mend_tip(kind))
+        self.list.updateGeometry()
+        self.list.setCurrentRow(min(max(0, row), self.list.count() - 1))
+        self.updateGeometry()
+
+    def set_may_mend(self, may: bool) -> None:
+        """Mends are for what is on disk: with unsaved text they wait."""
+        self._may_mend = may
+        self._on_row()
+
+    @Slot()
+    def _on_row(self) -> None:
+        finding, look = self.current, self._look
+        kinds = look.mends_of(finding) if finding is not None and look is not None else ()
+        for kind, button in self.buttons.items():
+            button.setVisible(kind in kinds)
+            button.setEnabled(self._may_mend)
+        self.go.setEnabled(finding is not None)
+
+    @Slot()
+    def _fold(self) -> None:
+        self._is_open = not self._is_open
+        self.toggle.setArrowType(Qt.ArrowType.DownArrow if self._is_open else Qt.ArrowType.RightArrow)
+        self._body.setVisible(self._is_open)
+
+    @Slot()
+    def _on_go(self) -> None:
+        if self.current is not None:
+            self.place_wanted.emit(self.current)
+
+    @Slot()
+    def _add(self) -> None:
+        self._mend("add")
+
+    @Slot()
+    def _drop(self) -> None:
+        self._mend("drop")
+
+    @Slot()
+    def _shorten(self) -> None:
+        self._mend("shorten")
+
+    def _mend(self, kind: MendKind) -> None:
+        if self.current is not None:
+            self.mend_wanted.emit(self.current, kind)
+
+
+def _in_order(look: IndexCheck) -> tuple[IndexFinding, ...]:
+    """What a press can mend first, what falls off last; how long the index is stands in the summary."""
+
+    def turn(finding: IndexFinding) -> int:
+        return 0 if look.mends_of(finding) else 2 if finding.problem == "falls-off" else 1
+
+    listed = (each for each in look.report.findings if each.problem not in ("over-lines", "over-chars"))
+    return tuple(sorted(listed, key=turn))
+
+
+QUIET_MS = 150
+
+
+class IndexControl(QObject):
+    """Index care of the home that `tab` shows. Feed it with `set_session` and `follow`."""
+
+    def __init__(self, tab: MemoryTab, icons: Icons) -> None:
+        super().__init__(tab)
+        self._tab = tab
+        self._session: HomeSession | None = None
+        self._path = ""
+        self.panel = IndexPanel(icons)
+        self.dialog: RenameDialog | None = None
+        self.looking = False
+        self._quiet = QTimer(self)
+        self._quiet.setSingleShot(True)
+        self._quiet.setInterval(QUIET_MS)
+        self._quiet.timeout.connect(self._look)
+        page = tab.pane.error.parentWidget()
+        column = page.layout() if page is not None else None
+        assert isinstance(column, QVBoxLayout)
+        column.insertWidget(column.indexOf(tab.pane.error) + 1, self.panel)
+        tab.editor.state_changed.connect(self._on_editor)
+        tab.editor.was_read.connect(self._on_read)
+        self.panel.mend_wanted.connect(self._mend)
+        self.panel.place_wanted.connect(self._go)
+
+    def set_session(self, session: HomeSession | None) -> None:
+        """Another home, or none."""
+        self._session = session
+        self._forget()
+
+    def follow(self, update: TreeUpdate) -> None:
+        """The trees as they are now: what the index is about may be other files."""
+        if self._path and not update.names_only:
+            self._quiet.start()
+
+    # What is shown
+
+    @Slot()
+    def _on_editor(self) -> None:
+        file = self._tab.pane.file
+        path = self._index_path(file)
+        if path != self._path:
+            self._forget()
+            self._path = path
+            if path:
+                self._quiet.start()
+        self.panel.set_may_mend(file is not None and not file.buffer.modified and not file.read_only)
+
+    @Slot()
+    def _on_read(self) -> None:
+        self._on_editor()
+        if self._path:
+            self._quiet.start()
+
+    def _index_path(self, file: OpenFile | None) -> str:
+        """The memory path of the open index; empty for anything else."""
+        session, update = self._session, self._tab.update_
+        if file is None or session is None or update is None or file.buffer.address.companion is not None:
+            return ""
+        ref = file.buffer.ref
+        roots = (listing.root for listing in update.view.scopes.values() if listing.root is not None)
+        root = next((root for root in roots if root.key == ref.store), None)
+        if ref.home != session.info.id or root is None:
+            return ""
+        role = session.workbench.parts.home.file_role(root, ref.rel)
+        return file.buffer.address.path if role == "index" else ""
+
+    def _forget(self) -> None:
+        self._quiet.stop()
+        self._path = ""
+        self.looking = False
+        self.panel.show_look(None)
+        self._tab.pane.set_own_cut(None)
+
+    @Slot()
+    def _look(self) -> None:
+        session, update, path = self._session, self._tab.update_, self._path
+        if session is None or update is None or not path:
+            return
+        workbench, context = session.workbench, update.context
+        self.looking = True
+
+        def work(control: JobControl) -> IndexCheck | None:
+            import reverie.ui.memory.index_control  # noqa: F401 - where no file may be read it is there then
+
+            return workbench.index_care.look(context, path, control.check)
+
+        def done(look: IndexCheck | None) -> None:
+            self.looking = False
+            if path == self._path:
+                self.panel.show_look(look)
+                self._tab.pane.set_own_cut(
+                    None if look is None else _cut_in, self.tr("The agent does not load this.")
+                )
+
+        def failed(_error: UserError) -> None:
+            # What cannot be read now is told by the scan and the editor.
+            self.looking = False
+            self.panel.show_look(None)
+
+        session.lanes.scan.submit("look at the index", work, done=done, failed=failed, group="index")
+
+    @Slot(object)
+    def _go(self, finding: IndexFinding) -> None:
+        from reverie.agents.claude.index import INDEX
+
+        look = self.panel.look
+        if look is None:
+            return
+        if finding.rel == INDEX:
+            self._tab.pane.view.set_mode("source")
+            self._tab.pane.text.go_to_line(max(1, finding.line))
+            self._tab.pane.text.setFocus()
+        elif self._tab.tree.select_path(look.path_of(finding)):
+            self._tab.editor.open(self._tab.tree.current_data(), focus=True)
+
+    # Changes
+
+    @Slot(object, str)
+    def _mend(self, finding: IndexFinding, kind: MendKind) -> None:
+        session, update, look = self._session, self._tab.update_, self.panel.look
+        if session is None or update is None or look is None:
+            return
+        workbench, context = session.workbench, update.context
+
+        def job() -> Undo:
+            return workbench.index_care.mend(context, look, finding, kind)
+
+        def done(_undo: Undo) -> None:
+
+            self._tab.hand.offer_undo(mended(kind))
+
+        self._tab.edits.apply(session, "mend the index", job, done)
+
+    def rename(self, targets: Mapping[str, str], plain: Callable[[str], None]) -> None:
+        """Rename or move with all that leads there, after a person saw it. `plain` does it where nothing
+        follows; it gets a sentence on what should, and does not."""
+        session, update = self._session, self._tab.update_
+        if session is None or update is None or not any(map(self.keeps_index, targets)):
+            plain("")
+            return
+        workbench, context, asked = session.workbench, update.context, dict(targets)
+
+        def work(_control: JobControl) -> RenamePlan | None:
+            import reverie.ui.memory.index_control  # noqa: F401 - see `_look`
+
+            return workbench.index_care.plan_renames(context, asked)
+
+        def done(plan: RenamePlan | None) -> None:
+            if plan is None:
+                plain(self.tr("The index and the links in other memories did not follow: mend the index."))
+            elif not plan.lines:
+                plain("")
+            else:
+                self._ask(session, plan)
+
+        session.lanes.scan.submit("plan a rename", work, done=done, failed=self._tab.edits.failed.emit)
+
+    def keeps_index(self, path: str) -> bool:
+        """Whether the store of a memory has an index at all."""
+        session, update = self._session, self._tab.update_
+        if session is None or update is None:
+            return False
+        role, scope = session.workbench.parts.home.file_role, path.split("/")[2]
+        listing = next((each for key, each in update.view.scopes.items() if key.value == scope), None)
+        root = listing.root if listing is not None else None
+        return (
+            listing is not None
+            and root is not None
+            and any(role(root, file.rel) == "index" for file in listing.files)
+        )
+
+    def _ask(self, session: HomeSession, plan: RenamePlan) -> None:
+
+        dialog = RenameDialog(plan, self._tab)
+        self.dialog = dialog
+        dialog.accepted.connect(partial(self._rename, session, plan))
+        dialog.finished.connect(self._on_answered)
+        dialog.open()
+
+    @Slot(int)
+    def _on_answered(self, _result: int) -> None:
+        if self.dialog is not None:
+            self.dialog.deleteLater()
+            self.dialog = None
+
+    def _rename(self, session: HomeSession, plan: RenamePlan) -> None:
+        update = self._tab.update_
+        if update is None or session is not self._session:
+            return
+        workbench, context = session.workbench, update.context
+
+        def job() -> Undo:
+            return workbench.index_care.rename(context, plan)
+
+        def done(undo: Undo) -> None:
+            if len(plan.targets) > 1:
+                self._tab.hand.moved(undo)
+                return
+            for old, new in plan.moved.items():
+                self._tab.edits.renamed.emit(old, new)
+
+        self._tab.edits.apply(session, "rename with its links", job, done)
+
+
+def _cut_in(file: OpenFile) -> int | None:
+    """Where the agent stops loading, in UTF-16 units of the shown document; None: it loads all."""
+    from reverie.agents.claude.index import cut_of
+
+    cut = cut_of(file.content)
+    if cut.line is None:
+        return None
+    block = file.document.findBlockByNumber(cut.line - 1)
+    bom = cut.line == 1 and file.content.startswith("\ufeff")
+    return block.position() + max(0, cut.column - bom) if block.isValid() else None
+
+
+# A rename with all that follows it, shown before it is done.
+
+
+_SHOWN = 500
+
+
+class RenameDialog(QDialog):
+    """Each changed line as it is and as it becomes."""
+
+    def __init__(self, plan: RenamePlan, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Rename with its links"))
+        self.setMinimumWidth(340)
+        files = len({line.path for line in plan.lines})
+        (old, new), *others = plan.targets.items()
+        said = self.tr("{old} becomes {new}. With it {lines} in {files} change:")
+        if others:
+            said = self.tr("{things} move to {folder}. With them {lines} in {files} change:")
+        self.head = WrapLabel()
+        self.head.say(
+            said.format(
+                old=_name(old),
+                new=_name(new),
+                things=things(len(plan.targets)),
+                folder=visible(new.rpartition("/")[0].removeprefix(f"{ROOT}/")),
+                lines=counted(self.tr("1 line"), "%n lines", len(plan.lines)),
+                files=counted(self.tr("1 file"), "%n files", files),
+            )
+        )
+        self.list = QListWidget()
+        self.list.setAccessibleName(self.tr("Lines that change"))
+        self.list.setFont(monospace())
+        self.list.setAlternatingRowColors(True)
+        self.list.setMinimumHeight(160)
+        CalmSelection(self.list)
+        for line in plan.lines[:_SHOWN]:
+            where = self.tr("{file}, line {line}").format(file=_name(line.path), line=line.line)
+            text = f"{where}\n− {visible(line.before)}\n+ {visible(line.after)}"
+            self.list.addItem(text)
+            self.list.item(self.list.count() - 1).setToolTip(as_tooltip(text))
+        buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
+        )
+        self.accept_button = buttons.button(QDialogButtonBox.StandardButton.Ok)
+        self.accept_button.setText(self.tr("Move") if others else self.tr("Rename"))
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        column(self, self.head, self.list, buttons, grows=self.list)
+        self.resize(560, 360)
+        self.accept_button.setFocus()
+
+
+def _name(path: str) -> str:
+    return visible("/".join(path.split("/")[3:]))
+
+
+# What is said of an index: its findings as sentences of one line, and what a press does about them.
+
+
+GRAVE = frozenset({"over-lines", "over-chars", "no-file", "dangling"})
+
+
+def summary(report: IndexReport) -> str:
+    """The whole index in a line or two."""
+    cut = report.cut
+    parts = []
+    if cut.line is not None:
+        parts.append(
+            tr(
+                "The agent loads {loaded} of {lines} lines: what stands below the dashed line is not read."
+            ).format(loaded=cut.line - 1, lines=cut.lines)
+        )
+        if report.fallen:
+            parts.append(counted(tr("1 entry falls off."), "%n entries fall off.", len(report.fallen)))
+    count = sum(each.problem not in ("over-lines", "over-chars", "falls-off") for each in report.findings)
+    if count:
+        parts.append(counted(tr("1 thing to mend"), "%n things to mend", count) + ".")
+    return " ".join(parts)
+
+
+def sentence(finding: IndexFinding) -> str:
+    """One finding in one line."""
+    about, rel, line = visible(finding.about), visible(finding.rel), finding.line
+    if finding.problem == "dangling" and finding.rel != INDEX:
+        return tr("{file}, line {line}: nothing is called “{name}”").format(file=rel, line=line, name=about)
+    said = {
+        "over-lines": tr("{about} lines; the agent loads the first {most}"),
+        "over-chars": tr("{about} characters; the agent loads the first {chars}"),
+        "falls-off": tr("Line {line}: “{about}” is not loaded"),
+        "no-file": tr("Line {line}: there is no file “{about}”"),
+        "listed-twice": tr("Line {line}: “{about}” is listed already"),
+        "long-line": tr("Line {line}: longer than {wished} characters"),
+        "unlisted": tr("“{file}” has no line here"),
+        "dangling": tr("Line {line}: nothing is called “{about}”"),
+        "duplicate-name": tr("“{file}”: another memory is called “{about}”, too"),
+        "no-description": tr("“{file}” has no description"),
+    }[finding.problem]
+    return said.format(
+        line=line, about=about, file=rel, most=MOST_LINES, chars=f"{MOST_CHARS:,}", wished=WISHED_CHARS
+    )
+
+
+def mend_name(kind: str) -> str:
+    return {"add": tr("&Add its line"), "drop": tr("&Drop the line"), "shorten": tr("&Shorten the line")}[
+        kind
+    ]
+
+
+def mend_tip(kind: str) -> str:
+    return {
+        "add": tr("Add a line for this memory below the last entry; nothing else changes"),
+        "drop": tr("Take this line out of the index; nothing else changes"),
+        "shorten": tr("Cut this line at a word; its links stay, and nothing else changes"),
+    }[kind]
+
+
+def mended(kind: str) -> str:
+    return {
+        "add": tr("A line was added to the index"),
+        "drop": tr("The line was taken out of the index"),
+        "shorten": tr("The line was shortened"),
+    }[kind]

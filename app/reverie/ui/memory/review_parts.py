@@ -1,0 +1,630 @@
+"""The tree of a review: groups, their files, the hunks of those, each with a box to tick if one may choose.
+
+Shows what `Choices` says and tells it what was ticked; holds no rule of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QSignalBlocker, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QHeaderView,
+    QMenu,
+    QPlainTextEdit,
+    QStackedWidget,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from reverie.ui import display_text as words
+from reverie.ui.appearance import UNIT, CalmSelection, Icons, monospace, theme_of
+from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.translation import tr, translated
+from reverie.ui.translation import translatable as _
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
+from reverie.ui.widgets.layouts import FlowLayout
+from reverie.ui.widgets.message_bar import MessageBar
+from reverie.ui.widgets.text_views import DiffView
+
+if TYPE_CHECKING:
+    from reverie.services.views import ReviewFile, ReviewGroup, ReviewHunk
+    from reverie.ui.memory.review_choices import Choices, Taken
+
+
+_ROLE = Qt.ItemDataRole.UserRole
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewPart:
+    """What is selected: a group, a file of it, a hunk of that; or a sentence on what was refused."""
+
+    group: ReviewGroup | None = None
+    file: ReviewFile | None = None
+    hunk: int | None = None
+    refused: str = ""
+
+
+class ReviewTree(QTreeWidget):
+    """`picked(Part | None)`; `chosen()`: something was ticked or unticked."""
+
+    picked = Signal(object)
+    chosen = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._choices: Choices | None = None
+        super().__init__(parent)
+        self.setAccessibleName(self.tr("Changes"))
+        self.setColumnCount(2)
+        self.setHeaderHidden(True)
+        self.setUniformRowHeights(True)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
+        self.setAllColumnsShowFocus(True)
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setMinimumSectionSize(8)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        CalmSelection(self, boxes=True)
+        self.currentItemChanged.connect(self._on_current)
+        self.itemChanged.connect(self._on_changed)
+
+    def show_choices(self, choices: Choices | None) -> None:
+        """Show another review, or none."""
+        self._choices = choices
+        with QSignalBlocker(self):
+            self.clear()
+            if choices is not None:
+                self._fill(choices)
+        first = self.topLevelItem(0)
+        if first is None:
+            self.picked.emit(None)
+            return
+        self.setCurrentItem(first.child(0) or first)
+        self._on_current()
+
+    @property
+    def part(self) -> ReviewPart | None:
+        """What is selected."""
+        item = self.currentItem()
+        found: ReviewPart | None = item.data(0, _ROLE) if item is not None else None
+        return found
+
+    # By keyboard
+
+    @property
+    def can_tick(self) -> bool:
+        """Whether what is selected has a box."""
+        item = self.currentItem()
+        return item is not None and bool(item.flags() & Qt.ItemFlag.ItemIsUserCheckable)
+
+    def tick(self, on: bool) -> None:
+        """Tick or untick what is selected, as a click on its box does."""
+        item = self.currentItem()
+        if item is not None and self.can_tick:
+            item.setCheckState(0, Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)
+
+    def step(self, by: int, *, files: bool = False) -> None:
+        """Select the next (1) or previous (-1) change, or file; stay where there is none. A change is a hunk,
+        or a file that is not split into hunks."""
+        start = self.currentItem()
+        if files and start is not None and self.part is not None and self.part.hunk is not None:
+            start = start.parent()  # from inside a file, the previous file is not this one
+        rows = list(self.parts())[::by]
+        at = next((row for row, (_part, item) in enumerate(rows) if item is start), -1)
+        for part, item in rows[at + 1 :]:
+            if part.file is not None and (part.hunk is None if files else item.childCount() == 0):
+                self.setCurrentItem(item)
+                self.scrollToItem(item)
+                return
+
+    def keyboardSearch(self, _typed: str) -> None:
+        """Nothing: single letters are keys of the review, and every row begins with one of a few verbs."""
+
+    def follow(self) -> None:
+        """Show the ticks and states as they are now."""
+        choices = self._choices
+        if choices is None:
+            return
+        with QSignalBlocker(self):
+            for part, item in self.parts():
+                if part.group is not None and choices.can_choose(part.group, part.file, part.hunk):
+                    item.setCheckState(0, _TICKS[_taken(choices, part)])
+                self._say_state(item, choices, part)
+
+    def _fill(self, choices: Choices) -> None:
+        view = choices.view
+        for group in view.groups:
+            if len(group.files) == 1:
+                self.addTopLevelItem(self._file_item(group, group.files[0]))
+                continue
+            title = group.title.replace("/memories/", "")
+            top = self._item(ReviewPart(group), title, f"{title}\n{group.reason}")
+            self.addTopLevelItem(top)
+            top.addChildren([self._file_item(group, file) for file in group.files])
+            top.setExpanded(True)
+        if view.refused:
+            refused = self._item(ReviewPart(), self.tr("Refused"), "")
+            refused.setText(1, str(len(view.refused)))
+            self.addTopLevelItem(refused)
+            for sentence in view.refused:
+                refused.addChild(self._item(ReviewPart(refused=sentence), sentence, sentence))
+        self.follow()
+
+    def _file_item(self, group: ReviewGroup, file: ReviewFile) -> QTreeWidgetItem:
+        made = self._item(ReviewPart(group, file), _file_words(file), file.path)
+        if len(file.hunks) > 1:
+            for hunk in file.hunks:
+                made.addChild(self._item(ReviewPart(group, file, hunk.index), hunk.header, ""))
+        return made
+
+    def _item(self, part: ReviewPart, text: str, tip: str) -> QTreeWidgetItem:
+        item = QTreeWidgetItem([visible(text), ""])
+        item.setData(0, _ROLE, part)
+        item.setToolTip(0, as_tooltip(tip))
+        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        choices, group = self._choices, part.group
+        if choices is not None and group is not None and choices.can_choose(group, part.file, part.hunk):
+            flags |= Qt.ItemFlag.ItemIsUserCheckable
+        item.setFlags(flags)
+        return item
+
+    def _say_state(self, item: QTreeWidgetItem, choices: Choices, part: ReviewPart) -> None:
+        if part.group is None:
+            return
+        reason = choices.blocked.get(part.file.path, "") if part.file is not None else ""
+        state = ""
+        if part.file is not None and choices.is_gone(part.file, part.hunk):
+            state, reason = self.tr("taken back"), ""
+        elif part.file is not None and choices.goes_back(part.file, part.hunk):
+            state = self.tr("goes back")
+        elif part.file is not None and part.hunk is None and reason and choices.view.can_apply:
+            state = self.tr("stays")
+        elif part.file is not None and choices.is_written(part.file, part.hunk):
+            state = self.tr("edited")
+        # The tree's own palette has another window colour, for its boxes: see `CalmSelection`.
+        theme = theme_of(QApplication.palette(self))
+        item.setText(1, state)
+        item.setToolTip(1, as_tooltip(reason))
+        item.setForeground(1, theme.warn_text if reason else theme.dim)
+
+    def parts(self) -> Iterator[tuple[ReviewPart, QTreeWidgetItem]]:
+        """Every row with what it stands for, from top to bottom."""
+        waiting = [self.topLevelItem(row) for row in reversed(range(self.topLevelItemCount()))]
+        while waiting:
+            item = waiting.pop()
+            if item is not None:
+                yield item.data(0, _ROLE), item
+                waiting += [item.child(row) for row in reversed(range(item.childCount()))]
+
+    @property
+    def blocked(self) -> Mapping[str, str]:
+        """Why files stay as they are, by path."""
+        return self._choices.blocked if self._choices is not None else {}
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self.follow()
+
+    @Slot()
+    def _on_current(self) -> None:
+        self.picked.emit(self.part)
+
+    @Slot(QTreeWidgetItem, int)
+    def _on_changed(self, item: QTreeWidgetItem, column: int) -> None:
+        part: ReviewPart = item.data(0, _ROLE)
+        choices = self._choices
+        if column != 0 or choices is None or part.group is None:
+            return
+        taken = item.checkState(0) != Qt.CheckState.Unchecked
+        if part.file is None:
+            choices.take_group(part.group, taken)
+        elif part.hunk is None:
+            choices.take_file(part.group, part.file, taken)
+        else:
+            choices.take_hunk(part.group, part.file, part.hunk, taken)
+        self.follow()
+        self.chosen.emit()
+
+
+_TICKS: dict[Taken, Qt.CheckState] = {
+    "all": Qt.CheckState.Checked,
+    "some": Qt.CheckState.PartiallyChecked,
+    "none": Qt.CheckState.Unchecked,
+}
+
+
+def _taken(choices: Choices, part: ReviewPart) -> Taken:
+    assert part.group is not None
+    if part.file is None:
+        return choices.group_taken(part.group)
+    if part.hunk is None:
+        return choices.file_taken(part.group, part.file)
+    return "all" if choices.hunk_taken(part.group, part.file, part.hunk) else "none"
+
+
+def _file_words(file: ReviewFile) -> str:
+    path = file.path.removeprefix("/memories/")
+    if file.old_path:
+        return f"{words.operation(file.verb)} {file.old_path.removeprefix('/memories/')} → {path}"
+    return f"{words.operation(file.verb)} {path}"
+
+
+# The right half of a review: what the selected part changes, why, and the words one may put in its place.
+#
+# Hunks are shown as they came; of a file that a person worded anew, only the words are shown, in the
+# editor. Every key press counts at once; the rails are asked when typing pauses.
+
+
+PAUSE_MS = 250
+
+
+class ReviewDetail(QWidget):
+    """`changed()`: words or agreements are others."""
+
+    changed = Signal()
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._choices: Choices | None = None
+        self._part: ReviewPart | None = None
+        self.note = WrapLabel()
+        self.blocked = MessageBar(icons, "review-blocked", closable=False)
+        self.diff = DiffView()
+        self.editor = QPlainTextEdit()
+        self.editor.setFont(monospace())
+        self.editor.setTabChangesFocus(True)
+        self.editor.setAccessibleName(self.tr("Text in its place"))
+        self.editor.textChanged.connect(self._on_typed)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self.diff)
+        self._pages.addWidget(self.editor)
+        self.edit = FitPushButton()
+        self.edit.clicked.connect(self._on_edit)
+        self.take_back = FitPushButton(self.tr("Take back my words"))
+        self.take_back.clicked.connect(self._on_take_back)
+        self.agree = QCheckBox(self.tr("&Agree to the loss of these lines"))
+        self.agree.toggled.connect(self._on_agree)
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(PAUSE_MS)
+        self._pause.timeout.connect(self._on_pause)
+        row = FlowLayout(gap=UNIT * 2)
+        for control in (self.edit, self.take_back, self.agree):
+            row.addWidget(control)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(UNIT)
+        column.addWidget(self.note)
+        column.addWidget(self.blocked)
+        column.addWidget(self._pages, 1)
+        column.addLayout(row)
+        self.show_part(None, None)
+
+    def show_part(self, choices: Choices | None, part: ReviewPart | None) -> None:
+        """Show one part of a review, or nothing."""
+        self.flush()
+        self._choices, self._part = choices, part
+        self._editing(choices is not None and self._is_written)
+        self.refresh()
+
+    def show_text(self, text: str) -> None:
+        """A sentence where the diff would be."""
+        self.diff.show_diff(text)
+
+    def flush(self) -> None:
+        """Words typed just now count before anything else is done."""
+        if self._pause.isActive():
+            self._pause.stop()
+            self.changed.emit()
+
+    def refresh(self) -> None:
+        """After a choice: what is blocked and what is possible."""
+        choices, part = self._choices, self._part
+        if choices is None or part is None:
+            self.note.hide()
+            self.blocked.clear()
+            for control in (self.edit, self.take_back, self.agree):
+                control.hide()
+            self.diff.show_diff("")
+            return
+        reason = part.refused or (part.group.reason if part.group is not None else "")
+        self.note.say(reason)
+        self.note.setVisible(bool(reason))
+        self._say_blocked(choices, part)
+        self._say_buttons(choices, part)
+        if self._pages.currentWidget() is self.diff:
+            self.diff.show_diff(part_text(part))
+
+    def _say_blocked(self, choices: Choices, part: ReviewPart) -> None:
+        path = part.file.path if part.file is not None else ""
+        why = choices.blocked.get(path, "") if choices.is_open else ""
+        if why:
+            told = self.tr("It stays as it is: {why}")
+            if choices.view.can_take_back:
+                told = self.tr("It comes back as well: {why}")
+            self.blocked.say(told.format(why=visible(why)), tone="warn")
+        else:
+            self.blocked.clear()
+        agreed = choices.has_agreed(path)
+        with QSignalBlocker(self.agree):
+            self.agree.setChecked(agreed)
+        self.agree.setVisible(agreed or bool(why and choices.may_agree(path)))
+
+    def _say_buttons(self, choices: Choices, part: ReviewPart) -> None:
+        file = part.file
+        self.edit.setVisible(file is not None and choices.can_write(file, part.hunk))
+        self.take_back.setVisible(file is not None and choices.is_written(file, part.hunk))
+        if self._pages.currentWidget() is self.editor:
+            self.edit.say(self.tr("Show the difference"))
+        elif part.hunk is None:
+            self.edit.say(self.tr("Edit the text…"), self.tr("Put your own words in the place of the file's"))
+        else:
+            self.edit.say(self.tr("Edit this change…"), self.tr("Put your own words in the place of these"))
+
+    # Words of one's own
+
+    @property
+    def can_edit(self) -> bool:
+        """Whether a person may word the shown part anew."""
+        return not self.edit.isHidden()
+
+    def start_editing(self) -> None:
+        """Into the editor, if the shown part can be edited."""
+        if self.can_edit:
+            if self._pages.currentWidget() is self.diff:
+                self._on_edit()
+            self.editor.setFocus()
+
+    @property
+    def _is_written(self) -> bool:
+        choices, part = self._choices, self._part
+        if choices is None or part is None or part.file is None:
+            return False
+        return choices.is_written(part.file, part.hunk)
+
+    def _editing(self, on: bool) -> None:
+        choices, part = self._choices, self._part
+        if on and choices is not None and part is not None and part.file is not None:
+            with QSignalBlocker(self.editor):
+                self.editor.setPlainText(choices.text(part.file, part.hunk))
+        self._pages.setCurrentWidget(self.editor if on else self.diff)
+
+    @Slot()
+    def _on_edit(self) -> None:
+        self.flush()
+        self._editing(self._pages.currentWidget() is self.diff)
+        self.refresh()
+        if self._pages.currentWidget() is self.editor:
+            self.editor.setFocus()
+
+    @Slot()
+    def _on_take_back(self) -> None:
+        choices, part = self._choices, self._part
+        if choices is not None and part is not None and part.file is not None:
+            self._pause.stop()
+            choices.write(part.file, None, part.hunk)
+            self._editing(False)
+            self.changed.emit()
+
+    @Slot()
+    def _on_typed(self) -> None:
+        choices, part = self._choices, self._part
+        if choices is not None and part is not None and part.file is not None:
+            choices.write(part.file, self.editor.toPlainText(), part.hunk)
+            self._pause.start()
+
+    @Slot()
+    def _on_pause(self) -> None:
+        self.changed.emit()
+
+    @Slot(bool)
+    def _on_agree(self, on: bool) -> None:
+        choices, part = self._choices, self._part
+        if choices is not None and part is not None and part.file is not None:
+            choices.agree(part.file.path, on)
+            self.changed.emit()
+
+
+def part_text(part: ReviewPart) -> str:
+    """The selected part as lines to read, marked as in a unified diff."""
+    if part.group is None:
+        return ""
+    if part.file is None:
+        return "\n\n".join(f"--- {file.path}\n{file_text(file)}" for file in part.group.files)
+    if part.hunk is None:
+        return file_text(part.file)
+    return "\n".join(_hunk_text(hunk) for hunk in part.file.hunks if hunk.index == part.hunk)
+
+
+def file_text(file: ReviewFile) -> str:
+    """All hunks of a file, marked as in a unified diff."""
+    return "\n".join(_hunk_text(hunk) for hunk in file.hunks)
+
+
+def _hunk_text(hunk: ReviewHunk) -> str:
+    return "\n".join((f"@@ {hunk.header}", *(f"{kind}{text}" for kind, text in hunk.lines)))
+
+
+# What can be done with the selected part of a review: one list for its keys, its context menu and the sheet
+# of shortcuts. A preview and a finished run share it; only some words differ.
+#
+# Most keys are single letters. They work in the tree of changes and in the difference beside it, never
+# where text is typed. Return is no key here: in a review it must neither apply nor undo anything.
+#
+# Threading: GUI thread. Nothing here reads a file.
+
+
+@dataclass(frozen=True, slots=True)
+class _Spec:
+    """One thing that can be done. An empty text: not offered there."""
+
+    id: str
+    text: str
+    """In the review of a preview or of a held run."""
+    finished: str
+    """In the review of a finished run."""
+    key: str = ""
+    """As `QKeySequence` spells it; empty: only in the menu."""
+    separator: bool = False
+    """The menu has a line above it."""
+
+
+_SPECS = (
+    _Spec("next", _("&Next change"), _("&Next change"), "N"),
+    _Spec("previous", _("&Previous change"), _("&Previous change"), "P"),
+    _Spec("next-file", _("Next &file"), _("Next &file"), "Shift+N"),
+    _Spec("previous-file", _("Pre&vious file"), _("Pre&vious file"), "Shift+P"),
+    _Spec("accept", _("&Accept"), _("&Keep"), "A", separator=True),
+    _Spec("reject", _("&Reject"), _("&Mark to take back"), "X"),
+    _Spec("edit", _("&Edit the text"), "", "E"),
+    _Spec("take-back", "", _("Take &back now")),
+    _Spec("open", _("&Open memory"), _("&Open memory"), "O", separator=True),
+    _Spec("copy-path", _("&Copy path"), _("&Copy path"), "Ctrl+Shift+C"),
+)
+
+
+class ReviewActions(QObject):
+    """Signals: `open_wanted(str)`, a memory path; `take_back_wanted(Parts)`, to be undone at once."""
+
+    open_wanted = Signal(str)
+    take_back_wanted = Signal(object)
+
+    def __init__(self, tree: ReviewTree, detail: ReviewDetail) -> None:
+        super().__init__(tree)
+        self._tree = tree
+        self._detail = detail
+        self._choices: Choices | None = None
+        self.menu = QMenu(tree)
+        self.menu.setAccessibleName(tr("Change"))
+        does: dict[str, Callable[[], None]] = {
+            "next": lambda: self._in_tree(lambda: tree.step(1)),
+            "previous": lambda: self._in_tree(lambda: tree.step(-1)),
+            "next-file": lambda: self._in_tree(lambda: tree.step(1, files=True)),
+            "previous-file": lambda: self._in_tree(lambda: tree.step(-1, files=True)),
+            "accept": lambda: self._in_tree(lambda: tree.tick(True)),
+            "reject": lambda: self._in_tree(lambda: tree.tick(False)),
+            "edit": detail.start_editing,
+            "take-back": self._take_back,
+            "open": self._open,
+            "copy-path": self._copy_path,
+        }
+        self._made: dict[str, QAction] = {}
+        for spec in _SPECS:
+            if spec.separator:
+                self.menu.addSeparator()
+            action = self.menu.addAction(translated(spec.text or spec.finished))
+            action.setObjectName(f"review.{spec.id}")
+            action.triggered.connect(does[spec.id])
+            self._made[spec.id] = action
+            if spec.key:
+                action.setShortcut(QKeySequence(spec.key))
+                action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+                tree.addAction(action)
+                detail.diff.addAction(action)
+        tree.setAccessibleDescription(_hint())
+        tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        tree.customContextMenuRequested.connect(self._show_menu)
+        self.follow(None)
+
+    def __getitem__(self, id_: str) -> QAction:
+        return self._made[id_]
+
+    def follow(self, choices: Choices | None) -> None:
+        """Name and enable what can be done with the selected part of `choices`."""
+        self._choices = choices
+        finished = choices is not None and choices.view.can_take_back
+        for spec in _SPECS:
+            text = spec.finished if finished else spec.text
+            self._made[spec.id].setVisible(bool(text))
+            if text:
+                self._made[spec.id].setText(translated(text))
+        part = self._tree.part
+        tickable = self._tree.can_tick
+        possible = {
+            "accept": tickable,
+            "reject": tickable,
+            "edit": self._detail.can_edit,
+            "take-back": bool(self._now(part)),
+            "open": bool(self._path(part)),
+            "copy-path": part is not None and part.group is not None,
+        }
+        for id_, action in self._made.items():
+            action.setEnabled(possible.get(id_, choices is not None))
+
+    def _in_tree(self, do: Callable[[], None]) -> None:
+        """Do it. Where that puts the editor in the place of the difference, the editor must not get the
+        focus: the next key would be typed into it."""
+        in_difference = self._detail.diff.hasFocus()
+        do()
+        if in_difference and not self._detail.diff.isVisible():
+            self._tree.setFocus()
+
+    @Slot(QPoint)
+    def _show_menu(self, at: QPoint) -> None:
+        if self._tree.part is not None:
+            self.follow(self._choices)
+            self.menu.popup(self._tree.viewport().mapToGlobal(at))
+
+    def _path(self, part: ReviewPart | None) -> str:
+        """Where the selected file is now; empty if there is none."""
+        if self._choices is None or part is None or part.file is None:
+            return ""
+        return self._choices.path_now(part.file)
+
+    def _now(self, part: ReviewPart | None) -> object:
+        """What "Take back now" would undo: this part, unless others are marked, which must not be lost."""
+        choices = self._choices
+        if choices is None or part is None or part.group is None or not self._tree.can_tick:
+            return None
+        wanted = choices.without(part.group, part.file, part.hunk)
+        return wanted if choices.to_take_back in ({}, wanted) else None
+
+    def _take_back(self) -> None:
+        wanted = self._now(self._tree.part)
+        if wanted:
+            self.take_back_wanted.emit(wanted)
+
+    def _open(self) -> None:
+        path = self._path(self._tree.part)
+        if path:
+            self.open_wanted.emit(path)
+
+    def _copy_path(self) -> None:
+        """The memory path; of a group, one a line."""
+        part = self._tree.part
+        if part is not None and part.group is not None:
+            files = part.group.files if part.file is None else (part.file,)
+            QGuiApplication.clipboard().setText("\n".join(file.path for file in files))
+
+
+def review_shortcuts() -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Title and (what, keys) for the sheet of shortcuts."""
+    rows = []
+    for spec in _SPECS:
+        if spec.key:
+            texts = dict.fromkeys(_plain(text) for text in (spec.text, spec.finished) if text)
+            rows.append((" / ".join(texts), _native(spec.key)))
+    return tr("In a review"), tuple(rows)
+
+
+def _hint() -> str:
+    return ", ".join(f"{keys}: {what}" for what, keys in review_shortcuts()[1])
+
+
+def _plain(text: str) -> str:
+    return translated(text).replace("&", "")
+
+
+def _native(key: str) -> str:
+    return QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)

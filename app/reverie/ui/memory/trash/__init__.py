@@ -1,1 +1,0 @@
-"""What was deleted and can come back."""

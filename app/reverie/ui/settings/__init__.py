@@ -1,0 +1,1 @@
+"""The settings dialog: its draft, fields and pages."""

@@ -1,0 +1,232 @@
+"""Between the settings dialog and the services: every question is a job, on a thread of its own.
+
+Neither keyring nor model server may hold up the window, a refresh or a run; so the lane is this control's,
+and it begins with the first question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QWidget
+
+from reverie.errors import UserError
+from reverie.ui.appearance import Icons
+from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.settings.draft import Setting, SettingsDraft, draft_of, schema, with_draft
+
+if TYPE_CHECKING:
+    from reverie.services.model_services import SettingsService
+    from reverie.services.views import ModelsView, ProbeLine
+    from reverie.services.workbench import Workbench
+    from reverie.ui.settings.dialog import SettingsDialog
+    from reverie.ui.settings.model_pages import LocalServer
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownModels:
+    schema: tuple[Setting, ...]
+    draft: SettingsDraft
+    models: ModelsView
+
+
+class SettingsControl(QObject):
+    """`changed()`: other settings or keys count now. `look_changed(Window)`: the window is to look so."""
+
+    changed = Signal()
+    look_changed = Signal(object)
+
+    def __init__(self, icons: Icons, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._window = parent
+        self._lane: Lane | None = None
+        self._desk: Workbench | SettingsService | None = None
+        self._home = ""
+        self.dialog: SettingsDialog | None = None
+
+    # Opening
+
+    def open(self, desk: Workbench | SettingsService, home_id: str = "", label: str = "") -> None:
+        """Show the settings; those of the background are of the home `home_id`, if one is open."""
+        if self.dialog is not None:
+            self.dialog.raise_()
+            self.dialog.activateWindow()
+            return
+        from reverie.ui.settings.dialog import SettingsDialog
+
+        self._desk, self._home = desk, home_id
+        dialog = SettingsDialog(self._icons, label, self._window)
+        self.dialog = dialog
+        dialog.save.connect(self._save)
+        dialog.engine.test.connect(self._test)
+        dialog.providers.find_servers.connect(self._find)
+        dialog.providers.key_given.connect(self._set_key)
+        dialog.providers.key_forgotten.connect(self._forget_key)
+        dialog.finished.connect(self._on_closed)
+        dialog.open()
+        self._read()
+
+    def stop(self) -> None:
+        """The window closes."""
+        if self._lane is not None:
+            self._lane.stop()
+
+    @property
+    def busy(self) -> bool:
+        return self._lane is not None and self._lane.busy
+
+    def _read(self) -> None:
+        desk, home = self._desk, self._home
+        if desk is None:
+            return
+
+        def work(_control: JobControl) -> _KnownModels:
+            return _KnownModels(schema(), draft_of(desk.settings(), home), desk.models.view(None))
+
+        self._submit("read settings", work, self._on_read, self._on_failed, "settings")
+
+    def _on_read(self, known: _KnownModels) -> None:
+        if self.dialog is not None:
+            self.dialog.providers.setEnabled(True)
+            self.dialog.show_schema(known.schema)
+            self.dialog.show_draft(known.draft)
+            self._show_models(known.models)
+
+    def _show_models(self, models: ModelsView) -> None:
+        if self.dialog is not None:
+            self.dialog.providers.show_models(models)
+            self.dialog.engine.show_models(models)
+
+    # What is wanted
+
+    @Slot(object)
+    def _save(self, draft: SettingsDraft) -> None:
+        desk, home = self._desk, self._home
+        if desk is None:
+            return
+
+        def work(_control: JobControl) -> ModelsView:
+            desk.save_settings(with_draft(desk.settings(), draft, home))
+            return desk.models.view(None)
+
+        def saved(models: ModelsView) -> None:
+            self._on_saved(models)
+            if draft.window is not None:
+                self.look_changed.emit(draft.window)
+
+        self._submit("save settings", work, saved, self._on_failed, "")
+
+    def _on_saved(self, models: ModelsView) -> None:
+        if self.dialog is not None:
+            self.dialog.saved()
+        self._show_models(models)
+        self.changed.emit()
+
+    @Slot(str)
+    def _test(self, name: str) -> None:
+        desk, dialog, home = self._desk, self.dialog, self._home
+        if desk is None or dialog is None:
+            return
+        dialog.engine.testing(name)
+        draft = dialog.draft
+
+        def work(_control: JobControl) -> Sequence[ProbeLine]:
+            # What is typed is what is tried: the provider may have been added a moment ago.
+            return desk.models.test(name, with_draft(desk.settings(), draft, home))
+
+        self._submit("test a model", work, self._on_tested, self._on_test_failed, "test")
+
+    def _on_tested(self, lines: Sequence[ProbeLine]) -> None:
+        if self.dialog is not None:
+            self.dialog.engine.tested(lines)
+
+    def _on_test_failed(self, error: UserError) -> None:
+        if self.dialog is not None:
+            self.dialog.engine.test_failed(str(error))
+
+    @Slot()
+    def _find(self) -> None:
+        desk = self._desk
+        if desk is None:
+            return
+
+        def work(_control: JobControl) -> Sequence[LocalServer]:
+            return desk.models.local_servers()
+
+        self._submit("find local servers", work, self._on_found, self._on_find_failed, "servers")
+
+    def _on_found(self, servers: Sequence[LocalServer]) -> None:
+        if self.dialog is not None:
+            self.dialog.providers.show_servers(servers)
+            self.dialog.engine.suggest(
+                [f"{provider}:{model}" for provider, _, models in servers for model in models]
+            )
+
+    def _on_find_failed(self, error: UserError) -> None:
+        if self.dialog is not None:
+            self.dialog.providers.find_failed(str(error))
+
+    @Slot(str, str)
+    def _set_key(self, provider: str, key: str) -> None:
+        desk = self._desk
+        if desk is None:
+            return
+
+        def work(_control: JobControl) -> ModelsView:
+            desk.models.set_key(provider, key)
+            return desk.models.view(None)
+
+        said = self.tr("The key for {provider} is in the system's keyring.").format(provider=provider)
+        self._submit("keep a key", work, self._said(said), self._on_failed, "")
+
+    @Slot(str)
+    def _forget_key(self, provider: str) -> None:
+        desk = self._desk
+        if desk is None:
+            return
+
+        def work(_control: JobControl) -> ModelsView:
+            desk.models.forget_key(provider)
+            return desk.models.view(None)
+
+        said = self.tr("The key for {provider} was removed from the keyring.").format(provider=provider)
+        self._submit("forget a key", work, self._said(said), self._on_failed, "")
+
+    def _said(self, sentence: str) -> Callable[[ModelsView], None]:
+        def done(models: ModelsView) -> None:
+            if self.dialog is not None:
+                self.dialog.say(sentence)
+            self._show_models(models)
+            self.changed.emit()
+
+        return done
+
+    def _on_failed(self, error: UserError) -> None:
+        if self.dialog is not None:
+            self.dialog.failed(error)
+
+    @Slot()
+    def _on_closed(self) -> None:
+        """Whatever was still being asked for the dialog is not wanted any more."""
+        if self._lane is not None:
+            for group in ("settings", "test", "servers"):
+                self._lane.abandon(group)
+        if self.dialog is not None:
+            self.dialog.deleteLater()
+        self.dialog = None
+
+    def _submit(
+        self,
+        name: str,
+        work: Callable[[JobControl], Any],
+        done: Callable[[Any], None],
+        failed: Callable[[UserError], None],
+        group: str,
+    ) -> None:
+        if self._lane is None:
+            self._lane = Lane("models", self)
+        self._lane.submit(name, work, done=done, failed=failed, group=group)

@@ -1,0 +1,451 @@
+"""What the settings dialog edits: plain values out of `Settings`, and back into it. Pure, without Qt.
+
+`Settings` is heavy to import, so both directions are called by jobs; the dialog itself knows `Draft` only.
+What a person did not touch stays as it was in the settings they are put into, which may be newer than those
+the draft was made from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from urllib.parse import urlsplit
+
+from reverie.ui.appearance import Window
+from reverie.ui.translation import tr
+from reverie.ui.translation import translatable as _
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
+
+    from reverie.settings import Settings
+
+
+# Every setting by its type, its default and its limits, as `settings.Settings` says them: what the dialog
+# shows, generates and searches. Pure, without Qt.
+#
+# A setting that is added there is found here by itself; the tests compare both, and ask for an explanation.
+# Threading: `schema` imports what is heavy, so jobs call it; the rest is for any thread.
+
+
+Kind = Literal["switch", "whole", "decimal", "choice", "text", "pairs"]
+ANY = "*"
+"""Stands in a key for a name that people choose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """`key`: as in `config.toml`, with dots (`jobs.consolidate.engine`, `providers.*.wire`). `least`,
+    `most`: of numbers; `choices`: of a choice; `pattern`: of a text, empty for any."""
+
+    key: str
+    kind: Kind
+    default: Any
+    least: float = 0
+    most: float = 0
+    choices: tuple[str, ...] = ()
+    pattern: str = ""
+
+    @property
+    def last(self) -> str:
+        """Its own name within its table."""
+        return self.key.rpartition(".")[2]
+
+    @property
+    def where(self) -> str:
+        """As a person looks for it in `config.toml`: `[dream] engine`."""
+        return where(self.key)
+
+
+def where(key: str) -> str:
+    """`jobs.consolidate.engine` as `[dream] engine`; a name that people choose as `NAME`."""
+    table, _, last = key.replace(ANY, "NAME").rpartition(".")
+    return f"[{table}] {last}"
+
+
+def schema() -> tuple[Setting, ...]:
+    """Every setting of this version, in the order of the file."""
+    from reverie.settings import Settings
+
+    return tuple(_of_section(Settings))
+
+
+def values_of(settings: Settings) -> dict[str, Any]:
+    """The value of every setting that is in no table of names, by its key."""
+    return {
+        f"{section}.{name}": value
+        for section, values in settings.model_dump().items()
+        for name, value in values.items()
+        if section not in _tables(type(settings))
+    }
+
+
+def _tables(kind: type[BaseModel]) -> frozenset[str]:
+    return frozenset(name for name, field in kind.model_fields.items() if _entry(field) is not None)
+
+
+def _of_section(kind: type[BaseModel], name: str = "") -> Iterator[Setting]:
+    from pydantic import BaseModel
+
+    for own, info in kind.model_fields.items():
+        key, inner = f"{name}{own}", info.annotation
+        entry = _entry(info)
+        if entry is not None:
+            yield from _of_section(entry, f"{key}.{ANY}.")
+        elif isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from _of_section(inner, f"{key}.")
+        else:
+            yield _setting(key, info)
+
+
+def _entry(field: FieldInfo) -> type[BaseModel] | None:
+    """What each entry of a table of names is; None for another field."""
+    from pydantic import RootModel
+
+    inner = field.annotation
+    if not (isinstance(inner, type) and issubclass(inner, RootModel)):
+        return None
+    found: type[BaseModel] = get_args(inner.model_fields["root"].annotation)[1]
+    return found
+
+
+def _setting(key: str, field: FieldInfo) -> Setting:
+    inner, default = field.annotation, field.default
+    if inner is bool:
+        return Setting(key, "switch", default)
+    if get_origin(inner) is Literal:
+        return Setting(key, "choice", default, choices=get_args(inner))
+    if inner in (int, float):
+        least, most = (_said(field, name) for name in ("ge", "le"))
+        return Setting(key, "whole" if inner is int else "decimal", default, least, most)
+    if get_origin(inner) is dict:
+        return Setting(key, "pairs", default)
+    if inner is str:
+        return Setting(key, "text", default, pattern=_said(field, "pattern"))
+    raise TypeError(f"{key} is of a kind that the window cannot show: {inner}")
+
+
+def _said(field: FieldInfo, name: str) -> Any:
+    """A limit that the type names."""
+    return next(getattr(each, name) for each in field.metadata if getattr(each, name, None) is not None)
+
+
+RULES, AUTO = "rules", "auto"
+_MODEL = re.compile(r"[^\s:]+:\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundDraft:
+    """What may run by itself in one home. A budget of 0 allows nothing."""
+
+    enabled: bool = False
+    runs_per_day: int = 0
+    tokens_per_day: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class System1:
+    """The memory writer, field by field as `settings.System1Settings` has it."""
+
+    enabled: bool = False
+    interval: int = 2
+    target: str = "project-file"
+    model: str = ""
+    time_limit_s: float = 10
+    traces: str = "failures"
+    keep_count: int = 200
+    keep_bytes: int = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Session notes, field by field as `settings.NotesSettings` has it."""
+
+    enabled: bool = False
+    model: str = ""
+    start_tokens: int = 10_000
+    growth_tokens: int = 5_000
+    tool_calls: int = 3
+    time_limit_s: float = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """The extraction of rollouts, as `settings.ExtractSettings` has it."""
+
+    at_launch: bool = False
+    model: str = ""
+    max_rollouts: int = 8
+    idle_seconds: int = 120
+    time_limit_s: int = 300
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsDraft:
+    """`engine` is `auto`, `rules` or `provider:model`; `base_urls` are those that were changed, by provider,
+    empty for the usual one. `others`: whatever no page lays out by hand, by key; `providers`: the same of
+    model services, by provider and own name; headers are secrets. Of both the dialog gives back only what was
+    edited."""
+
+    engine: str = AUTO
+    time_limit_s: int = 300
+    max_loss_percent: int = 20
+    base_urls: Mapping[str, str] = field(default_factory=dict)
+    background: BackgroundDraft | None = None
+    system1: System1 | None = None
+    window: Window | None = None
+    notes: Notes | None = None
+    extract: Extract | None = None
+    others: Mapping[str, Any] = field(default_factory=dict)
+    providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+
+
+BY_HAND = frozenset(
+    {"dream.engine", "dream.time_limit_s", "dream.max_loss_percent"}
+    | {
+        f"{section}.{each.name}"
+        for section, kind in (
+            ("system1", System1),
+            ("notes", Notes),
+            ("extract", Extract),
+            ("window", Window),
+        )
+        for each in fields(kind)
+    }
+)
+"""The settings, outside of tables of names, that have a field of their own in a draft."""
+
+
+def is_model_name(name: str) -> bool:
+    """Whether `name` can be `provider:model`."""
+    return _MODEL.fullmatch(name) is not None
+
+
+def is_base_url(text: str) -> bool:
+    """Whether `text` can be the address of a service; empty stands for the usual one."""
+    if not text:
+        return True
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not re.search(r"\s", text)
+
+
+def draft_of(settings: Settings, home_id: str) -> SettingsDraft:
+    """What the dialog shows for one home, or where none is open (empty)."""
+    found = settings.background.of(home_id) if home_id else None
+    return SettingsDraft(
+        settings.dream.engine,
+        settings.dream.time_limit_s,
+        settings.dream.max_loss_percent,
+        {},
+        None if found is None else BackgroundDraft(found.enabled, found.runs_per_day, found.tokens_per_day),
+        System1(**settings.system1.model_dump()),
+        Window(settings.window.font_size, settings.window.language, settings.window.theme),
+        Notes(**settings.notes.model_dump()),
+        Extract(**{each.name: getattr(settings.extract, each.name) for each in fields(Extract)}),
+        {key: value for key, value in values_of(settings).items() if key not in BY_HAND},
+        {
+            provider: {name: value for name, value in entry.model_dump().items() if name != "base_url"}
+            for provider, entry in settings.providers.root.items()
+        },
+    )
+
+
+def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settings:
+    """`settings` with what the draft says of one home. Raises `UserError` if it cannot be."""
+    from pydantic import ValidationError
+
+    from reverie.errors import UserError
+    from reverie.settings import Settings
+
+    plain = settings.model_dump()
+    plain["dream"] |= {
+        "engine": draft.engine,
+        "time_limit_s": draft.time_limit_s,
+        "max_loss_percent": draft.max_loss_percent,
+    }
+    for provider, address in draft.base_urls.items():
+        entry = plain["providers"].setdefault(provider, {})
+        entry["base_url"] = address
+    if draft.background is not None and draft.background != draft_of(settings, home_id).background:
+        plain["background"][home_id] = asdict(draft.background)
+    if draft.system1 is not None:
+        plain["system1"] |= asdict(draft.system1)
+    if draft.notes is not None:
+        plain["notes"] |= asdict(draft.notes)
+    if draft.extract is not None:
+        plain["extract"] |= asdict(draft.extract)
+    if draft.window is not None:
+        plain["window"] |= asdict(draft.window)
+    for key, value in draft.others.items():
+        section, _, name = key.partition(".")
+        plain[section][name] = value
+    for provider, values in draft.providers.items():
+        plain["providers"].setdefault(provider, {}).update(values)
+    try:
+        return Settings.model_validate(plain)
+    except ValidationError as error:
+        names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors(include_url=False))
+        raise UserError(
+            "These settings cannot be saved.",
+            cause=f"Not valid: {names}.",
+            next_step="Correct them and save again.",
+            reason="settings",
+        ) from error
+
+
+# What the settings say about themselves: an explanation of each, and the labels of those whose fields are
+# generated. By the keys of the schema; a test asks for each. Pure.
+
+
+HELP: dict[str, str] = {
+    "watch.quiet_ms": _(
+        "Changes on disk are shown once nothing has changed for so long. From the next start."
+    ),
+    "watch.cap_ms": _("But after so long in any case, while files go on changing. From the next start."),
+    "watch.reconcile_minutes": _("Everything is compared with the disk this often; 0: never."),
+    "watch.polling": _(
+        "Folders are looked through again and again, instead of the system telling what changed."
+    ),
+    "dream.engine": _(
+        "Who consolidates: fixed rules, one model, or the agent's own model where it can be reached. "
+        "A model is sent memories: they go to its provider."
+    ),
+    "dream.time_limit_s": _("A consolidation that takes longer is stopped, and changes nothing."),
+    "dream.max_loss_percent": _("A run that would lose more of a scope's lines waits for your review."),
+    "history.pack_after": _("The history is packed once it has so many loose objects."),
+    "providers.*.wire": _(
+        "What the service speaks: chat completions or responses of OpenAI, or messages of Anthropic."
+    ),
+    "providers.*.base_url": _("Where the service is, up to where the path of its interface begins."),
+    "providers.*.headers": _("Sent with every request. Values are secret: they are kept, and never shown."),
+    "providers.*.key_env": _("The environment variable that holds the key; empty: the usual one."),
+    "providers.*.timeout_s": _(
+        "The longest silence of the service; 0: two minutes, and ten of one on this machine."
+    ),
+    "providers.*.max_retries": _("So often a request is made again that failed on its way."),
+    "background.*.enabled": _("Consolidation by itself, in this home only; off until you switch it on."),
+    "background.*.runs_per_day": _("Background runs in any 24 hours; 0 allows none."),
+    "background.*.tokens_per_day": _(
+        "Once background runs have used up so many in 24 hours, no more are started; 0 allows none."
+    ),
+    "system1.enabled": _(
+        "The memory writer: after every so many turns it updates the memory of the project."
+    ),
+    "system1.interval": _(
+        "Finished turns of the assistant between two runs; what the agent says counts first."
+    ),
+    "system1.target": _(
+        "The one file that the agent keeps for each project, or a memory in its project scope."
+    ),
+    "system1.model": _("Empty: the model of the conversation, else the agent's default, else rules."),
+    "system1.time_limit_s": _("A run that takes longer is stopped, and comes again at the next turn."),
+    "system1.traces": _("A trace shows each step of a run, in the Traces tab."),
+    "system1.keep_count": _("Older traces are removed, but only those that Reverie wrote."),
+    "system1.keep_bytes": _("Once all traces are larger, the oldest that Reverie wrote are removed."),
+    "notes.enabled": _("One file of notes for each session of Claude Code, kept up to date by thresholds."),
+    "notes.model": _("Empty: the agent's own model where it can be reached, else rules."),
+    "notes.start_tokens": _("Notes begin once the context of a session is so large."),
+    "notes.growth_tokens": _("By so much the context has to grow between two updates."),
+    "notes.tool_calls": _("So many tool calls make an update due; the end of an answer does as well."),
+    "notes.time_limit_s": _("An update that takes longer is stopped, and leaves the notes as they were."),
+    "extract.at_launch": _("Codex: new rollouts are extracted when the background services start."),
+    "extract.model": _("Empty: what a consolidation would use."),
+    "extract.max_rollouts": _("The others come the next time."),
+    "extract.concurrency": _("So many rollouts are read at the same time."),
+    "extract.idle_seconds": _("A rollout that changed within this time is still in use, and left alone."),
+    "extract.time_limit_s": _("For each rollout, and for each directory."),
+    "window.font_size": _("Of everything in the window."),
+    "window.language": _("From the next start on."),
+    "window.theme": _("Light, dark, or whatever the system shows."),
+    "window.editor_wrap": _(
+        "Long lines are broken where the editor ends. From the next start; the View menu at once."
+    ),
+    "window.editor_line_numbers": _(
+        "Beside the text of the editor. From the next start; the View menu at once."
+    ),
+    "window.editor_zoom": _(
+        "Points by which the text of the editor is larger. From the next start; the View menu at once."
+    ),
+}
+LABELS: dict[str, str] = {
+    "watch.quiet_ms": _("Show changes after quiet of"),
+    "watch.cap_ms": _("Show changes at the latest after"),
+    "watch.reconcile_minutes": _("Compare with the disk every"),
+    "watch.polling": _("Look through folders"),
+    "history.pack_after": _("Pack the history at"),
+    "extract.concurrency": _("Codex: rollouts read at once"),
+    "providers.*.wire": _("Interface"),
+    "providers.*.headers": _("Headers"),
+    "providers.*.key_env": _("Variable of the key"),
+    "providers.*.timeout_s": _("Longest silence"),
+    "providers.*.max_retries": _("Try again"),
+    "window.editor_wrap": _("Break long lines in the editor"),
+    "window.editor_line_numbers": _("Line numbers in the editor"),
+    "window.editor_zoom": _("Text of the editor larger by"),
+}
+_UNITS: dict[str, str] = {
+    "watch.quiet_ms": _(" ms"),
+    "watch.cap_ms": _(" ms"),
+    "watch.reconcile_minutes": _(" min"),
+    "history.pack_after": _(" objects"),
+    "providers.*.timeout_s": _(" s"),
+    "providers.*.max_retries": _(" times"),
+    "window.editor_zoom": _(" pt"),
+}
+_ZEROS: dict[str, str] = {
+    "watch.reconcile_minutes": _("never"),
+    "providers.*.timeout_s": _("as usual"),
+}
+_CHOICES: dict[tuple[str, str], str] = {
+    ("watch.polling", "auto"): _("Only where it has to be"),
+    ("watch.polling", "always"): _("Always"),
+    ("watch.polling", "never"): _("Never"),
+    ("providers.*.wire", ""): _("As known for this service"),
+    ("providers.*.wire", "openai"): _("OpenAI's chat completions"),
+    ("providers.*.wire", "openai-responses"): _("OpenAI's responses"),
+    ("providers.*.wire", "anthropic"): _("Anthropic's messages"),
+}
+
+
+def label(key: str) -> str:
+    """Of a generated field; the key where nobody wrote one."""
+    return tr(LABELS[key]) if key in LABELS else key
+
+
+def unit(key: str) -> str:
+    return tr(_UNITS[key]) if key in _UNITS else ""
+
+
+def zero(key: str) -> str:
+    """What 0 says; empty where it is a figure like any other."""
+    return tr(_ZEROS[key]) if key in _ZEROS else ""
+
+
+def choice(key: str, value: str) -> str:
+    """One choice in words; itself where nobody wrote any."""
+    return tr(_CHOICES[key, value]) if (key, value) in _CHOICES else value
+
+
+def explained(setting: Setting) -> str:
+    """What it does, its default, and where it stands in `config.toml`: the tooltip of its field."""
+    lines = [tr(HELP[setting.key])] if setting.key in HELP else []
+    return "\n".join([*lines, tr("Default: {value}").format(value=default(setting)), setting.where])
+
+
+def default(setting: Setting) -> str:
+    """As it would stand in the file."""
+    return as_toml(setting.default)
+
+
+def as_toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{}"
+    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -1,0 +1,349 @@
+"""What the pages of the settings have in common: fields with names, a form of them, and the model that is
+typed.
+
+A page holds values only; the dialog shows it a draft and takes another one back. Threading: GUI thread.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QLabel,
+    QLayout,
+    QLineEdit,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from reverie.ui.appearance import GAP, MARGIN
+from reverie.ui.display_text import visible
+from reverie.ui.settings import draft as words
+from reverie.ui.settings.draft import RULES, Setting, is_model_name
+from reverie.ui.widgets.controls import WrapLabel
+from reverie.ui.widgets.layouts import column
+
+FormRows = Iterable[tuple[str, QWidget]]
+"""The label of each field, with its mnemonic, and the field."""
+
+Rows = Mapping[str, Sequence[QWidget]]
+"""The key of each setting of a page, and the widgets that show it, the first of them its field."""
+
+
+class SettingsPage(QWidget):
+    """`changed()`: something was edited."""
+
+    changed = Signal()
+
+    @property
+    def rows(self) -> Rows:
+        """The settings that this page lays out by hand; those made from the schema are not among them."""
+        return {}
+
+    def stack(self, *parts: QWidget | QLayout) -> None:
+        """Everything on the page, from the top."""
+        column(self, *parts).addStretch(1)
+
+
+class ModelPage(SettingsPage):
+    """A page on which a model can be named: what is typed is judged at once, in a line below the field."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model = QLineEdit()
+        self.hint = WrapLabel()
+        self._form = QFormLayout()
+
+    def lay_out(self, rows: FormRows, *above: QWidget) -> None:
+        """`rows` have `self.model` among them."""
+        fill(self._form, rows, {self.model: self.hint})
+        self.stack(*above, self._form)
+        self.model.textChanged.connect(self._on_typed)
+        self._say_problem()
+
+    @property
+    def model_name(self) -> str:
+        """As it is typed; may be no model string yet."""
+        return self.model.text().strip()
+
+    @property
+    def problem(self) -> str:
+        """Why this cannot be saved; empty if it can."""
+        name = self.model_name
+        if not name or name == RULES or is_model_name(name):
+            return ""
+        return self.tr("A model is “rules” or provider:model, such as ollama:qwen3:8b.")
+
+    def _say_problem(self) -> None:
+        self.hint.say(self.problem)
+        self._form.setRowVisible(self.hint, bool(self.problem))
+
+    @Slot()
+    def _on_typed(self) -> None:
+        self._say_problem()
+        self.changed.emit()
+
+
+def fill(form: QFormLayout, rows: FormRows, hints: dict[QWidget, WrapLabel] | None = None) -> QFormLayout:
+    """`form` with these rows; below a field stands its hint, if it has one."""
+    form.setHorizontalSpacing(GAP)
+    form.setVerticalSpacing(GAP)
+    form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+    for text, control in rows:
+        label = QLabel(text)
+        label.setBuddy(control)
+        form.addRow(label, control)
+        if hints and control in hints:
+            form.addRow("", hints[control])
+    return form
+
+
+def switch(text: str) -> QCheckBox:
+    """What turns on all that the page is about."""
+    box = QCheckBox(text)
+    box.setAccessibleName(text.replace("&", ""))
+    return box
+
+
+def number(least: int, most: int, name: str, unit: str = "") -> QSpinBox:
+    """`name` is read aloud; `unit` stands behind the figure."""
+    box = QSpinBox()
+    box.setRange(least, most)
+    box.setSuffix(unit)
+    box.setGroupSeparatorShown(True)
+    box.setAccessibleName(name)
+    return box
+
+
+def choice(name: str, choices: Iterable[tuple[str, str]], least_chars: int = 0) -> QComboBox:
+    """One of (text, key). `least_chars`: as wide as so many characters, however long the texts are."""
+    box = QComboBox()
+    box.setAccessibleName(name)
+    if least_chars:
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box.setMinimumContentsLength(least_chars)
+    for text, key in choices:
+        box.addItem(text, key)
+    return box
+
+
+# Fields of settings that are made from the schema: whatever no page lays out by hand.
+#
+# A field tells its value only when it was edited, so that a figure it cannot show exactly stays as it is.
+# Threading: GUI thread.
+
+
+_WIDE = 18
+_PAIR = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*:\s*(.*)")
+"""A header: its name as HTTP allows one, and its value."""
+
+
+class GeneratedField(QObject):
+    """One setting. `edited()`: by a person."""
+
+    edited = Signal()
+
+    def __init__(self, setting: Setting, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.setting = setting
+        self.widget = _widget(setting)
+        self._shown: Any = setting.default
+        self.touched = False
+        for signal in ("toggled", "valueChanged", "currentIndexChanged", "textChanged"):
+            if hasattr(self.widget, signal):
+                getattr(self.widget, signal).connect(self._on_edited)
+                break
+
+    @Slot()
+    def _on_edited(self) -> None:
+        self.touched = True
+        self.edited.emit()
+
+    def show_value(self, value: Any) -> None:
+        self._shown = value
+        self.widget.blockSignals(True)
+        self._put(value)
+        self.widget.blockSignals(False)
+        self.touched = False
+
+    def _put(self, value: Any) -> None:
+        widget = self.widget
+        if isinstance(widget, QCheckBox):
+            widget.setChecked(value)
+        elif isinstance(widget, QSpinBox | QDoubleSpinBox):
+            widget.setValue(value)
+        elif isinstance(widget, QComboBox):
+            widget.setCurrentIndex(max(0, widget.findData(value)))
+        elif self.setting.kind == "pairs":
+            widget.clear()
+            names = ", ".join(visible(name) for name in value)
+            widget.setPlaceholderText(
+                self.tr("kept: {names}; Name: removes one").format(names=names)
+                if value
+                else self.tr("Name: value; another: value")
+            )
+        else:
+            widget.setText(value)
+
+    @property
+    def value(self) -> Any:
+        """As it is edited; what nobody touched is what was shown."""
+        widget = self.widget
+        if not self.touched:
+            return self._shown
+        if isinstance(widget, QCheckBox):
+            return widget.isChecked()
+        if isinstance(widget, QSpinBox | QDoubleSpinBox):
+            return widget.value()
+        if isinstance(widget, QComboBox):
+            return widget.currentData()
+        text = widget.text().strip()
+        return _pairs(self._shown, text) if self.setting.kind == "pairs" else text
+
+    @property
+    def problem(self) -> str:
+        """Why this cannot be saved; empty if it can."""
+        value, setting = self.value, self.setting
+        bad = value is None or (setting.pattern and re.search(setting.pattern, value) is None)
+        return self.tr("“{label}” is not valid.").format(label=words.label(setting.key)) if bad else ""
+
+
+class Fields(QObject):
+    """Some settings of the schema as rows of a form. `edited()`: one of them was."""
+
+    edited = Signal()
+
+    def __init__(self, form: QFormLayout, settings: Sequence[Setting], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.form = form
+        self.all = [GeneratedField(setting, self) for setting in settings]
+        rows = [(words.label(field.setting.key), field.widget) for field in self.all]
+        fill(form, [(text, widget) for text, widget in rows if not isinstance(widget, QCheckBox)])
+        for _text, widget in rows:
+            if isinstance(widget, QCheckBox):
+                form.addRow(widget)
+        for field in self.all:
+            field.edited.connect(self.edited)
+
+    def show_values(self, values: Mapping[str, Any]) -> None:
+        """By key; what has no value is shown as its default."""
+        for field in self.all:
+            field.show_value(values.get(field.setting.key, field.setting.default))
+
+    @property
+    def edits(self) -> dict[str, Any]:
+        """The values that differ from those shown, by key."""
+        return {field.setting.key: field.value for field in self.all if field.touched and not field.problem}
+
+    @property
+    def problem(self) -> str:
+        return next((field.problem for field in self.all if field.problem), "")
+
+
+class AdvancedPage(SettingsPage):
+    """What has no better place. The dialog adds its rows."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.more = QFormLayout()
+        self.stack(self.more)
+
+
+def _widget(setting: Setting) -> QCheckBox | QSpinBox | QDoubleSpinBox | QComboBox | QLineEdit:
+    name = words.label(setting.key)
+    if setting.kind == "switch":
+        return switch(name)
+    if setting.kind == "whole":
+        return number(int(setting.least), int(setting.most), name, words.unit(setting.key))
+    if setting.kind == "decimal":
+        box = QDoubleSpinBox()
+        box.setRange(setting.least, setting.most)
+        box.setDecimals(1)
+        box.setSuffix(words.unit(setting.key))
+        box.setSpecialValueText(words.zero(setting.key))
+        box.setAccessibleName(name)
+        return box
+    if setting.kind == "choice":
+        return choice(name, [(words.choice(setting.key, each), each) for each in setting.choices], _WIDE)
+    line = QLineEdit()
+    line.setAccessibleName(name)
+    if setting.kind == "pairs":
+        line.setEchoMode(QLineEdit.EchoMode.Password)
+    return line
+
+
+def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
+    """`Name: value; another: value` put into `before`; an empty value takes one out. None: it is neither."""
+    after = dict(before)
+    for part in filter(None, (piece.strip() for piece in text.split(";"))):
+        found = _PAIR.fullmatch(part)
+        if found is None:
+            return None
+        after.pop(found[1], None)
+        if found[2]:
+            after[found[1]] = found[2]
+    return after
+
+
+# Asking for a model by name: `provider:model`, with those at hand to pick from.
+
+
+class ModelDialog(QDialog):
+    """`known` are offered, the first is written already."""
+
+    def __init__(self, known: Sequence[str], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Run with a model"))
+        self.setMinimumWidth(360)
+        self.name = QComboBox()
+        self.name.setEditable(True)
+        self.name.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.name.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.name.setAccessibleName(self.tr("Model, as provider:model"))
+        self.name.addItems(list(known))
+        self.hint = WrapLabel(
+            self.tr("Write it as provider:model, such as ollama:qwen3:8b. Settings can test one.")
+        )
+        kinds = QDialogButtonBox.StandardButton
+        self.buttons = QDialogButtonBox(kinds.Cancel)
+        self.run = self.buttons.addButton(self.tr("&Run"), QDialogButtonBox.ButtonRole.AcceptRole)
+        self.buttons.button(kinds.Cancel).setAutoDefault(False)
+        self.run.setDefault(True)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        column.setSpacing(GAP)
+        column.addWidget(self.name)
+        column.addWidget(self.hint)
+        column.addStretch(1)
+        column.addWidget(self.buttons)
+        self.name.editTextChanged.connect(self._judge)
+        self._judge()
+
+    @property
+    def model(self) -> str:
+        return self.name.currentText().strip()
+
+    @Slot()
+    def _judge(self) -> None:
+        self.run.setEnabled(is_model_name(self.model))
+
+    @classmethod
+    def ask(cls, parent: QWidget, known: Sequence[str]) -> str | None:
+        """A model string, or None."""
+        dialog = cls(known, parent)
+        try:
+            return dialog.model if dialog.exec() == QDialog.DialogCode.Accepted else None
+        finally:
+            dialog.deleteLater()

@@ -1,0 +1,544 @@
+"""One transcript to read: its text page by page, a search through all of it, its facts, and its growth.
+
+Pages come in jobs on the lane that is given; more is read when one scrolls to where it ends, and what is far
+above is let go, so that memory follows what is shown and not the size of the file. While the view is visible
+it asks now and then whether the file grew; a transcript that took long to read is asked for seldom.
+
+Threading: GUI thread; the transcript is touched inside jobs only. Failure: told in the bar above the text;
+what is shown stays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
+
+from reverie.agents.transcripts import (
+    Page,
+    PagedTranscript,
+    Stamp,
+    TranscriptStatistics,
+    is_prompt,
+    says,
+    weight,
+)
+from reverie.errors import UserError
+from reverie.ui.appearance import GAP, UNIT, Icons
+from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.transcripts import text as words
+from reverie.ui.transcripts.text import ReaderText
+from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
+from reverie.ui.widgets.layouts import FlowLayout
+from reverie.ui.widgets.message_bar import MessageBar
+
+if TYPE_CHECKING:
+    from reverie.agents.transcripts import Message, Wanted
+
+
+# What one can do with an open transcript, above its text: search it, walk through it, copy, unfold.
+
+
+class ReaderBar(QWidget):
+    """The controls alone; what they do is the view's."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.search = SearchField(self.tr("Search this transcript"))
+        self.back = self._button("↑", self.tr("Previous place with these words (Shift+F3)"))
+        self.forth = self._button("↓", self.tr("Next place with these words (F3)"))
+        self.prompt_back = self._button(
+            self.tr("&Previous prompt"), self.tr("What was typed before this (Ctrl+Up)")
+        )
+        self.prompt_forth = self._button(
+            self.tr("&Next prompt"), self.tr("What was typed after this (Ctrl+Down)")
+        )
+        self.to_start = self._button(self.tr("&Beginning"), self.tr("The first entry (Ctrl+Home)"))
+        self.to_end = self._button(
+            self.tr("&End"), self.tr("The last entry; new ones are followed (Ctrl+End)")
+        )
+        self.copy = self._button(self.tr("Cop&y entry"), self.tr("The entry the caret is in, as it stands"))
+        self.unfold = QCheckBox(self.tr("&Unfold all"))
+        self.back.setAccessibleName(self.tr("Previous place"))
+        self.forth.setAccessibleName(self.tr("Next place"))
+        row = FlowLayout(gap=GAP)
+        for widget in (
+            *(self.search, self.back, self.forth, self.prompt_back, self.prompt_forth),
+            *(self.to_start, self.to_end, self.copy, self.unfold),
+        ):
+            row.addWidget(widget)
+        self.search.setMinimumWidth(200)
+        for button in (self.back, self.forth):
+            button.setFixedWidth(34)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addLayout(row)
+
+    def follow(self, *, there: bool) -> None:
+        """Enabled is what can be done; `there`: a transcript is shown."""
+        for button in (self.prompt_back, self.prompt_forth, self.to_start, self.to_end, self.copy):
+            button.setEnabled(there)
+        for button in (self.back, self.forth):
+            button.setEnabled(there and bool(self.search.text()))
+        for control in (self.search, self.unfold):
+            control.setEnabled(there)
+
+    @staticmethod
+    def _button(text: str, tip: str) -> FitPushButton:
+        made = FitPushButton()
+        made.say(text, tip)
+        made.setAutoDefault(False)  # Enter in a list or in the text is not for a button
+        return made
+
+
+# Walking through a transcript by words and by prompts: in the entry that is shown first, then through all
+# of the file in a job of its own, which disturbs no page.
+#
+# Threading: GUI thread. Failure: told in the view.
+
+
+class ReaderSearch(QObject):
+    """The search of one view. `busy`: a job is on its way."""
+
+    def __init__(self, view: TranscriptView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._group = f"search a transcript {id(view)}"
+        self.busy = False
+
+    def forget(self) -> None:
+        """Another transcript."""
+        self._view.lane.abandon(self._group)
+        self.busy = False
+        self.say("")
+
+    @Slot()
+    def find_next(self) -> None:
+        self._find(back=False)
+
+    @Slot()
+    def find_previous(self) -> None:
+        self._find(back=True)
+
+    def _find(self, *, back: bool) -> None:
+        needle, text = self._view.search.text(), self._view.text
+        if not needle or not text.messages:
+            return
+        current = text.current()
+        if text.is_unfolded(text.message(current)) and text.mark(needle, current, back=back):
+            self.say("")
+            return
+        self._seek(says(needle), current, needle, back=back)
+
+    @Slot()
+    def next_prompt(self) -> None:
+        self._seek(is_prompt, self._view.text.current(), "", back=False)
+
+    @Slot()
+    def previous_prompt(self) -> None:
+        self._seek(is_prompt, self._view.text.current(), "", back=True)
+
+    def _seek(self, wanted: Wanted, number: int, needle: str, *, back: bool) -> None:
+        transcript = self._view.transcript
+        if transcript is None:
+            return
+        self.busy = True
+        if needle:
+            self.say(self.tr("Searching…"))
+
+        def work(control: JobControl) -> int | None:
+            return transcript.find(wanted, number, control.check, back=back)
+
+        def done(place: int | None) -> None:
+            self.busy = False
+            if place is None:
+                self.say(self.tr("Not found.") if needle else "")
+                return
+            around = place >= number if back else place <= number
+            told = (
+                self.tr("Found again from the end.") if back else self.tr("Found again from the beginning.")
+            )
+            self.say(told if around and needle and place != number else "")
+            self._view.go_to(place, needle, back=back)
+
+        def failed(error: UserError) -> None:
+            self.busy = False
+            self.say("")
+            self._view.message.say_error(error)
+
+        self._view.lane.submit("search a transcript", work, done=done, failed=failed, group=self._group)
+
+    @Slot()
+    def start_again(self) -> None:
+        """Other words are looked for."""
+        self._view.lane.abandon(self._group)
+        self.busy = False
+        self._view.text.unmark()
+        self.say("")
+        self._view.follow()
+
+    def say(self, sentence: str) -> None:
+        """What came of it; empty for nothing to say."""
+        self._view.found.say(sentence)
+        self._view.found.setVisible(bool(sentence))
+
+
+ASK_MS = 700
+MOST_CHARS = 3_000_000
+MOST_MESSAGES = 3_000
+_BEFORE = 30
+# Of its time a view spends at most this share on reading a growing transcript again.
+_SHARE = 8
+
+Opening = Callable[[], PagedTranscript | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingStart:
+    """Where a transcript is opened: at its beginning, at its end, or at a message by its own id."""
+
+    message_id: str = ""
+    at_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    transcript: PagedTranscript | None
+    page: Page | None
+    stamp: Stamp
+    place: int
+
+
+class TranscriptView(QWidget):
+    """Open one with `open`. `opened(int)`: it is there, with the number of the entry asked for, -1 where it
+    is not in the transcript (or none was asked for)."""
+
+    opened = Signal(int)
+
+    def __init__(self, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.lane = lane
+        self._group = f"transcript {id(self)}"
+        self.transcript: PagedTranscript | None = None
+        self._stamp: Stamp = ()
+        self._facts = TranscriptStatistics()
+        self._at_end = False
+        self._reading = ""
+        self._took = 0.0
+        self._rested = 0.0
+        self.finding = ReaderSearch(self)
+        self.text = ReaderText()
+        self.message = MessageBar(icons, "transcript-message", closable=False)
+        self.facts = WrapLabel()
+        self.found = WrapLabel()
+        self.bar = ReaderBar()
+        self.search = self.bar.search
+        self._ask = QTimer(self)
+        self._ask.setInterval(ASK_MS)
+        self._ask.timeout.connect(self._ask_growth)
+        self._lay_out()
+        self._connect()
+        self.follow()
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP, GAP, GAP, UNIT)
+        column.setSpacing(UNIT)
+        for widget in (self.bar, self.found, self.message):
+            column.addWidget(widget)
+        column.addWidget(self.text, 1)
+        column.addWidget(self.facts)
+        self.found.hide()
+
+    def _connect(self) -> None:
+        self.search.returnPressed.connect(self.finding.find_next)
+        self.search.textChanged.connect(self.finding.start_again)
+        self.bar.forth.clicked.connect(self.finding.find_next)
+        self.bar.back.clicked.connect(self.finding.find_previous)
+        self.bar.prompt_back.clicked.connect(self.finding.previous_prompt)
+        self.bar.prompt_forth.clicked.connect(self.finding.next_prompt)
+        self.bar.to_start.clicked.connect(self.go_to_start)
+        self.bar.to_end.clicked.connect(self.go_to_end)
+        self.bar.copy.clicked.connect(self._copy)
+        self.bar.unfold.toggled.connect(self.text.unfold_all)
+        self.text.near_start.connect(self._read_before)
+        self.text.near_end.connect(self._read_on)
+
+    # Opening
+
+    @property
+    def is_read(self) -> bool:
+        """Nothing is being read or searched."""
+        return not self._reading and not self.finding.busy
+
+    @property
+    def reaches_end(self) -> bool:
+        """The last entry is shown."""
+        return self._at_end
+
+    def open(self, opening: Opening, start: ReadingStart = ReadingStart()) -> None:
+        """Read a transcript; `opening` is called in a job, and gives None where there is none."""
+        self.clear()
+        self._reading = "open"
+        self.facts.say(self.tr("Reading…"))
+
+        def work(control: JobControl) -> _Opened:
+            transcript = opening()
+            if transcript is None:
+                return _Opened(None, None, (), -1)
+            stamp = transcript.stamp()
+            if start.message_id:
+                place = transcript.find(lambda each: each.id == start.message_id, -1, control.check)
+                if place is not None:
+                    return _Opened(transcript, _page_with(transcript, place, control), stamp, place)
+            page = transcript.last(control.check) if start.at_end else transcript.page(0, control.check)
+            return _Opened(transcript, page, stamp, -1)
+
+        self._submit("read a transcript", work, self._on_opened)
+
+    def clear(self) -> None:
+        """Show none."""
+        self.lane.abandon(self._group)
+        self.finding.forget()
+        self.transcript, self._stamp, self._facts = None, (), TranscriptStatistics()
+        self._at_end, self._reading = False, ""
+        self._ask.stop()
+        self.message.clear()
+        self.found.hide()
+        self.text.unmark()
+        self.text.forget()
+        self.follow()
+
+    def _on_opened(self, found: _Opened) -> None:
+        self.transcript, self._stamp = found.transcript, found.stamp
+        if found.page is None:
+            self._reading = ""
+            self.message.say(self.tr("There is no transcript."))
+            self.follow()
+            self.opened.emit(-1)
+            return
+        self._take(found.page, self.text.show_messages)
+        if found.place >= 0:
+            self.text.unfold(found.place)
+            self.text.go_to(found.place)
+        elif found.page.at_end and self.text.first:
+            self.text.go_to_end()
+        if self.isVisible():
+            self._ask.start()
+        self.opened.emit(found.place)
+
+    def _take(self, page: Page, put: Callable[[Sequence[Message]], None] | None) -> None:
+        self._reading = ""
+        self._facts, self._at_end = page.facts, page.at_end
+        if put is not None:
+            put(page.messages)
+        self.message.clear()
+        self.follow()
+
+    def follow(self) -> None:
+        """Words and buttons follow what is shown."""
+        self.bar.follow(there=bool(self.text.messages))
+        if self.transcript is None:
+            self.facts.say("")
+        else:
+            facts = words.read_so_far(self.text.end, self.text.first, self._facts, at_end=self._at_end)
+            self.facts.say(words.SEPARATOR.join((facts, *self._facts.problems)))
+
+    # Reading on
+
+    @Slot()
+    def _read_on(self) -> None:
+        if self._reading or self._at_end or not self.text.messages:
+            return
+        start = self.text.end
+        self._read("on", lambda transcript, control: transcript.page(start, control.check), self._on_more)
+
+    def _on_more(self, page: Page) -> None:
+        self._take(page, self.text.append)
+        shown = self.text.messages
+        over, chars = len(shown) - MOST_MESSAGES, sum(map(weight, shown)) - MOST_CHARS
+        drop = 0
+        while drop < len(shown) - 1 and (over > drop or chars > 0):
+            chars -= weight(shown[drop])
+            drop += 1
+        if drop:
+            self.text.drop_before(self.text.first + drop)
+            self.follow()
+
+    @Slot()
+    def _read_before(self) -> None:
+        first = self.text.first
+        if self._reading or not first:
+            return
+        start = max(0, first - 4 * _BEFORE)
+
+        def read(transcript: PagedTranscript, control: JobControl) -> Page:
+            return transcript.page(start, control.check, messages=first - start, chars=MOST_CHARS)
+
+        self._read("before", read, self._on_before)
+
+    def _on_before(self, page: Page) -> None:
+        first = self.text.first
+        if page.messages and page.messages[-1].number == first - 1:
+            self._reading = ""
+            self.text.prepend(page.messages)
+            self.follow()
+        else:  # they are too long to stand there with the rest
+            self._take(page, self.text.show_messages)
+            self.text.go_to_end()
+
+    def go_to(self, number: int, needle: str = "", *, back: bool = False) -> None:
+        """Show an entry, and in it the words."""
+        if self.text.holds(number):
+            self._arrive(number, needle, back=back)
+            return
+
+        def arrived(page: Page) -> None:
+            self._take(page, self.text.show_messages)
+            if self.text.holds(number):
+                self._arrive(number, needle, back=back)
+
+        self._read("go", lambda transcript, control: _page_with(transcript, number, control), arrived)
+
+    def _arrive(self, number: int, needle: str, *, back: bool) -> None:
+        if needle:
+            self.text.unfold(number)
+        self.text.go_to(number)
+        if needle:
+            self.text.mark(needle, number, back=back)
+
+    @Slot()
+    def go_to_start(self) -> None:
+        self.go_to(0)
+
+    @Slot()
+    def go_to_end(self) -> None:
+        if self._at_end:
+            self.text.go_to_end()
+            return
+
+        def arrived(page: Page) -> None:
+            self._take(page, self.text.show_messages)
+            self.text.go_to_end()
+
+        self._read("end", lambda transcript, control: transcript.last(control.check), arrived)
+
+    # Growing
+
+    @Slot()
+    def _ask_growth(self) -> None:
+        transcript = self.transcript
+        if transcript is None or self._reading or self.finding.busy or not self._at_end:
+            return
+        if time.monotonic() - self._rested < self._took * _SHARE:
+            return
+        known, first, count = self._stamp, self.text.first, len(self.text.messages)
+        self._reading = "growth"
+
+        def work(control: JobControl) -> tuple[Stamp, Page | None, float]:
+            stamp, began = transcript.stamp(), time.monotonic()
+            if stamp == known:
+                return known, None, 0.0
+            page = transcript.page(first, control.check, messages=count + 4 * _BEFORE, chars=2 * MOST_CHARS)
+            return stamp, page, time.monotonic() - began
+
+        self._submit("ask whether a transcript grew", work, self._on_grown)
+
+    def _on_grown(self, found: tuple[Stamp, Page | None, float]) -> None:
+        self._stamp, page, took = found
+        self._rested = time.monotonic()
+        if page is None:
+            self._reading = ""
+            return
+        self._took = took
+        follow = self.text.at_bottom
+        before, after = self.text.messages, page.messages
+        same = 0
+        while same < min(len(before), len(after)) and before[same] == after[same]:
+            same += 1
+        if same or not after:
+            changed = self.text.first + same
+            self._take(page, None)
+            if not after:
+                self.text.show_messages(())
+            elif same < len(before):
+                self.text.replace_from(changed, after[same:])
+            elif same < len(after):
+                self.text.append(after[same:])
+        else:
+            self._take(page, self.text.show_messages)
+        self.follow()
+        if follow:
+            self.text.go_to_end()
+
+    # Jobs
+
+    def _read(
+        self, why: str, read: Callable[[PagedTranscript, JobControl], Page], done: Callable[[Page], None]
+    ) -> None:
+        transcript = self.transcript
+        if transcript is None:
+            return
+        self._reading = why
+        if why in ("go", "end"):
+            self.facts.say(self.tr("Reading…"))
+
+        def work(control: JobControl) -> Page:
+            return read(transcript, control)
+
+        self._submit("read a transcript", work, done)
+
+    def _submit(self, name: str, work: Callable[[JobControl], object], done: Callable[..., None]) -> None:
+        self.lane.submit(name, work, done=done, failed=self._on_failed, group=self._group)
+
+    def _on_failed(self, error: UserError) -> None:
+        self._reading = ""
+        self.message.say_error(error)
+        self.follow()
+
+    # The rest
+
+    @Slot()
+    def _copy(self) -> None:
+        message = self.text.message(self.text.current())
+        tool = message.tool
+        parts = [message.text] if tool is None else [tool.name, tool.input, tool.output or ""]
+        parts += words.memory_used(message)
+        QGuiApplication.clipboard().setText("\n".join(part for part in parts if part))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        control = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        shift = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        wanted = {
+            (Qt.Key.Key_F3, False): self.finding.find_previous if shift else self.finding.find_next,
+            (Qt.Key.Key_Up, True): self.finding.previous_prompt,
+            (Qt.Key.Key_Down, True): self.finding.next_prompt,
+            (Qt.Key.Key_Home, True): self.go_to_start,
+            (Qt.Key.Key_End, True): self.go_to_end,
+        }.get((Qt.Key(event.key()), bool(control)))
+        if wanted is None or not self.text.messages:
+            super().keyPressEvent(event)
+        else:
+            wanted()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self.transcript is not None:
+            self._ask.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._ask.stop()
+
+
+def _page_with(transcript: PagedTranscript, number: int, control: JobControl) -> Page:
+    """A page that holds an entry, with some before it unless these are too long."""
+    page = transcript.page(max(0, number - _BEFORE), control.check)
+    if page.messages and page.messages[-1].number < number:
+        page = transcript.page(number, control.check)
+    return page

@@ -1,0 +1,489 @@
+"""The memory tree as values: what the three scopes hold, as `rows.Node`s that share what did not change.
+
+Pure and without Qt; built on a worker thread from what is `Listed`. Order in a folder: companions, folders,
+files, each by UTF-16 code unit of the name (the agent's own order), files as an `Arrangement` says. Keys:
+`workspace`, `project`, `global` for the roots, then `c:` companion, `d:` folder, `f:` file, `n:` notice plus
+the name, so that a file that becomes a folder is another row.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from reverie.agents.base import Companion, Loading
+from reverie.agents.scopes import Scope
+from reverie.memory.paths import ROOT, parse_memory_path, utf16_key
+from reverie.ui import display_text as words
+from reverie.ui.display_text import visible
+from reverie.ui.translation import tr
+from reverie.ui.tree.rows import RowLook, RowNode, shared
+
+if TYPE_CHECKING:
+    from reverie.memory.listing import MemoryFile, ScopeListing
+
+
+class ListedScope(Protocol):
+    """What a tree is built of: a `MemoryView`, or less."""
+
+    @property
+    def scopes(self) -> Mapping[Scope, ScopeListing]: ...
+    @property
+    def companions(self) -> tuple[Companion, ...]: ...
+
+
+SCOPES = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
+
+
+class ScopeData(NamedTuple):
+    """A scope root. `reason` says why it is not available; empty when it is."""
+
+    scope: Scope
+    notes: int
+    reason: str
+    problems: tuple[str, ...] = ()
+
+
+class FolderData(NamedTuple):
+    """A folder of a scope. `notes`: how many memories lie in it, at any depth."""
+
+    scope: Scope
+    rel: str
+    notes: int
+
+    @property
+    def name(self) -> str:
+        return self.rel.rpartition("/")[2]
+
+    @property
+    def path(self) -> str:
+        return f"{ROOT}/{self.scope.value}/{self.rel}"
+
+
+class FileData(NamedTuple):
+    """A memory. With `names_only` nothing but its name is known yet. A named tuple, for there are ten
+    thousands."""
+
+    scope: Scope
+    file: MemoryFile
+    changed: bool
+    names_only: bool
+
+    @property
+    def name(self) -> str:
+        return str(self.file.rel).rpartition("/")[2]
+
+    @property
+    def path(self) -> str:
+        return f"{ROOT}/{self.scope.value}/{self.file.rel}"
+
+
+class CompanionData(NamedTuple):
+    """A file that the agent loads beside its memories."""
+
+    companion: Companion
+
+
+class NoticeData(NamedTuple):
+    """A row that only says something."""
+
+    kind: Literal["unavailable", "empty", "unchanged"]
+    text: str = ""
+
+
+RowData = ScopeData | FolderData | FileData | CompanionData | NoticeData
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTree:
+    """A tree with its files and folders by memory path, for the next build to share and for lookups."""
+
+    root: RowNode
+    files: Mapping[str, RowNode] = field(default_factory=dict)
+    folders: Mapping[str, RowNode] = field(default_factory=dict)
+    source: TreeSource | None = None
+
+
+EMPTY = MemoryTree(RowNode("", None))
+
+SortKey = Literal["name", "recent", "use", "size"]
+SORT_KEYS: tuple[SortKey, ...] = ("name", "recent", "use", "size")
+
+
+class Arrangement(NamedTuple):
+    """How the files of a folder are ordered, and which are shown. `only_changed`: those with the badge, and
+    the memory paths in `also`, so that nothing goes from under the eyes of who looks at it."""
+
+    sort: SortKey = "name"
+    only_changed: bool = False
+    also: frozenset[str] = frozenset()
+
+    def ordered(self, files: list[RowNode]) -> list[RowNode]:
+        """Most of it first; equal ones keep the order of their names."""
+        if self.sort == "name":
+            return files
+        return sorted(files, key=_MOST_FIRST[self.sort])
+
+
+class TreeSource(NamedTuple):
+    """What a tree was built of, for a later one to be compared with."""
+
+    scopes: Mapping[Scope, ScopeListing]
+    companions: tuple[Companion, ...]
+    changed: frozenset[str]
+    arrangement: Arrangement
+
+
+def _use(node: RowNode) -> tuple[int, int]:
+    usage = node.data.file.usage
+    return -usage.agent_count, -(usage.last_accessed_at or 0)
+
+
+_MOST_FIRST: Mapping[str, Callable[[RowNode], Any]] = {
+    "recent": lambda node: -node.data.file.mtime_ns,
+    "use": _use,
+    "size": lambda node: -node.data.file.size,
+}
+BY_NAME = Arrangement()
+
+
+def build_tree(
+    view: ListedScope,
+    previous: MemoryTree = EMPTY,
+    *,
+    names_only: bool = False,
+    changed: frozenset[str] = frozenset(),
+    arrangement: Arrangement = BY_NAME,
+    closed: bool = False,
+) -> MemoryTree:
+    """The tree of `view`. `changed` are the memory paths that wear the "edited by someone else" badge. With
+    few changes it costs little more than these. `closed`: nobody opens a folder of it, so that one file in
+    each is enough."""
+    if previous.source is not None and not names_only:
+        tree = patched(view, previous, changed, arrangement)
+        if tree is not None:
+            return tree
+    source = None if names_only else TreeSource(dict(view.scopes), view.companions, changed, arrangement)
+    files: dict[str, RowNode] = {}
+    folders: dict[str, RowNode] = {}
+    old_roots = {node.key: node for node in previous.root.children}
+    roots: list[RowNode] = []
+    for scope in SCOPES:
+        listing = view.scopes.get(scope)
+        if listing is None:
+            continue
+        companions = [companion for companion in view.companions if companion.scope is scope]
+        build = _ScopeBuild(scope, previous, names_only, changed, files, folders, arrangement, closed)
+        roots.append(build.root(listing, companions, old_roots.get(scope.value)))
+    return MemoryTree(shared(previous.root, "", None, tuple(roots)), files, folders, source)
+
+
+def path_keys(path: str, *, folder: bool = False) -> tuple[str, ...]:
+    """The keys that lead to a memory path in the tree."""
+    parsed = parse_shown(path)
+    if parsed is None:
+        return ()
+    scope, segments = parsed
+    if not segments:
+        return (scope.value,)
+    kinds = ["d:"] * (len(segments) - 1) + ["d:" if folder else "f:"]
+    return (scope.value, *(kind + name for kind, name in zip(kinds, segments, strict=True)))
+
+
+def parse_shown(path: str) -> tuple[Scope, tuple[str, ...]] | None:
+    """Scope and segments of a path that is in the tree; names found on disk need not pass the agent's
+    rules."""
+    head, _, rest = path.removeprefix(ROOT + "/").partition("/")
+    try:
+        scope = Scope(head)
+    except ValueError:
+        return None
+    return scope, tuple(segment for segment in rest.split("/") if segment)
+
+
+def path_of(data: RowData | None) -> str:
+    """The memory path of a row; empty for rows that are none."""
+    match data:
+        case FileData() | FolderData():
+            return data.path
+        case ScopeData():
+            return f"{ROOT}/{data.scope.value}"
+        case _:
+            return ""
+
+
+def companion_at(tree: MemoryTree, path: str) -> CompanionData | None:
+    """The row of the companion whose file is `path`."""
+    beside = (node.data for scope in tree.root.children for node in scope.children)
+    return next(
+        (data for data in beside if isinstance(data, CompanionData) and str(data.companion.path) == path),
+        None,
+    )
+
+
+def name_problem(text: str) -> str:
+    """Why `text` cannot be the path of a new memory, as a sentence; empty if it can."""
+    from reverie.errors import PathRuleError
+
+    try:
+        parsed = parse_memory_path(text)
+    except PathRuleError as error:
+        return error.cause
+    if parsed.scope is None or not parsed.segments:
+        return "it names no file."
+    return ""
+
+
+class _ScopeBuild:
+    """Builds one scope; `files` and `folders` collect what the tree is looked up by."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        previous: MemoryTree,
+        names_only: bool,
+        changed: frozenset[str],
+        files: dict[str, RowNode],
+        folders: dict[str, RowNode],
+        arrangement: Arrangement,
+        closed: bool,
+    ) -> None:
+        self.scope = scope
+        self.closed = closed
+        self.previous = previous
+        self.names_only = names_only
+        self.changed = changed
+        self.files = files
+        self.folders = folders
+        # Of names alone nobody knows yet how they are ordered, nor what changed.
+        self.arrangement = BY_NAME if names_only else arrangement
+        self.shown = changed | arrangement.also
+        self.prefix = f"{ROOT}/{scope.value}/"
+
+    def root(self, listing: ScopeListing, companions: Sequence[Companion], old: RowNode | None) -> RowNode:
+        beside = tuple(
+            _reuse(old, "c:" + companion.label, CompanionData(companion)) for companion in companions
+        )
+        if listing.unavailable:
+            notice = _reuse(old, "n:unavailable", NoticeData("unavailable", listing.unavailable))
+            data = ScopeData(self.scope, 0, listing.unavailable, listing.problems)
+            return shared(old, self.scope.value, data, (*beside, notice))
+        content = self._content(listing)
+        if not content:
+            content = (self._nothing(listing, old),)
+        data = ScopeData(self.scope, len(listing.files), "", listing.problems)
+        return shared(old, self.scope.value, data, (*beside, *content))
+
+    def _nothing(self, listing: ScopeListing, old: RowNode | None) -> RowNode:
+        if self.arrangement.only_changed and listing.files:
+            return _reuse(old, "n:unchanged", NoticeData("unchanged"))
+        root = listing.root
+        return _reuse(old, "n:empty", NoticeData("empty", root.read_only or root.empty if root else ""))
+
+    def _content(self, listing: ScopeListing) -> tuple[RowNode, ...]:
+        in_folder: dict[str, list[RowNode]] = {}
+        left_out: dict[str, int] = {}
+        for file in listing.files:
+            folder, _, name = file.rel.rpartition("/")
+            if self.closed and folder and folder in in_folder:
+                left_out[folder] = left_out.get(folder, 0) + 1
+                continue
+            in_folder.setdefault(folder, []).append(self._file(file, name))
+        folders = _with_ancestors([*listing.directories, *in_folder])
+        below: dict[str, list[tuple[str, RowNode]]] = {}
+        notes: dict[str, int] = {}
+        # Deepest first, so that a folder's children exist before the folder.
+        for rel in sorted(folders, key=lambda rel: rel.count("/"), reverse=True):
+            files = in_folder.get(rel, [])
+            inner = _sorted_folders(below.pop(rel, []))
+            total = len(files) + left_out.get(rel, 0) + sum(node.data.notes for node in inner)
+            notes[rel] = total
+            path = self.prefix + rel
+            data = FolderData(self.scope, rel, total)
+            parent, _, name = rel.rpartition("/")
+            children = self._arranged(inner, files)
+            node = shared(self.previous.folders.get(path), "d:" + name, data, children)
+            self.folders[path] = node
+            below.setdefault(parent, []).append((name, node))
+        return self._arranged(_sorted_folders(below.get("", [])), in_folder.get("", []))
+
+    def _arranged(self, folders: tuple[RowNode, ...], files: list[RowNode]) -> tuple[RowNode, ...]:
+        if self.arrangement.only_changed:
+            folders = tuple(node for node in folders if node.children)
+            files = [node for node in files if node.data.path in self.shown]
+        return (*folders, *self.arrangement.ordered(files))
+
+    def _file(self, file: MemoryFile, name: str) -> RowNode:
+        path = self.prefix + file.rel
+        data = FileData(self.scope, file, path in self.changed, self.names_only)
+        old = self.previous.files.get(path)
+        node = old if old is not None and old.data == data else RowNode("f:" + name, data)
+        self.files[path] = node
+        return node
+
+
+def _reuse(parent: RowNode | None, key: str, data: RowData) -> RowNode:
+    children = parent.children if parent is not None else ()
+    return shared(next((child for child in children if child.key == key), None), key, data)
+
+
+def _with_ancestors(rels: Iterable[str]) -> set[str]:
+    known: set[str] = set()
+    for rel in rels:
+        while rel and rel not in known:
+            known.add(rel)
+            rel = rel.rpartition("/")[0]
+    return known
+
+
+def _sorted_folders(named: Iterable[tuple[str, RowNode]]) -> tuple[RowNode, ...]:
+    return tuple(node for _, node in sorted(named, key=lambda pair: utf16_key(pair[0])))
+
+
+# A memory tree brought up to date where few files say something new: what one change among a hundred
+# thousand memories costs.
+#
+# Only what keeps every row in its place is patched: other content, use or badges of files that are there
+# already, in a tree ordered by name. For anything else the answer is None, and the tree is built anew.
+# Listings share the entries of unchanged files, so they are compared by identity.
+#
+# Pure; in the thread of whoever builds the tree.
+
+
+# Beyond this many changes building all of it costs about as much.
+MOST = 1000
+
+_Changes = dict[str, tuple[Scope, "MemoryFile"]]
+
+
+def patched(
+    view: ListedScope, previous: MemoryTree, changed: frozenset[str], arrangement: Arrangement
+) -> MemoryTree | None:
+    """The tree of `view` from `previous`; None where it has to be built."""
+    source = previous.source
+    if source is None or arrangement != source.arrangement or arrangement != Arrangement():
+        return None
+    if view.companions != source.companions or view.scopes.keys() != source.scopes.keys():
+        return None
+    changes: _Changes = {}
+    for path in changed ^ source.changed:
+        node = previous.files.get(path)
+        if node is not None:
+            changes[path] = (node.data.scope, node.data.file)
+    for scope, listing in view.scopes.items():
+        differing = _differing(source.scopes[scope], listing)
+        if differing is None:
+            return None
+        changes.update({f"/memories/{scope.value}/{file.rel}": (scope, file) for file in differing})
+    if len(changes) > MOST:
+        return None
+    now = TreeSource(dict(view.scopes), view.companions, changed, arrangement)
+    return _replaced(previous, changes, now)
+
+
+def _differing(old: ScopeListing, new: ScopeListing) -> list[MemoryFile] | None:
+    """The files that say something new; None if there are others now, or they stand elsewhere."""
+    if old is new:
+        return []
+    if (
+        (old.root, old.unavailable, old.problems) != (new.root, new.unavailable, new.problems)
+        or len(old.files) != len(new.files)
+        or old.directories != new.directories
+    ):
+        return None
+    found = []
+    for before, after in zip(old.files, new.files, strict=True):
+        if before is not after:
+            if before.rel != after.rel:
+                return None
+            found.append(after)
+    return found
+
+
+def _replaced(previous: MemoryTree, changes: _Changes, now: TreeSource) -> MemoryTree:
+    files, folders, root = dict(previous.files), dict(previous.folders), previous.root
+    # By folder: which of its rows are others now.
+    waiting: dict[str, dict[str, RowNode]] = defaultdict(dict)
+    for path, (scope, file) in changes.items():
+        old = files[path]
+        data = FileData(scope, file, path in now.changed, names_only=False)
+        if data != old.data:
+            files[path] = RowNode(old.key, data)
+            waiting[path.rpartition("/")[0]][old.key] = files[path]
+    # The deepest first, so that each folder is made once.
+    tops: dict[str, RowNode] = {}
+    while waiting:
+        path = max(waiting, key=lambda path: path.count("/"))
+        rows = waiting.pop(path)
+        above, _, name = path.rpartition("/")
+        if path not in folders:
+            top = next(node for node in root.children if node.key == name)
+            tops[name] = _with_rows(top, rows)
+            continue
+        folders[path] = _with_rows(folders[path], rows)
+        waiting[above][folders[path].key] = folders[path]
+    return MemoryTree(_with_rows(root, tops) if tops else root, files, folders, now)
+
+
+def _with_rows(node: RowNode, rows: dict[str, RowNode]) -> RowNode:
+    return RowNode(node.key, node.data, tuple(rows.get(child.key, child) for child in node.children))
+
+
+# How a row of the memory tree looks, as far as its data alone tells: the tree and the first look say it
+# alike. Pure but for the translation; nothing here needs what draws or edits a row.
+
+
+def plain_look(data: RowData | None, *, lock: str = "") -> RowLook:
+    """A row without what other parts of the window know of it. `lock`: the sign of what is not for
+    editing."""
+    match data:
+        case FileData():
+            return RowLook(visible(data.name), icon="file", has_use=True, lock=lock)
+        case FolderData():
+            return RowLook(visible(data.name), str(data.notes), "folder", lock=lock)
+        case ScopeData():
+            return _of_scope(data)
+        case CompanionData():
+            return _of_companion(data)
+        case NoticeData():
+            return _of_notice(data)
+    return RowLook("")
+
+
+def _of_scope(data: ScopeData) -> RowLook:
+    return RowLook(
+        words.scope_name(data.scope),
+        "" if data.reason else words.notes(data.notes),
+        data.scope.value,
+        bold=True,
+        warning=bool(data.problems),
+        quiet=bool(data.reason),
+    )
+
+
+def _of_companion(data: CompanionData) -> RowLook:
+    companion = data.companion
+    detail = _when_read(companion.loading) if companion.exists else tr("not there yet")
+    detail = tr("read-only") if companion.read_only else detail
+    detail = visible(companion.about) or detail
+    return RowLook(visible(companion.label), detail, "companion", italic=True, quiet=not companion.exists)
+
+
+def _when_read(loading: Loading) -> str:
+    """When the agent reads a file that it loads beside its memories."""
+    if loading in ("start", "unopened"):
+        return tr("read by the agent")
+    if loading == "on-demand":
+        return tr("read when it is needed")
+    if loading == "approval":
+        return tr("read once it was approved")
+    return tr("read by a part of the agent") if loading == "elsewhere" else tr("not read by the agent")
+
+
+def _of_notice(data: NoticeData) -> RowLook:
+    text = data.text or tr("Nothing here yet. Ctrl+N creates the first memory.")
+    if data.kind == "unchanged":
+        text = tr("Nothing changed since you last looked.")
+    return RowLook(visible(text), italic=True, quiet=True)

@@ -1,0 +1,331 @@
+"""An item model over an immutable tree of `rows.Node`: one column, replaced by smallest changes.
+
+Invariants: an index carries the int id of a row object of ours (never a Python object, which Qt would not
+keep alive); ids are not used twice; data changes strictly between begin and end; a level never asked for
+holds no row objects; a level shows at most its limit of rows until `reveal_more` or `index_of(...,
+reveal=True)` raises it, because a view asks for every row of an open level on each change.
+
+Threading: GUI thread only. Trees are built elsewhere and handed over whole. No method reads a file. Failure
+policy: a bug in `value` is raised once and the model then shows nothing, or repainting would storm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from reverie.ui.tree.rows import Insert, Move, Remove, RowNode, steps
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+
+BATCH = 500
+# A view takes as long for a row as for a thousand: beyond so many runs of changed rows they are told as one.
+MOST_RANGES = 8
+_NOWHERE = QModelIndex()
+# Enum arithmetic costs microseconds a time and flags are asked for per row: computed once.
+LEAF_FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
+BRANCH_FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+NOTICE_FLAGS = Qt.ItemFlag.ItemNeverHasChildren
+NO_FLAGS = Qt.ItemFlag.NoItemFlags
+
+
+class _ModelRow:
+    """A materialised row. `children` is None until somebody asks for one of them."""
+
+    __slots__ = ("children", "count", "id", "limit", "node", "parent", "row")
+
+    def __init__(self, id_: int, node: RowNode, parent: _ModelRow | None, row: int) -> None:
+        self.id = id_
+        self.node = node
+        self.parent = parent
+        self.row = row
+        self.limit = BATCH
+        self.count = min(len(node.children), BATCH)
+        self.children: list[_ModelRow] | None = None
+
+
+class NodeModel(QAbstractItemModel):
+    """Shows the children of a root node. Subclasses say what a node looks like (`value`, `node_flags`)."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._next_id = 1
+        self._rows: dict[int, _ModelRow] = {}
+        self._root = _ModelRow(0, RowNode("", None), None, 0)
+        self._broken = False
+        self._updating = False
+
+    # What subclasses say
+
+    def value(self, node: RowNode, role: int) -> Any:
+        """The value of `role` for a node; None for a role it does not know. Total, cheap, no I/O."""
+        return node.key if role == int(Qt.ItemDataRole.DisplayRole) else None
+
+    def node_flags(self, node: RowNode) -> Qt.ItemFlag:
+        """What a row can do; more for one that holds others."""
+        return BRANCH_FLAGS if node.children else LEAF_FLAGS
+
+    # Trees
+
+    @property
+    def tree(self) -> RowNode:
+        return self._root.node
+
+    def set_tree(self, tree: RowNode) -> None:
+        """Show `tree` by the smallest changes; selection, expansion and persistent indexes survive."""
+        self._updating = True
+        try:
+            self._update_children(self._root, tree)
+            self._root.node = tree
+        except BaseException:
+            self.reset_tree(tree)  # a bug is told; what is shown is right all the same
+            raise
+        finally:
+            self._updating = False
+
+    def reset_tree(self, tree: RowNode) -> None:
+        """Show a tree that has nothing to do with the last one."""
+        self.beginResetModel()
+        self._rows.clear()
+        self._root = _ModelRow(0, tree, None, 0)
+        self._broken = False
+        self.endResetModel()
+
+    def node(self, index: AnyIndex) -> RowNode | None:
+        """The node of a row; None for the root and for an index that is no more."""
+        row = self._rows.get(index.internalId()) if index.isValid() else None
+        return row.node if row is not None else None
+
+    def keys(self, index: AnyIndex) -> tuple[str, ...]:
+        """The path of keys from the root to the index; empty for an invalid one."""
+        path: list[str] = []
+        row = self._rows.get(index.internalId()) if index.isValid() else None
+        while row is not None and row.parent is not None:
+            path.append(row.node.key)
+            row = row.parent
+        return tuple(reversed(path))
+
+    def index_of(self, keys: Sequence[str], *, reveal: bool = False, made: bool = False) -> QModelIndex:
+        """The index at a path of keys, invalid if there is none (or if it lies beyond a limit and not
+        `reveal`, or, with `made`, on a level that nobody asked for yet). Who asks while the rows are being
+        replaced hears of those that are there already, and reveals none."""
+        level = self._root
+        for key in keys:
+            if made and level.children is None:
+                return QModelIndex()
+            found = next((row for row in self._children(level) if row.node.key == key), None)
+            if found is None and reveal and not self._updating:
+                place = next((at for at, child in enumerate(level.node.children) if child.key == key), None)
+                if place is not None:
+                    self._raise_limit(level, place + 1)
+                    found = self._children(level)[place]
+            if found is None:
+                return QModelIndex()
+            level = found
+        return self._index(level)
+
+    def hidden_rows(self, index: AnyIndex = _NOWHERE) -> int:
+        """How many children of `index` are beyond its limit."""
+        row = self._row(index)
+        return len(row.node.children) - row.count if row is not None else 0
+
+    def reveal_more(self, index: AnyIndex = _NOWHERE, *, everything: bool = False) -> None:
+        """Raise the limit of a level by one batch, or altogether."""
+        row = self._row(index)
+        if row is not None:
+            self._raise_limit(row, len(row.node.children) if everything else row.count + BATCH)
+
+    def walk(self, index: AnyIndex = _NOWHERE) -> Iterator[QModelIndex]:
+        """Every index shown below `index`, parents first."""
+        for place in range(self.rowCount(index)):
+            child = self.index(place, 0, index)
+            yield child
+            yield from self.walk(child)
+
+    # QAbstractItemModel
+
+    def rowCount(self, parent: AnyIndex = _NOWHERE) -> int:
+        row = self._row(parent)
+        return row.count if row is not None else 0
+
+    def columnCount(self, parent: AnyIndex = _NOWHERE) -> int:
+        return 1
+
+    def hasChildren(self, parent: AnyIndex = _NOWHERE) -> bool:
+        row = self._row(parent)
+        return row is not None and row.count > 0
+
+    def index(self, row: int, column: int = 0, parent: AnyIndex = _NOWHERE) -> QModelIndex:
+        level = self._row(parent)
+        if level is None or column != 0 or not 0 <= row < level.count:
+            return QModelIndex()
+        return self.createIndex(row, 0, self._children(level)[row].id)
+
+    # Qt has two functions of this name, the other without arguments; PySide's stubs cannot say that.
+    def parent(self, child: AnyIndex = _NOWHERE) -> QModelIndex:  # type: ignore[override]
+        row = self._rows.get(child.internalId()) if child.isValid() else None
+        if row is None or row.parent is None or row.parent is self._root:
+            return QModelIndex()
+        return self.createIndex(row.parent.row, 0, row.parent.id)
+
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        row = self._rows.get(index.internalId()) if index.isValid() else None
+        return self.node_flags(row.node) if row is not None else NO_FLAGS
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        row = self._rows.get(index.internalId()) if index.isValid() else None
+        if row is None or self._broken:
+            return None
+        try:
+            return self.value(row.node, role)
+        except Exception:
+            self._broken = True
+            raise
+
+    def touch(self, index: QModelIndex) -> None:
+        """Say that `index` looks different for a reason outside its node."""
+        if index.isValid():
+            self.dataChanged.emit(index, index)
+
+    def touch_all(self) -> None:
+        """Say that any row may look different for a reason outside its node: once for each level that
+        somebody asked for."""
+        for level in [self._root, *self._rows.values()]:
+            if level.children:
+                self._tell(level.children, 0, len(level.children) - 1)
+
+    # Rows
+
+    def _tell(self, rows: list[_ModelRow], first: int, last: int) -> None:
+        self.dataChanged.emit(self._index(rows[first]), self._index(rows[last]))
+
+    def _row(self, index: AnyIndex) -> _ModelRow | None:
+        if not index.isValid():
+            return self._root
+        return self._rows.get(index.internalId()) if index.column() == 0 else None
+
+    def _index(self, row: _ModelRow) -> QModelIndex:
+        return QModelIndex() if row is self._root else self.createIndex(row.row, 0, row.id)
+
+    def _new_row(self, node: RowNode, parent: _ModelRow, place: int) -> _ModelRow:
+        row = _ModelRow(self._next_id, node, parent, place)
+        self._rows[row.id] = row
+        self._next_id += 1
+        return row
+
+    def _children(self, level: _ModelRow) -> list[_ModelRow]:
+        if level.children is None:
+            shown = level.node.children[: level.count]
+            level.children = [self._new_row(node, level, place) for place, node in enumerate(shown)]
+        return level.children
+
+    def _forget(self, row: _ModelRow) -> None:
+        self._rows.pop(row.id, None)
+        for child in row.children or ():
+            self._forget(child)
+
+    def _raise_limit(self, level: _ModelRow, count: int) -> None:
+        if self._updating:
+            return  # its rows are on their way from the old node to the new one: more of the old were wrong
+        level.limit = max(level.limit, count)
+        target = min(len(level.node.children), level.limit)
+        if target <= level.count:
+            return
+        self.beginInsertRows(self._index(level), level.count, target - 1)
+        if level.children is not None:
+            fresh = level.node.children[level.count : target]
+            level.children += [self._new_row(node, level, level.count + at) for at, node in enumerate(fresh)]
+        level.count = target
+        self.endInsertRows()
+
+    # Replaying the difference
+
+    def _update_children(self, level: _ModelRow, node: RowNode) -> None:
+        """Make the rows below `level` those of `node`; leaves `level.node` to the caller where rows exist."""
+        if level.node.children is node.children:
+            return
+        target = min(len(node.children), level.limit)
+        if level.children is None:
+            self._update_count(level, node, target)
+            return
+        wanted = node.children[:target]
+        for step in steps([row.node.key for row in level.children], [child.key for child in wanted]):
+            self._replay(level, level.children, step, wanted)
+        changed: list[int] = []
+        for place, (row, child) in enumerate(zip(level.children, wanted, strict=True)):
+            if row.node is child:
+                continue
+            self._update_children(row, child)
+            if row.node.data != child.data:
+                changed.append(place)
+            row.node = child
+        # The rows beyond the limit are read from here, so it must be right before anything is told.
+        level.node = RowNode(level.node.key, level.node.data, node.children)
+        ranges = list(_ranges(changed))
+        if len(ranges) > MOST_RANGES:
+            ranges = [(changed[0], changed[-1])]
+        for first, last in ranges:
+            self._tell(level.children, first, last)
+
+    def _update_count(self, level: _ModelRow, node: RowNode, target: int) -> None:
+        """Nobody holds an index of this level: only the number of rows is known outside."""
+        index, count = self._index(level), level.count
+        if target < count:
+            self.beginRemoveRows(index, target, count - 1)
+        elif target > count:
+            self.beginInsertRows(index, count, target - 1)
+        level.node = RowNode(level.node.key, level.node.data, node.children)
+        level.count = target
+        if target < count:
+            self.endRemoveRows()
+        elif target > count:
+            self.endInsertRows()
+
+    def _replay(
+        self, level: _ModelRow, rows: list[_ModelRow], step: Remove | Insert | Move, wanted: Sequence[RowNode]
+    ) -> None:
+        index = self._index(level)
+        match step:
+            case Remove(first, last):
+                self.beginRemoveRows(index, first, last)
+                for row in rows[first : last + 1]:
+                    self._forget(row)
+                del rows[first : last + 1]
+                self._renumber(level, rows, first)
+                self.endRemoveRows()
+            case Insert(place, source_first, source_last):
+                fresh = wanted[source_first : source_last + 1]
+                self.beginInsertRows(index, place, place + len(fresh) - 1)
+                rows[place:place] = [self._new_row(node, level, place) for node in fresh]
+                self._renumber(level, rows, place)
+                self.endInsertRows()
+            case Move(row_number, before):
+                if not self.beginMoveRows(index, row_number, row_number, index, before):
+                    raise RuntimeError(f"Qt refused to move row {row_number} before {before}")
+                row = rows.pop(row_number)
+                rows.insert(before if before < row_number else before - 1, row)
+                self._renumber(level, rows, min(row_number, before))
+                self.endMoveRows()
+
+    def _renumber(self, level: _ModelRow, rows: list[_ModelRow], start: int) -> None:
+        for place in range(start, len(rows)):
+            rows[place].row = place
+        level.count = len(rows)
+
+
+def _ranges(places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Ascending numbers as (first, last) of their unbroken runs."""
+    first: int | None = None
+    last = -1
+    for place in places:
+        if first is None:
+            first = last = place
+        elif place == last + 1:
+            last = place
+        else:
+            yield first, last
+            first = last = place
+    if first is not None:
+        yield first, last

@@ -1,0 +1,359 @@
+"""Labels of plain text that never ask for more width than they are given: one wraps anywhere, one is
+shortened. And what makes any label a heading.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import (
+    QActionEvent,
+    QFontMetrics,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QTextLayout,
+    QTextOption,
+)
+from PySide6.QtWidgets import (
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
+    QToolButton,
+    QWidget,
+)
+
+from reverie.ui.display_text import as_tooltip, shortened, visible
+
+_MOST_HEIGHTS = 32
+
+
+class WrapLabel(QLabel):
+    """QLabel breaks lines between words only, so one long word (a path, German) widens the window. This one
+    breaks inside words where needed. Text is plain, and what it hides is escaped. Of a text that nobody reads
+    to the end it shows the beginning."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        # A layout asks for the same few widths again and again; breaking lines is most of what it does then.
+        self._heights: dict[tuple[str, int], int] = {}
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.say(text)
+
+    def say(self, text: str) -> None:
+        """Show `text`, which may come from anywhere."""
+        shown = visible(shortened(text))
+        if shown != self.text():
+            self.setText(shown)
+
+    def heightForWidth(self, width: int) -> int:
+        margins = self.contentsMargins()
+        height = self._lines_height(width - margins.left() - margins.right())
+        return height + margins.top() + margins.bottom()
+
+    def sizeHint(self) -> QSize:
+        margins = self.contentsMargins()
+        width = QFontMetrics(self.font()).horizontalAdvance(self.text()) + 1
+        width += margins.left() + margins.right()
+        return QSize(width, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:
+        metrics = QFontMetrics(self.font())
+        return QSize(metrics.averageCharWidth() * 4, metrics.height() + self._frame_height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        area = self.contentsRect()
+        layout = self._layout(area.width())
+        top = float(area.top())
+        if self.alignment() & Qt.AlignmentFlag.AlignVCenter:
+            top += max(0.0, (area.height() - layout.boundingRect().height()) / 2)
+        layout.draw(painter, QPointF(area.left(), top), [], QRectF(event.rect()))
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.FontChange:
+            self._heights.clear()
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.updateGeometry()
+
+    def _frame_height(self) -> int:
+        margins = self.contentsMargins()
+        return margins.top() + margins.bottom()
+
+    def _lines_height(self, width: int) -> int:
+        key = self.text(), width
+        found = self._heights.get(key)
+        if found is None:
+            if len(self._heights) >= _MOST_HEIGHTS:
+                self._heights.clear()
+            lines = round(self._layout(max(1, width)).boundingRect().height() + 0.49)
+            found = self._heights[key] = max(QFontMetrics(self.font()).height(), lines)
+        return found
+
+    def _formats(self) -> list[QTextLayout.FormatRange]:
+        """Colours of parts of the text; none here."""
+        return []
+
+    def _layout(self, width: int) -> QTextLayout:
+        return self._laid_out(self.text(), width)
+
+    def _laid_out(self, text: str, width: int) -> QTextLayout:
+        layout = QTextLayout(text, self.font())
+        option = QTextOption(self.alignment())
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        layout.setTextOption(option)
+        layout.setFormats(self._formats())
+        layout.beginLayout()
+        height = 0.0
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(width)
+            line.setPosition(QPointF(0, height))
+            height += line.height()
+        layout.endLayout()
+        return layout
+
+
+class ElidedLabel(QLabel):
+    """One line of plain text, shortened in the middle where it does not fit; the tool tip then has all of
+    it."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._whole = ""
+        self.say(text)
+
+    def say(self, text: str) -> None:
+        self._whole = visible(shortened(text))
+        self.setAccessibleName(self._whole)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "_whole"):
+            self._fit()
+
+    def _fit(self) -> None:
+        shown = self._shortened(QFontMetrics(self.font()), max(0, self.width()))
+        self.setText(shown)
+        self.setToolTip(as_tooltip(self._whole) if shown != self._whole else "")
+
+    def _shortened(self, metrics: QFontMetrics, width: int) -> str:
+        return metrics.elidedText(self._whole, Qt.TextElideMode.ElideMiddle, width)
+
+
+class PathLabel(ElidedLabel):
+    """A path, of which whole folders go first: what a file is called is what one looks for."""
+
+    def _shortened(self, metrics: QFontMetrics, width: int) -> str:
+        shown = self._whole
+        while metrics.horizontalAdvance(shown) > width and "/" in shown.removeprefix("…/"):
+            shown = "…/" + shown.removeprefix("…/").split("/", 1)[1]
+        if metrics.horizontalAdvance(shown) <= width:
+            return shown
+        return metrics.elidedText(shown, Qt.TextElideMode.ElideMiddle, width)
+
+
+def embolden(label: QLabel, times: float = 1.0) -> None:
+    """A heading: bold, and so much larger than what stands around it."""
+    font = label.font()
+    font.setBold(True)
+    if times != 1:
+        font.setPointSizeF(font.pointSizeF() * times)
+    label.setFont(font)
+
+
+# Buttons that shorten their text rather than widen what holds them; a screen reader still gets all of it.
+
+
+_FEWEST_CHARS = 5
+_RESIZING = (QEvent.Type.FontChange, QEvent.Type.StyleChange)
+
+
+class FitPushButton(QPushButton):
+    """Set its text with `say`."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._whole = ""
+        self._hint = QSize()
+        self.say(text)
+
+    def say(self, text: str, tip: str = "") -> None:
+        """Another text, and what its tool tip says besides."""
+        self._whole = text
+        self.setAccessibleName(text)
+        self.setToolTip(tip)
+        self._measure()
+
+    def sizeHint(self) -> QSize:
+        return self._hint
+
+    def minimumSizeHint(self) -> QSize:
+        return _smallest(self, self._hint, self._whole)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in _RESIZING:
+            self._measure()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _measure(self) -> None:
+        """The size it wants is that of the whole text, whatever is shown now."""
+        self.setText(self._whole)
+        self._hint = super().sizeHint()
+        self._fit()
+        self.updateGeometry()
+
+    def _fit(self) -> None:
+        self.setText(_shortened(self, self._whole, self._hint.width()))
+
+
+class FitToolButton(QToolButton):
+    """Takes its text from its default action."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._whole = ""
+        self._hint = QSize()
+
+    def sizeHint(self) -> QSize:
+        return self._hint
+
+    def minimumSizeHint(self) -> QSize:
+        return _smallest(self, self._hint, self._whole)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in _RESIZING:
+            self.take_action_text()
+
+    def actionEvent(self, event: QActionEvent) -> None:
+        super().actionEvent(event)
+        self.take_action_text()
+
+    def take_action_text(self) -> None:
+        """Qt puts the action's text back at each change of the action."""
+        action = self.defaultAction()
+        if action is not None:
+            self._whole = action.iconText()
+            self.setText(self._whole)
+            self._hint = super().sizeHint()
+            self._fit()
+            self.updateGeometry()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setText(_shortened(self, self._whole, self._hint.width()))
+
+
+def _smallest(button: QPushButton | QToolButton, hint: QSize, whole: str) -> QSize:
+    metrics = QFontMetrics(button.font())
+    few = min(metrics.averageCharWidth() * _FEWEST_CHARS, metrics.horizontalAdvance(whole))
+    return QSize(hint.width() - metrics.horizontalAdvance(whole) + few, hint.height())
+
+
+def _shortened(button: QPushButton | QToolButton, whole: str, wanted: int) -> str:
+    missing = wanted - button.width()
+    if missing <= 0:
+        return whole
+    metrics = QFontMetrics(button.font())
+    room = max(0, metrics.horizontalAdvance(whole) - missing)
+    return metrics.elidedText(whole, Qt.TextElideMode.ElideRight, room)
+
+
+# A box to choose from that shortens its text with an ellipsis rather than cut it off; the tool tip has all
+# of it.
+#
+# It would like to be as wide as its widest item, and takes what the layout gives it: Qt's own way to follow
+# the contents resizes a box behind the back of its layout. GUI thread.
+
+
+_NARROWEST = 80
+
+
+class FitCombo(QComboBox):
+    """Its tool tip follows the current item's, or is the item's text."""
+
+    def __init__(self, parent: QWidget | None = None, *, most_chars: int = 0) -> None:
+        """`most_chars`: it does not ask for room for more of them, however long its items are; 0: it does."""
+        super().__init__(parent)
+        self._most_chars = most_chars
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        for changed in (self.model().rowsInserted, self.model().rowsRemoved, self.model().dataChanged):
+            changed.connect(self._on_items)
+        self.currentIndexChanged.connect(self.follow)
+
+    def sizeHint(self) -> QSize:
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        metrics = self.fontMetrics()
+        widest = max((metrics.horizontalAdvance(self.itemText(at)) for at in range(self.count())), default=0)
+        if self._most_chars:
+            widest = min(widest, metrics.averageCharWidth() * self._most_chars)
+        contents = QSize(widest, metrics.height())
+        wanted = self.style().sizeFromContents(QStyle.ContentsType.CT_ComboBox, option, contents, self)
+        return QSize(max(wanted.width(), _NARROWEST), super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(_NARROWEST, super().minimumSizeHint().height())
+
+    def follow(self) -> None:
+        """The current item is another one; called by itself but where signals are blocked."""
+        tip = self.currentData(Qt.ItemDataRole.ToolTipRole)
+        self.setToolTip(str(tip) if tip else as_tooltip(self.currentText()))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QStylePainter(self)
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        room = self.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
+        )
+        option.currentText = self.fontMetrics().elidedText(
+            self.currentText(), Qt.TextElideMode.ElideMiddle, room.width() - 4
+        )
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+
+    def _on_items(self) -> None:
+        self.updateGeometry()
+
+
+# A line to search with, whose button to empty it has a name, too.
+
+
+class SearchField(QLineEdit):
+    """`what` is shown while it is empty, and is its accessible name."""
+
+    def __init__(self, what: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setPlaceholderText(what)
+        self.setAccessibleName(what)
+        self.setClearButtonEnabled(True)
+        for button in self.findChildren(QToolButton):
+            button.setAccessibleName(self.tr("Clear"))

@@ -1,0 +1,258 @@
+"""A tab of several parts: a title, a bar to choose the part, its rows, and below them what is selected; or a
+page that says why there is nothing.
+
+Rooms bring rows and words. Threading: GUI thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QPalette, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QLabel,
+    QLayout,
+    QListView,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QTabBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
+from reverie.ui.widgets.controls import ElidedLabel, WrapLabel, embolden
+from reverie.ui.widgets.layouts import FlowLayout, Panes, column
+from reverie.ui.widgets.message_bar import MessageBar
+
+# A tab of the window that is filled when somebody looks at it, and that fits a narrow window.
+
+
+_NARROWEST = 320
+
+
+class TabPage(QWidget):
+    """`shown()`: it came to the front."""
+
+    shown = Signal()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(_NARROWEST, super().minimumSizeHint().height())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.shown.emit()
+
+
+# What stands above the trees (which workspace this is, the usual buttons), and the page for when there is
+# none.
+
+
+class Heading(QWidget):
+    """Title and a dim line below it at the left, flat buttons at the right."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.title = ElidedLabel()
+        self.below = ElidedLabel()
+        embolden(self.title, 1.15)
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addWidget(self.title)
+        texts.addWidget(self.below)
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(0)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(MARGIN, GAP, GAP, GAP)
+        row.setSpacing(GAP)
+        row.addLayout(texts, 1)
+        row.addLayout(self._buttons)
+        self._tint()
+
+    def set_actions(self, actions: Sequence[QAction]) -> None:
+        for action in actions:
+            button = QToolButton()
+            button.setDefaultAction(action)
+            button.setAutoRaise(True)
+            button.setAccessibleName(action.text().replace("&", ""))
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            self._buttons.addWidget(button)
+
+    def say(self, title: str, below: str) -> None:
+        self.title.say(title)
+        self.below.say(below)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._tint()
+
+    def _tint(self) -> None:
+        dim = theme_of(self.palette()).dim_window
+        if hasattr(self, "below") and self.below.palette().color(QPalette.ColorRole.WindowText) != dim:
+            palette = self.below.palette()
+            palette.setColor(QPalette.ColorRole.WindowText, dim)
+            self.below.setPalette(palette)
+
+
+class EmptyPage(QWidget):
+    """A title, a sentence and what one can do about it."""
+
+    def __init__(self, icons: Icons, sign: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._sign_name = sign
+        self._sign = QLabel()
+        self._sign.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.title = WrapLabel()
+        embolden(self.title, 1.3)
+        self.sentence = WrapLabel()
+        self.title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.sentence.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        centred = QHBoxLayout()
+        centred.addStretch(1)
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(GAP)
+        centred.addLayout(self._buttons)
+        centred.addStretch(1)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(MARGIN * 2, MARGIN, MARGIN * 2, MARGIN)
+        outer.setSpacing(GAP + UNIT)
+        outer.addStretch(2)
+        outer.addWidget(self._sign)
+        outer.addWidget(self.title)
+        outer.addWidget(self.sentence)
+        outer.addLayout(centred)
+        outer.addStretch(3)
+        self._tint()
+
+    def say(self, title: str, sentence: str) -> None:
+        self.title.say(title)
+        self.sentence.say(sentence)
+
+    def set_actions(self, actions: Sequence[QAction]) -> None:
+        """Push buttons for actions; they follow the actions' text and state."""
+        for action in actions:
+            button = QToolButton()
+            button.setDefaultAction(action)
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            button.setAccessibleName(action.text().replace("&", ""))
+            self._buttons.addWidget(button)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_sign"):
+            self._tint()
+
+    def _tint(self) -> None:
+        theme = theme_of(self.palette())
+        self._sign.setPixmap(
+            self._icons.pixmap(self._sign_name, 48, theme.dim_window, self.devicePixelRatioF())
+        )
+
+
+class PartTab(TabPage):
+    """Subclasses call `lay_out` once, and `turn_to` what is to be seen: `blank` at first, since nobody has
+    looked, `nothing` or `page`."""
+
+    def __init__(self, icons: Icons, name: str, sign: str, parent: QWidget | None = None) -> None:
+        """`name`: of the message; `sign`: the icon of the page for nothing."""
+        super().__init__(parent)
+        self.title = WrapLabel()
+        embolden(self.title, 1.15)
+        self.message = MessageBar(icons, name)
+        self.bar = QTabBar()
+        self.bar.setDrawBase(False)
+        self.bar.setExpanding(False)
+        self.bar.setUsesScrollButtons(True)
+        self.nothing = EmptyPage(icons, sign)
+        self.blank, self.page = QWidget(), QWidget()
+        self._pages = QStackedWidget()
+        for each in (self.blank, self.nothing, self.page):
+            self._pages.addWidget(each)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        # Above every page: what could not be read at the first look is said, too.
+        whole.addWidget(self.message)
+        whole.addWidget(self._pages, 1)
+
+    def lay_out(
+        self,
+        head: Sequence[QWidget],
+        below: Sequence[QWidget],
+        buttons: Sequence[QWidget],
+        rows: QListView,
+        selected: QWidget,
+        sizes: tuple[int, int],
+    ) -> None:
+        """`head` stands below the title, `below` and `buttons` below the bar; `sizes`: of the rows and of
+        what is selected."""
+        above = QVBoxLayout()
+        above.setContentsMargins(MARGIN, MARGIN, MARGIN, UNIT)
+        above.setSpacing(UNIT)
+        for part in (self.title, *head):
+            above.addWidget(part)
+        under = QVBoxLayout()
+        under.setContentsMargins(MARGIN, UNIT, MARGIN, UNIT)
+        under.setSpacing(UNIT)
+        for part in below:
+            under.addWidget(part)
+        row = FlowLayout(gap=GAP)
+        for button in buttons:
+            row.addWidget(button)
+        under.addLayout(row)
+        rows.setFrameShape(QListView.Shape.NoFrame)
+        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self.splitter.addWidget(rows)
+        self.splitter.addWidget(selected)
+        self.splitter.setSizes(list(sizes))
+        self.splitter.setChildrenCollapsible(False)
+        outer = QVBoxLayout(self.page)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(0)
+        outer.addLayout(above)
+        outer.addWidget(self.bar)
+        outer.addLayout(under)
+        outer.addWidget(self.splitter, 1)
+
+    def turn_to(self, page: QWidget) -> None:
+        """The page below the rows: a part, or why there is none."""
+        self._pages.setCurrentWidget(page)
+
+
+# A window that stays open beside the main one: something to choose from at the left, what it says at the
+# right, a message, and Close.
+
+
+class SideWindow(QDialog):
+    """Subclasses make the panes and hand them to `lay_out`, before they are shown."""
+
+    splitter: Panes
+
+    def __init__(self, icons: Icons, name: str, parent: QWidget | None, *, closable: bool = True) -> None:
+        """`name`: of the message; `closable`: it can be put away."""
+        super().__init__(parent)
+        self.message = MessageBar(icons, name, closable=closable)
+
+    def lay_out(self, panes: Panes, *above: QWidget | QLayout) -> QPushButton:
+        """What stands above the panes, the panes, and the button that is returned: Close."""
+        self.splitter = panes
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        column(self, *above, panes, buttons, grows=panes)
+        return buttons.button(QDialogButtonBox.StandardButton.Close)
+
+    def follow(self) -> None:
+        """The history took something in while the window is open; by itself it shows nothing of that."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.splitter.turn(event.size().width())

@@ -1,0 +1,248 @@
+"""Columns of widgets and layouts, and what scrolls where room is short: what most dialogs and pages are; and
+how wide the columns of their tables are.
+
+Threading: GUI thread. Failure: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication, QEvent, QMargins, QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHeaderView,
+    QLayout,
+    QLayoutItem,
+    QListWidget,
+    QScrollArea,
+    QSizePolicy,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from reverie.ui.appearance import GAP, MARGIN, UNIT, CalmSelection
+
+Part = QWidget | QLayout
+
+_LEAST_COLUMN = 300
+_USUAL_LINE = 14
+"""How high a line is, in pixels, of the type that widths of columns are given for."""
+
+
+class Column(QWidget):
+    """What stands below each other is never squeezed so that a wrapped line is cut off, nor a part so
+    that it is of no use. How much room that is follows from the width."""
+
+    def event(self, event: QEvent) -> bool:
+        handled = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            # What holds it grows before the next frame. In Qt's own order, new content is painted once
+            # squeezed into the old height.
+            holder = self.parentWidget()
+            while holder is not None:
+                QCoreApplication.sendPostedEvents(holder, QEvent.Type.LayoutRequest.value)
+                holder = None if holder.isWindow() else holder.parentWidget()
+        return handled
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+
+    def minimumSizeHint(self) -> QSize:
+        hint, layout = super().minimumSizeHint(), self.layout()
+        width = max(hint.width(), _LEAST_COLUMN)
+        if layout is None or not layout.hasHeightForWidth():
+            return QSize(width, hint.height())
+        return QSize(width, max(hint.height(), layout.minimumHeightForWidth(max(1, self.width()))))
+
+
+def column(
+    holder: QWidget,
+    *parts: Part,
+    grows: QWidget | None = None,
+    margin: int = MARGIN,
+    gap: int = GAP,
+) -> QVBoxLayout:
+    """Lay `parts` out in `holder`, from its top; `grows`, one of them, takes the room that is left."""
+    made = QVBoxLayout(holder)
+    made.setContentsMargins(margin, margin, margin, margin)
+    made.setSpacing(gap)
+    for part in parts:
+        if isinstance(part, QLayout):
+            made.addLayout(part)
+        else:
+            made.addWidget(part, 1 if part is grows else 0)
+    return made
+
+
+def pane(*parts: Part, grows: QWidget, gap: int = UNIT) -> QWidget:
+    """A part of a window: a column without margins."""
+    made = QWidget()
+    column(made, *parts, grows=grows, margin=0, gap=gap)
+    return made
+
+
+def scrolled(inside: QWidget, name: str = "", *, sideways: bool = False) -> QScrollArea:
+    """`inside` with all the room it needs; what does not fit is scrolled to, sideways only if `sideways`.
+    `name`: its accessible name."""
+    area = QScrollArea()
+    area.setAccessibleName(name)
+    return scrolling(area, inside, sideways=sideways)
+
+
+def scrolling(area: QScrollArea, inside: QWidget, *, sideways: bool = False) -> QScrollArea:
+    """`area`, as `scrolled` would make it."""
+    area.setWidget(inside)
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    if not sideways:
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    return area
+
+
+def size_sections(header: QHeaderView, widths: Sequence[int]) -> None:
+    """The first columns of a table, as wide as `widths` (pixels of usual type) say: wider in larger type."""
+    larger = max(1.0, header.fontMetrics().height() / _USUAL_LINE)
+    for section, width in enumerate(widths):
+        header.resizeSection(section, round(width * larger))
+
+
+# A row of widgets that breaks into more rows when it gets narrow, so that nothing leaves the right edge.
+
+
+class FlowLayout(QLayout):
+    """Left to right, then down. An item wider than the layout is cut to its width. `rightwards`: rows end at
+    the right edge."""
+
+    def __init__(self, parent: QWidget | None = None, *, gap: int = 8, rightwards: bool = False) -> None:
+        super().__init__(parent)
+        self._items: list[QLayoutItem] = []
+        self._gap = gap
+        self._rightwards = rightwards
+        self.setContentsMargins(QMargins(0, 0, 0, 0))
+
+    def addItem(self, item: QLayoutItem) -> None:
+        self._items.append(item)
+
+    def count(self) -> int:
+        return len(self._items)
+
+    def itemAt(self, index: int) -> QLayoutItem | None:
+        return self._items[index] if 0 <= index < len(self._items) else None
+
+    def takeAt(self, index: int) -> QLayoutItem | None:
+        return self._items.pop(index) if 0 <= index < len(self._items) else None
+
+    def expandingDirections(self) -> Qt.Orientation:
+        return Qt.Orientation(0)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return self._arrange(QRect(0, 0, width, 0), place=False)
+
+    def setGeometry(self, rect: QRect) -> None:
+        super().setGeometry(rect)
+        self._arrange(rect, place=True)
+
+    def sizeHint(self) -> QSize:
+        shown = [item.sizeHint() for item in self._items if not item.isEmpty()]
+        width = sum(size.width() for size in shown) + self._gap * max(0, len(shown) - 1)
+        return QSize(width, max((size.height() for size in shown), default=0))
+
+    def minimumSize(self) -> QSize:
+        return QSize(
+            0, max((item.sizeHint().height() for item in self._items if not item.isEmpty()), default=0)
+        )
+
+    def _arrange(self, rect: QRect, *, place: bool) -> int:
+        rows: list[list[tuple[QLayoutItem, QSize]]] = [[]]
+        used = 0
+        for item in self._items:
+            if item.isEmpty():
+                continue
+            size = item.sizeHint()
+            size.setWidth(min(size.width(), rect.width()))
+            if rows[-1] and used + self._gap + size.width() > rect.width():
+                rows.append([])
+            used = size.width() if not rows[-1] else used + self._gap + size.width()
+            rows[-1].append((item, size))
+        top = rect.top()
+        for number, row in enumerate(row for row in rows if row):
+            top += self._gap // 2 if number else 0
+            height = max(size.height() for _, size in row)
+            width = sum(size.width() for _, size in row) + self._gap * (len(row) - 1)
+            left = rect.left() + (rect.width() - width if self._rightwards else 0)
+            for item, size in row:
+                if place:
+                    item.setGeometry(QRect(QPoint(left, top + (height - size.height()) // 2), size))
+                left += size.width() + self._gap
+            top += height
+        return top - rect.top()
+
+
+# Two panes that lie side by side where there is room, and below each other where there is none.
+
+
+class Panes(QSplitter):
+    """Neither pane can be folded away. Whoever holds it calls `turn` from its `resizeEvent`."""
+
+    def __init__(
+        self,
+        first: QWidget,
+        second: QWidget,
+        *,
+        beside_from: int,
+        sizes: tuple[int, int],
+        below: tuple[int, int] | None = None,
+        grows: int | None = 1,
+    ) -> None:
+        """`beside_from`: how wide the holder is where they begin to lie side by side. `sizes`: of them side
+        by side; `below`: of them below each other, where turning is to set them anew. `grows`: which of them
+        takes the room that is left; None: both, as `sizes` has it."""
+        super().__init__()
+        self._beside_from = beside_from
+        self._sizes, self._below = list(sizes), list(below) if below is not None else None
+        self.addWidget(first)
+        self.addWidget(second)
+        if grows is not None:
+            self.setStretchFactor(grows, 1)
+        self.setSizes(self._sizes)
+        self.setChildrenCollapsible(False)
+
+    def turn(self, width: int) -> None:
+        """The holder is so wide now."""
+        wide = width >= self._beside_from
+        wanted = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
+        if self.orientation() != wanted:
+            self.setOrientation(wanted)
+            if self._below is not None:
+                self.setSizes(self._sizes if wide else self._below)
+
+
+# A list that is as high as its rows, up to a few.
+
+
+class FewRows(QListWidget):
+    """`most`: rows that are shown without scrolling."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+        CalmSelection(self)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setUniformItemSizes(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        row = self.sizeHintForRow(0) if self.count() else QFontMetrics(self.font()).height() + UNIT
+        return QSize(100, row * min(self._most, max(1, self.count())) + 2 * self.frameWidth())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(80, self.sizeHint().height())

@@ -1,0 +1,163 @@
+"""Messages in the place they are about: a bar with a sentence and at most a few buttons.
+
+Sentences are always plain text. A bar takes no room while it has nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+
+from reverie.errors import UserError
+from reverie.ui.appearance import GAP, UNIT, Icons, readable, theme_of
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
+from reverie.ui.widgets.layouts import FlowLayout
+
+Tone = Literal["info", "warn", "bad"]
+# Sign, cross and the distances between.
+_AROUND = 90
+_ICONS = {"info": "info", "warn": "warning", "bad": "error"}
+
+
+class MessageBar(QWidget):
+    """A tinted strip: sign, sentence, buttons, and a cross if it may be put away. `chosen(str)` names the
+    button."""
+
+    chosen = Signal(str)
+    dismissed = Signal()
+
+    def __init__(
+        self, icons: Icons, name: str, *, closable: bool = True, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._tone: Tone = "info"
+        self.setObjectName(name)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        self._sign = QLabel()
+        self._sign.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._text = WrapLabel()
+        self._close = QToolButton()
+        self._close.setAutoRaise(True)
+        self._close.setAccessibleName(self.tr("Dismiss"))
+        self._close.setToolTip(self.tr("Dismiss"))
+        if not closable:
+            self._close.hide()  # showing what has no parent yet would open a window
+        self._close.clicked.connect(self._dismiss)
+        self._buttons: dict[str, FitPushButton] = {}
+        self._row = FlowLayout(gap=GAP)
+        self._middle = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        self._middle.setSpacing(UNIT)
+        self._middle.addWidget(self._text, 1)
+        self._middle.addLayout(self._row)
+        outer = QHBoxLayout(self)
+        outer.setContentsMargins(GAP, UNIT + 2, UNIT, UNIT + 2)
+        outer.setSpacing(GAP)
+        outer.addWidget(self._sign)
+        outer.addLayout(self._middle, 1)
+        outer.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
+        self._tint()
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        return self._text.text()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The buttons that are offered."""
+        return tuple(self._buttons)
+
+    def button(self, key: str) -> FitPushButton:
+        """The button of this key among those that are shown."""
+        return self._buttons[key]
+
+    def say(self, text: str, *, tone: Tone = "info", buttons: Sequence[tuple[str, str, str]] = ()) -> None:
+        """Show a sentence; `buttons` are (key, label, tool tip)."""
+        self._tone = tone
+        self._text.say(text)
+        self.setAccessibleName(self._text.text())
+        if [key for key, _, _ in buttons] != list(self._buttons):
+            self._make_buttons([key for key, _, _ in buttons])
+        for key, label, tip in buttons:
+            self._buttons[key].say(label, tip)
+        self._tint()
+        self._arrange()
+        self.show()
+
+    def say_error(self, error: UserError, *, buttons: Sequence[tuple[str, str, str]] = ()) -> None:
+        """Title, cause and next step of something that did not work."""
+        self.say(str(error), tone="bad", buttons=buttons)
+
+    def clear(self) -> None:
+        """Nothing to say: it takes no room."""
+        self.hide()
+        self._text.say("")
+        self._make_buttons(())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Sentence and buttons beside each other where both fit on one line, else below each other."""
+        buttons = self._row.sizeHint().width()
+        room = self.width() - self._text.sizeHint().width() - buttons - _AROUND
+        beside = bool(buttons) and room > 0
+        direction = QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom
+        if self._middle.direction() != direction:
+            self._middle.setDirection(direction)
+        upright = Qt.AlignmentFlag.AlignVCenter if beside else Qt.AlignmentFlag.AlignTop
+        self._text.setAlignment(upright)
+        self._sign.setAlignment(upright)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._tint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._back())
+        painter.drawRoundedRect(self.rect(), UNIT, UNIT)
+
+    def _back(self) -> QColor:
+        theme = theme_of(self.palette())
+        return {"info": theme.accent_back, "warn": theme.warn_back, "bad": theme.bad_back}[self._tone]
+
+    def _tint(self) -> None:
+        theme = theme_of(self.palette())
+        color = readable(
+            {"info": theme.accent, "warn": theme.warn_text, "bad": theme.bad_text}[self._tone], self._back()
+        )
+        self._sign.setPixmap(self._icons.pixmap(_ICONS[self._tone], 16, color, self.devicePixelRatioF()))
+        self._close.setIcon(self._icons.icon("close"))
+        self.update()
+
+    def _make_buttons(self, keys: Sequence[str]) -> None:
+        for button in self._buttons.values():
+            self._row.removeWidget(button)
+            button.hide()  # it is deleted only when the event loop comes round
+            button.deleteLater()
+        self._buttons = {}
+        for key in keys:
+            button = FitPushButton()
+            button.setObjectName(key)
+            button.clicked.connect(self._choose)
+            self._row.addWidget(button)
+            self._buttons[key] = button
+
+    @Slot()
+    def _choose(self) -> None:
+        self.chosen.emit(self.sender().objectName())
+
+    @Slot()
+    def _dismiss(self) -> None:
+        self.clear()
+        self.dismissed.emit()

@@ -1,0 +1,203 @@
+"""A unified diff to read: one line a row, tinted by its first character, in both colour schemes."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QRectF, Qt
+from PySide6.QtGui import (
+    QColor,
+    QPainter,
+    QPaintEvent,
+    QSyntaxHighlighter,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFormat,
+)
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
+
+from reverie.ui.appearance import Theme, monospace, theme_of
+from reverie.ui.display_text import visible_lines
+
+_HEAD = ("diff ", "index ", "new file", "deleted file", "similarity", "rename ", "old mode", "new mode")
+# A diff longer than this is cut: the pane is for reading, `reverie diff` gives all of it.
+LIMIT = 400_000
+
+
+class DiffView(QPlainTextEdit):
+    """Read-only. `show_diff` takes the text of a unified diff; control characters in it are shown escaped."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setReadOnly(True)
+        self.setFont(monospace())
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
+        self.setAccessibleName(self.tr("Difference"))
+        # Readable by keyboard too: a caret without editing.
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self._colours = _Highlighter(self.document(), theme_of(self.palette()))
+
+    def show_diff(self, text: str) -> None:
+        """A unified diff; what is above the limit is said to be cut."""
+        # The first line names the file twice; whoever shows a diff has said which file it is.
+        if text.startswith("diff --git "):
+            text = text.partition("\n")[2]
+        cut = text[:LIMIT]
+        note = self.tr("\n… the rest is too long to show here.") if len(text) > LIMIT else ""
+        self.setPlainText(visible_lines(cut) + note)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._colours.set_theme(theme_of(self.palette()))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Backgrounds over the full width first, then the text."""
+        theme = theme_of(self.palette())
+        painter = QPainter(self.viewport())
+        block = self.firstVisibleBlock()
+        offset = self.contentOffset()
+        while block.isValid():
+            area = self.blockBoundingGeometry(block).translated(offset)
+            if area.top() > event.rect().bottom():
+                break
+            back = _back(block.text(), theme)
+            if back is not None:
+                painter.fillRect(QRectF(0, area.top(), self.viewport().width(), area.height()), back)
+            block = block.next()
+        painter.end()
+        super().paintEvent(event)
+
+
+def _kind(line: str) -> str:
+    if line.startswith(("+++ ", "--- ")) or line.startswith(_HEAD):
+        return "head"
+    return {"+": "added", "-": "removed", "@": "hunk", "\\": "head"}.get(line[:1], "")
+
+
+def _back(line: str, theme: Theme) -> QColor | None:
+    return {"added": theme.added_back, "removed": theme.removed_back}.get(_kind(line))
+
+
+class _Highlighter(QSyntaxHighlighter):
+    def __init__(self, document: QTextDocument, theme: Theme) -> None:
+        super().__init__(document)
+        self._formats = _formats(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        self._formats = _formats(theme)
+        self.rehighlight()
+
+    def highlightBlock(self, text: str) -> None:
+        kind = _kind(text)
+        if kind:
+            self.setFormat(0, len(text), self._formats[kind])
+
+
+def _formats(theme: Theme) -> dict[str, QTextCharFormat]:
+    formats = {}
+    for kind, colour in (
+        ("added", theme.added),
+        ("removed", theme.removed),
+        ("hunk", theme.hunk),
+        ("head", theme.dim),
+    ):
+        formats[kind] = QTextCharFormat()
+        formats[kind].setForeground(colour)
+    return formats
+
+
+# The text of a version, to read. Bytes come from disk: what they hide is shown escaped, what is too long is
+# cut.
+
+
+class TextView(QPlainTextEdit):
+    """Read-only, with a caret for the keyboard."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setReadOnly(True)
+        self.setFont(monospace())
+        self.setAccessibleName(self.tr("Text of this version"))
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+
+    def show_bytes(self, content: bytes | None) -> None:
+        """None: there is no file."""
+        if content is None:
+            self.setPlainText("")
+            return
+        if b"\0" in content[:LIMIT]:
+            self.setPlainText(self.tr("This version is no text."))
+            return
+        note = self.tr("\n… the rest is too long to show here.") if len(content) > LIMIT else ""
+        self.setPlainText(visible_lines(content[:LIMIT].decode("utf-8", "replace")) + note)
+
+
+# A part of the context as it is loaded, with the lines one may want to look at on another ground. What they
+# are is said in words beside the list.
+#
+# Lines are drawn as the window may draw them (`ui.display_text`), which ends a line wherever Qt would, so
+# that a line of the text may be several here: all of them are marked.
+
+
+SHOWN_CHARS = 400_000
+_MARKED_LINES = 500
+
+
+class LoadedText(QPlainTextEdit):
+    """Read-only."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._marked: list[int] = []
+        self.setReadOnly(True)
+        self.setFont(monospace())
+        self.setAccessibleName(self.tr("The text as it is loaded"))
+        self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
+        self.setPlaceholderText(self.tr("Nothing is loaded."))
+
+    @property
+    def marked(self) -> list[str]:
+        """The lines on another ground."""
+        return [each.cursor.block().text() for each in self.extraSelections()]
+
+    def show_text(self, text: str, marked: tuple[int, ...]) -> None:
+        """`marked`: lines of `text`, from 1."""
+        text = text[:SHOWN_CHARS]
+        self.setPlainText(visible_lines(text))
+        self._marked = _rows(text, marked[:_MARKED_LINES])
+        self._mark()
+
+    def _mark(self) -> None:
+        found = []
+        for row in self._marked:
+            each = QTextEdit.ExtraSelection()
+            each.format.setBackground(theme_of(self.palette()).warn_back)
+            each.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
+            each.cursor = QTextCursor(self.document().findBlockByNumber(row))
+            # All of a line that is wrapped.
+            each.cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+            found.append(each)
+        self.setExtraSelections(found)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and self._marked:
+            self._mark()
+
+
+def _rows(text: str, marked: tuple[int, ...]) -> list[int]:
+    """The rows, from 0, that these lines are shown on."""
+    if not marked:
+        return []
+    found: list[int] = []
+    wanted, row = set(marked), 0
+    for number, line in enumerate(text.split("\n"), 1):
+        count = max(1, len(line.splitlines()))
+        if number in wanted:
+            found += range(row, row + count)
+        row += count
+    return found

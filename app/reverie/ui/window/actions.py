@@ -1,0 +1,389 @@
+"""One registry of what a person can do; menus, tool bars, context menus, the palette and the shortcut sheet
+are made from it.
+
+Each action is a row of data: id, text, key, icon, the name of the window's slot and the rule that says when
+it is enabled. Rules are pure functions of a `Situation`, so "is this possible now?" is answered in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Literal
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMenu
+
+from reverie.ui.appearance import Icons
+from reverie.ui.translation import translatable as _
+from reverie.ui.translation import translated
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What decides whether an action is possible."""
+
+    home: bool = False
+    closable: bool = False
+    context: bool = False
+    file: bool = False
+    folder: bool = False
+    companion: bool = False
+    pinned: bool = False
+    open_file: bool = False
+    writable: bool = False
+    modified: bool = False
+    any_modified: bool = False
+    conflicts: bool = False
+    undo: bool = False
+    running: bool = False
+    can_consolidate: bool = False
+    services: bool = False
+    agent_jobs: bool = False
+    can_extract: bool = False
+    can_note: bool = False
+    can_tell: bool = False
+    failures: bool = False
+
+
+Rule = Callable[[Situation], bool]
+
+
+def always(_now: Situation) -> bool:
+    """A condition that holds in every situation."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """`menu` is a key of `MENUS`. `keys` are portable names, the first is shown. `slot` is a method of the
+    window; empty for what no window can do yet (it is never enabled). `where`: keys of the tree or of the
+    editor work only while that has the focus, so that Del and Ctrl+Z stay the editor's own in the editor, and
+    Ctrl+F finds in the file there and memories elsewhere."""
+
+    id: str
+    menu: str
+    text: str
+    slot: str
+    keys: tuple[str, ...] = ()
+    icon: str = ""
+    tip: str = ""
+    rule: Rule = always
+    separator: bool = False
+    checkable: bool = False
+    where: Literal["window", "tree", "editor"] = "window"
+    destructive: bool = False
+    """It takes something away, so the palette never suggests it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRow:
+    """An action as the palette lists it: texts in the shown language, without mnemonics."""
+
+    id: str
+    text: str
+    menu: str
+    keys: str
+    icon: str
+    rule: Rule
+    destructive: bool = False
+
+
+MENUS: tuple[tuple[str, str], ...] = (
+    ("file", _("&File")),
+    ("edit", _("&Edit")),
+    ("memory", _("&Memory")),
+    ("dream", _("&Consolidate")),
+    ("view", _("&View")),
+    ("help", _("&Help")),
+)
+
+ACTIONS: tuple[ActionSpec, ...] = (
+    ActionSpec("home.open", "file", _("&Open home…"), "open_home", ("Ctrl+O",), "open",
+               _("Open the state directory of an agent")),
+    ActionSpec("home.demo", "file", _("Open &demo home"), "open_demo", (), "home",
+               _("Open a throw-away copy of the demo home")),
+    ActionSpec("home.close", "file", _("Cl&ose home"), "close_home", (), "",
+               _("Take the selected home out of the list; its files stay as they are"),
+               lambda now: now.closable, destructive=True),
+    ActionSpec("file.save", "file", _("&Save"), "tab.editor.save", ("Ctrl+S",), "save",
+               _("Save the open memory"), lambda now: now.modified and now.writable, separator=True),
+    ActionSpec("file.save-all", "file", _("Save a&ll"), "tab.editor.save_all", ("Ctrl+Shift+S",), "",
+               _("Save every edited memory"), lambda now: now.any_modified),
+    ActionSpec("file.reload", "file", _("&Reload from disk"), "tab.editor.reload", (), "",
+               _("Show the version on disk; Ctrl+Z brings your text back"), lambda now: now.open_file),
+    ActionSpec("settings.open", "file", _("Se&ttings…"), "open_settings", ("Ctrl+,",), "",
+               _("Engine, models, keys and what runs in the background"), separator=True),
+    ActionSpec("window.quit", "file", _("&Quit"), "close", ("Ctrl+Q",), separator=True),
+    ActionSpec("edit.find", "edit", _("&Find in this memory"), "tab.pane.view.open_find", ("Ctrl+F",), "",
+               _("Find words or an expression in the open memory"), lambda now: now.open_file,
+               where="editor"),
+    ActionSpec("edit.find-next", "edit", _("Find &next"), "tab.pane.view.find_next", ("F3",), "",
+               _("Go to the next match"), lambda now: now.open_file, where="editor"),
+    ActionSpec("edit.find-previous", "edit", _("Find &previous"), "tab.pane.view.find_previous",
+               ("Shift+F3",), "", _("Go to the match before"), lambda now: now.open_file, where="editor"),
+    ActionSpec("edit.replace", "edit", _("&Replace…"), "tab.pane.view.open_replace", ("Ctrl+R",), "",
+               _("Find and replace in the open memory"), lambda now: now.open_file and now.writable,
+               where="editor"),
+    ActionSpec("edit.front", "edit", _("Front &matter"), "tab.pane.view.toggle_form", ("Ctrl+Shift+D",),
+               "form", _("Description and other keys of the open memory as a form"),
+               lambda now: now.open_file, separator=True, checkable=True),
+    ActionSpec("conflict.next", "edit", _("Next c&onflict"), "tab.co_editing.next_conflict", ("F8",), "",
+               _("Go to the next place that was changed here and on disk"), lambda now: now.conflicts,
+               separator=True),
+    ActionSpec("conflict.previous", "edit", _("Previous confli&ct"), "tab.co_editing.previous_conflict",
+               ("Shift+F8",), "", _("Go to the place before it"), lambda now: now.conflicts),
+    ActionSpec("conflict.mine", "edit", _("&Keep mine"), "tab.co_editing.keep_mine", ("F9",), "",
+               _("Leave out what stands on disk at this conflict"), lambda now: now.conflicts),
+    ActionSpec("conflict.theirs", "edit", _("&Take theirs"), "tab.co_editing.take_theirs", ("Shift+F9",), "",
+               _("Take what stands on disk at this conflict"), lambda now: now.conflicts),
+    ActionSpec("conflict.both", "edit", _("Keep &both"), "tab.co_editing.keep_both", ("Ctrl+F9",), "",
+               _("Keep your lines of this conflict, then those on disk"), lambda now: now.conflicts),
+    ActionSpec("editor.source", "edit", _("&Source"), "tab.pane.view.show_source", ("Ctrl+Alt+1",),
+               "source", _("Show the text as it is on disk"), lambda now: now.open_file, separator=True,
+               checkable=True),
+    ActionSpec("editor.side", "edit", _("Side &by side"), "tab.pane.view.show_side", ("Ctrl+Alt+2",),
+               "side", _("Show the text and how it looks"), lambda now: now.open_file, checkable=True),
+    ActionSpec("editor.preview", "edit", _("&Preview"), "tab.pane.view.show_preview", ("Ctrl+Alt+3",),
+               "preview", _("Show how the text looks"), lambda now: now.open_file, checkable=True),
+    ActionSpec("editor.wrap", "edit", _("&Wrap long lines"), "tab.pane.view.toggle_wrap", ("Alt+Z",), "",
+               _("Break lines at the edge"), separator=True, checkable=True, where="editor"),
+    ActionSpec("editor.lines", "edit", _("Line n&umbers"), "tab.pane.view.toggle_line_numbers", (), "",
+               _("Number the lines of the text"), checkable=True),
+    ActionSpec("editor.zoom-in", "edit", _("Zoom &in"), "tab.pane.view.zoom_in", ("Ctrl++", "Ctrl+="), "",
+               _("Larger text in the editor"), where="editor"),
+    ActionSpec("editor.zoom-out", "edit", _("Zoom &out"), "tab.pane.view.zoom_out", ("Ctrl+-",), "",
+               _("Smaller text in the editor"), where="editor"),
+    ActionSpec("editor.zoom-reset", "edit", _("Usual si&ze"), "tab.pane.view.zoom_reset", ("Ctrl+0",), "",
+               _("The editor's text as large as the interface's"), where="editor"),
+    ActionSpec("memory.new", "memory", _("&New memory…"), "tab.hand.new_memory", ("Ctrl+N",), "new",
+               _("Create a memory"), lambda now: now.context),
+    ActionSpec("memory.open", "memory", _("&Edit"), "tab.edit_selected", (), "file",
+               _("Open the selected memory in the editor"), lambda now: now.file or now.companion),
+    ActionSpec("memory.pin", "memory", _("&Pin"), "tab.hand.toggle_pin", ("Ctrl+Shift+K",), "pin",
+               _("A pinned memory is never deleted or renamed by a consolidation"),
+               lambda now: now.file, checkable=True, separator=True),
+    ActionSpec("memory.rename", "memory", _("&Rename"), "tab.hand.rename_selected", ("F2",), "rename",
+               _("Give the selected memory or folder another name"),
+               lambda now: now.file or now.folder, where="tree"),
+    ActionSpec("memory.move", "memory", _("&Move to…"), "tab.hand.move_selected", ("Ctrl+Shift+M",), "",
+               _("Move what is selected to another folder or scope; pins and use go along"),
+               lambda now: now.file or now.folder),
+    ActionSpec("memory.delete", "memory", _("&Delete"), "tab.hand.delete_selected", ("Del",), "delete",
+               _("Delete what is selected; it can be undone"), lambda now: now.file or now.folder,
+               where="tree", destructive=True),
+    ActionSpec("memory.undo", "memory", _("&Undo last change"), "tab.edits.undo", ("Ctrl+Z",), "undo",
+               _("Take back the last deletion, move, renaming, pin, merge, restore or change of a record"),
+               lambda now: now.undo, where="tree"),
+    ActionSpec("memory.copy-path", "memory", _("Copy &path"), "tab.hand.copy_path", ("Ctrl+Shift+C",), "copy",
+               _("Copy the memory path"), lambda now: now.file or now.folder, separator=True),
+    ActionSpec("memory.history", "memory", _("&History…"), "tab.history.show", ("Ctrl+H",), "runs",
+               _("Who changed it when, what each change was, and bringing back what was there"),
+               lambda now: now.context),
+    ActionSpec("memory.seen", "memory", _("&Mark all as seen"), "tab.mark_seen", (), "check",
+               _("Take away the mark from every memory that someone else edited"), lambda now: now.context),
+    ActionSpec("memory.duplicates", "memory", _("Find d&uplicates…"), "tab.duplicates.show",
+               ("Ctrl+Shift+U",), "", _("Memories that say the same, side by side, and merging them by hand"),
+               lambda now: now.context, separator=True),
+    ActionSpec("memory.trash", "memory", _("&Trash…"), "tab.trash.show", ("Ctrl+Shift+T",), "trash",
+               _("What was deleted, by whom, and bringing it back"), lambda now: now.home),
+    ActionSpec("dream.run", "dream", _("&Consolidate now"), "tab.dreams.run_now", ("Ctrl+Return",),
+               "consolidate",
+               _("Merge duplicates and tidy up, with the engine that the settings name"),
+               lambda now: now.can_consolidate),
+    ActionSpec("dream.preview", "dream", _("&Preview (dry run)"), "tab.dreams.preview",
+               ("Ctrl+Shift+Return",), "preview",
+               _("Show what a consolidation would do, choose from it, and only then apply it"),
+               lambda now: now.can_consolidate),
+    ActionSpec("dream.rules", "dream", _("Run with &rules"), "tab.dreams.run_rules", (), "consolidate",
+               _("Consolidate with the offline rules engine"), lambda now: now.can_consolidate,
+               separator=True),
+    ActionSpec("dream.model", "dream", _("Run with &model…"), "tab.dreams.run_model", (), "consolidate",
+               _("Consolidate with a model that you name"), lambda now: now.can_consolidate),
+    ActionSpec("dream.cancel", "dream", _("C&ancel the running consolidation"), "tab.dreams.jobs.cancel",
+               ("Ctrl+.",), "cancel", _("Stop before the next change"), lambda now: now.running),
+    ActionSpec("services.pause", "dream", _("Pause &background services"), "late.toggle_pause", (), "",
+               _("Cancel what runs by itself in this home, and start nothing more until it is taken back"),
+               lambda now: now.services, checkable=True, separator=True),
+    ActionSpec("dream.runs", "dream", _("&Last runs…"), "tab.dreams.show_runs", ("Ctrl+Shift+R",), "runs",
+               _("What past runs changed, and undo them"), lambda now: now.home, separator=True),
+    ActionSpec("dream.extract", "dream", _("E&xtract rollouts…"), "tab.extraction.show", ("Ctrl+Shift+E",),
+               "consolidate", _("Make memories of what was said in the threads of Codex, and merge them"),
+               lambda now: now.can_extract),
+    ActionSpec("dream.tell", "dream", _("&Tell Codex…"), "tab.telling.show", (), "",
+               _("Write a note that Codex folds into its memory"), lambda now: now.can_tell),
+    ActionSpec("dream.notes", "dream", _("Update session &notes"), "tab.notes.update_now", ("Ctrl+Shift+N",),
+               "", _("Bring the notes of the chosen session up to date, whatever its thresholds say"),
+               lambda now: now.can_note),
+    ActionSpec("dream.agent-jobs", "dream", _("&Jobs of the agent…"), "late.show_agent_jobs", (), "",
+               _("What the agent itself says of its extractions and consolidations"),
+               lambda now: now.agent_jobs),
+    ActionSpec("view.palette", "view", _("Command &palette…"), "show_palette",
+               ("Ctrl+P", "Ctrl+K", "Ctrl+Shift+P"), "",
+               _("Find an action or a memory by its name")),
+    ActionSpec("view.picker", "view", _("Show &homes"), "toggle_picker", ("Ctrl+B",), "",
+               _("Show or hide the list of homes"), checkable=True),
+    ActionSpec("view.refresh", "view", _("&Refresh"), "refresh", ("F5",), "refresh",
+               _("Read everything again"), lambda now: now.home),
+    ActionSpec("view.expand", "view", _("&Expand all"), "tab.tree.expandAll", (), "",
+               _("Open every folder"), lambda now: now.context, separator=True),
+    ActionSpec("view.collapse", "view", _("&Collapse all"), "tab.tree.collapse_folders", (), "",
+               _("Close every folder"), lambda now: now.context),
+    ActionSpec("view.sort-name", "view", _("Sort by &name"), "tab.order.by_name", (), "",
+               _("The agent's own order"), separator=True, checkable=True),
+    ActionSpec("view.sort-recent", "view", _("Sort by last c&hange"), "tab.order.by_recent", (), "",
+               _("What was written last comes first in each folder"), checkable=True),
+    ActionSpec("view.sort-use", "view", _("Sort by &use"), "tab.order.by_use", (), "",
+               _("What the agent used most comes first in each folder"), checkable=True),
+    ActionSpec("view.sort-size", "view", _("Sort by si&ze"), "tab.order.by_size", (), "",
+               _("The largest come first in each folder"), checkable=True),
+    ActionSpec("view.only-changed", "view", _("&Only what changed"), "tab.order.toggle_only_changed",
+               ("Ctrl+Shift+G",), "edited",
+               _("Show only what someone else changed since you last looked"), checkable=True),
+    ActionSpec("view.memory", "view", _("Show &memories"), "show_memory", ("Ctrl+1",), "",
+               _("Memories, editor and consolidation"), separator=True),
+    ActionSpec("view.orphans", "view", _("Show &orphaned stores"), "show_orphans", ("Ctrl+Shift+O",),
+               "orphan",
+               _("Memories that no project or workspace points at, and merging them where they belong"),
+               lambda now: now.home),
+    ActionSpec("view.traces", "view", _("Show &traces"), "late.show_traces", ("Ctrl+2",), "",
+               _("Why runs wrote nothing: what they asked, were told and did")),
+    ActionSpec("view.activity", "view", _("Show &activity"), "late.show_activity", ("Ctrl+3",), "",
+               _("What the background services decided, and why")),
+    ActionSpec("view.doctor", "view", _("Show &doctor"), "late.show_doctor", ("Ctrl+4",), "",
+               _("Why the memory writer or a consolidation did not run")),
+    ActionSpec("view.transcripts", "view", _("Show tra&nscripts"), "late.show_transcripts", ("Ctrl+5",), "",
+               _("What was said between you and the agent, session by session")),
+    ActionSpec("view.context", "view", _("Show conte&xt"), "late.show_context", ("Ctrl+6",), "",
+               _("Exactly what the agent would be told now, and why each memory is in or out")),
+    ActionSpec("view.failures", "view", _("Show &failures"), "late.show_failures", ("Ctrl+7",), "",
+               _("What the agent learnt of failing: lessons, anti-patterns and crashes"),
+               lambda now: now.failures),
+    ActionSpec("view.to-homes", "view", _("Go to &homes"), "focus_picker", ("Alt+1",), separator=True),
+    ActionSpec("view.to-tree", "view", _("Go to &memories"), "focus_tree", ("Alt+2",)),
+    ActionSpec("view.search", "view", _("&Search memories"), "focus_search", ("Ctrl+F",), "",
+               _("Names and contents of every memory of every open home"), lambda now: now.home),
+    ActionSpec("view.to-editor", "view", _("Go to &editor"), "focus_editor", ("Alt+3",)),
+    ActionSpec("help.shortcuts", "help", _("&Keyboard shortcuts"), "show_shortcuts", ("F1", "Ctrl+/"),
+               "keyboard"),
+    ActionSpec("help.welcome", "help", _("&Welcome…"), "show_welcome", (), "",
+               _("What Reverie reads and never reads, what runs by itself, where settings lie")),
+    ActionSpec("help.about", "help", _("&About Reverie"), "show_about", ()),
+)  # fmt: skip
+
+PICKER_MENU = ("home.close", "home.open")
+TREE_MENU = (
+    "memory.open", "memory.new", "memory.pin", "memory.rename", "memory.move", "memory.delete",
+    "memory.copy-path",
+    "memory.history",
+)  # fmt: skip
+CONSOLIDATE_MENU = (
+    "dream.preview",
+    "dream.rules",
+    "dream.model",
+    "dream.extract",
+    "dream.tell",
+    "dream.notes",
+    "dream.runs",
+    "dream.agent-jobs",
+)
+
+_CONTEXTS = {
+    "window": Qt.ShortcutContext.WindowShortcut,
+    "tree": Qt.ShortcutContext.WidgetWithChildrenShortcut,
+    "editor": Qt.ShortcutContext.WidgetWithChildrenShortcut,
+}
+
+
+class Actions(QObject):
+    """The registry made real for one window: a QAction per row, connected to the window's slot of that
+    name."""
+
+    def __init__(self, window: QObject, icons: Icons) -> None:
+        super().__init__(window)
+        self._icons = icons
+        self._made: dict[str, QAction] = {}
+        self._now: Situation | None = None
+        for spec in ACTIONS:
+            action = QAction(translated(spec.text), window)
+            action.setObjectName(spec.id)
+            action.setShortcuts([QKeySequence(key) for key in spec.keys])
+            action.setShortcutContext(_CONTEXTS[spec.where])
+            tip = translated(spec.tip) if spec.tip else action.text().replace("&", "").rstrip("…")
+            action.setStatusTip(tip)
+            action.setToolTip(self._tooltip(tip, action))
+            action.setCheckable(spec.checkable)
+            if spec.slot:
+                action.triggered.connect(attrgetter(spec.slot)(window))
+            self._made[spec.id] = action
+        self.update_icons()
+        self.follow(Situation())
+
+    def __getitem__(self, id_: str) -> QAction:
+        return self._made[id_]
+
+    def follow(self, now: Situation) -> None:
+        """Enable what is possible now."""
+        if now != self._now:
+            self._now = now
+            for spec in ACTIONS:
+                self._made[spec.id].setEnabled(spec.rule(now))
+        self._made["memory.pin"].setChecked(now.pinned)
+
+    def update_icons(self) -> None:
+        """After a change of the colour scheme."""
+        for spec in ACTIONS:
+            if spec.icon:
+                self._made[spec.id].setIcon(self._icons.icon(spec.icon))
+
+    def fill_menu(self, menu: QMenu, ids: Iterable[str]) -> None:
+        """Add the actions to `menu`, with the registry's separators except at its top."""
+        separators = {spec.id: spec.separator for spec in ACTIONS}
+        for id_ in ids:
+            if separators[id_] and not menu.isEmpty():
+                menu.addSeparator()
+            menu.addAction(self._made[id_])
+
+    def of_tree(self) -> tuple[QAction, ...]:
+        """The actions whose keys work in the tree only: add them to it."""
+        return tuple(self._made[spec.id] for spec in ACTIONS if spec.where == "tree")
+
+    def of_editor(self) -> tuple[str, ...]:
+        """The ids of what is done in the editor: its pane takes those actions."""
+        return tuple(spec.id for spec in ACTIONS if spec.menu == "edit")
+
+    def menu_ids(self, menu: str) -> tuple[str, ...]:
+        return tuple(spec.id for spec in ACTIONS if spec.menu == menu)
+
+    def rows(self) -> tuple[ActionRow, ...]:
+        """Every action, menu by menu, for the palette."""
+        return tuple(
+            ActionRow(spec.id, _plain(self._made[spec.id].text()), _plain(translated(title)),
+                      _keys(self._made[spec.id]), spec.icon, spec.rule, spec.destructive)
+            for key, title in MENUS for spec in ACTIONS if spec.menu == key
+        )  # fmt: skip
+
+    def shortcuts(self) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+        """Per menu: its title and (what, keys) of every action that has keys, for the shortcut sheet."""
+        sheet = []
+        for key, title in MENUS:
+            rows = [(_plain(self._made[spec.id].text()), _keys(self._made[spec.id]))
+                    for spec in ACTIONS if spec.menu == key and spec.keys]  # fmt: skip
+            sheet.append((_plain(translated(title)), tuple(rows)))
+        return tuple(sheet)
+
+    @staticmethod
+    def _tooltip(tip: str, action: QAction) -> str:
+        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        return f"{tip} ({keys})" if keys else tip
+
+
+def _plain(text: str) -> str:
+    return text.replace("&", "").rstrip("…")
+
+
+def _keys(action: QAction) -> str:
+    native = QKeySequence.SequenceFormat.NativeText
+    return ", ".join(sequence.toString(native) for sequence in action.shortcuts())

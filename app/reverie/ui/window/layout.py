@@ -1,0 +1,236 @@
+"""Where the parts of the window stand: the homes at the left, the tabs beside them, menus, what the watcher
+does at the bottom, and in which order the Tab key visits them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QLabel, QSplitter, QStackedWidget, QWidget
+
+from reverie.files.paths import DiskCheck
+from reverie.ui.appearance import GAP
+from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.jobs import Lane
+from reverie.ui.translation import translated
+from reverie.ui.window.actions import MENUS
+
+if TYPE_CHECKING:
+    from reverie.files.watch import WatchState
+    from reverie.ui.window.main_window import MainWindow
+
+
+# Two parts beside each other, and above each other where that is too narrow for both.
+#
+# The parts say how wide they must be at least; together that is more than a narrow window has. So the
+# narrow order is told as what is needed at least, and taken before the wide one would not fit. Each order
+# keeps its own sizes. GUI thread.
+
+
+class StackingSplitter(QSplitter):
+    """`narrow`: the width below which it stacks; `above`: how high the upper part is then, at first."""
+
+    def __init__(self, narrow: int, above: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._narrow = narrow
+        self._known = {True: [above, 10 * above]}  # by whether it is stacked
+        self.splitterMoved.connect(self._remember)
+
+    @property
+    def is_stacked(self) -> bool:
+        return self.orientation() == Qt.Orientation.Vertical
+
+    def beside(self) -> list[int]:
+        """The widths beside each other, also while it is stacked."""
+        return self._known.get(False, self.sizes()) if self.is_stacked else self.sizes()
+
+    def set_beside(self, sizes: list[int]) -> None:
+        """Give the parts these widths, now or once they are beside each other again."""
+        if all(sizes):
+            self._known[False] = sizes
+        if not self.is_stacked:
+            self.setSizes(sizes)
+
+    def minimumSizeHint(self) -> QSize:
+        hint = super().minimumSizeHint()
+        if self.is_stacked:
+            return hint
+        parts = (self.widget(index) for index in range(self.count()))
+        widths = [_least_width(part) for part in parts if part is not None and not part.isHidden()]
+        return QSize(max(widths, default=hint.width()), hint.height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        stacked = event.size().width() < self._narrow
+        if stacked != self.is_stacked:
+            self._remember()
+            self.setOrientation(Qt.Orientation.Vertical if stacked else Qt.Orientation.Horizontal)
+            if known := self._known.get(stacked):
+                self.setSizes(known)
+        super().resizeEvent(event)
+        self._remember()
+
+    def _remember(self) -> None:
+        """The sizes of this order. A part that is hidden has none, and gets its old one when it is shown."""
+        sizes = self.sizes()
+        if len(sizes) > 1 and all(sizes):
+            self._known[self.is_stacked] = sizes
+
+
+def _least_width(part: QWidget) -> int:
+    return max(part.minimumWidth(), part.minimumSizeHint().width())
+
+
+# What the window waits for, at the right of the status bar, once that takes longer than people expect.
+#
+# Jobs on a home wait for its disk, and a share that is gone lets them wait for hours. While a thread of the
+# window is at one job for more than a moment this says so; whether the disk answers is asked by a look at
+# each home's directory (`files.paths`).
+#
+# Threading: GUI thread. Failure: a home that is gone is an answer; what that means, the job says.
+
+
+log = logging.getLogger("reverie.patience")
+
+LOOK_MS = 500
+SLOW_S = 2.0
+DEAD_S = 5.0
+
+
+class WaitingLabel(QLabel):
+    """Empty while nothing takes long. `places` are those whose disks may be waited for. `said(str)`: a
+    sentence on a disk that does not answer, and on one that does again."""
+
+    said = Signal(str)
+
+    def __init__(
+        self, lanes: tuple[Lane, ...], places: Callable[[], tuple[Path, ...]], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._lanes = lanes
+        self._places = places
+        self._looking: DiskCheck | None = None
+        self._silent = ""
+        self.setContentsMargins(GAP, 0, GAP, 0)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.hide()
+        self._timer = QTimer(self)
+        self._timer.setInterval(LOOK_MS)
+        self._timer.timeout.connect(self._look)
+        for lane in lanes:
+            lane.busy_changed.connect(self._on_busy)
+        self._on_busy(any(lane.busy for lane in lanes))
+
+    @Slot(bool)
+    def _on_busy(self, busy: bool) -> None:
+        if busy and not self._timer.isActive():
+            self._timer.start()
+
+    @Slot()
+    def _look(self) -> None:
+        waited = max(lane.at_it_s for lane in self._lanes)
+        if not waited:
+            self._timer.stop()
+        if waited < SLOW_S:
+            self._show("")
+            self._answered()
+            return
+        look = self._looking
+        if look is None or (look.at is None and look.took_s > DEAD_S):
+            look = self._looking = DiskCheck(self._places())
+        if look.at is not None and look.took_s > DEAD_S - SLOW_S:
+            self._silence(visible(str(look.at)))
+        elif not self._silent:
+            self._show(self.tr("Still at work…"), self.tr("Something takes long. The disk may be slow."))
+
+    def _silence(self, place: str) -> None:
+        sentence = self.tr(
+            "{home} lies on a disk or a network share that does not answer. What you type is kept, and the "
+            "window may be closed. Reverie goes on as soon as it answers."
+        ).format(home=place)
+        self._show(self.tr("The disk does not answer"), sentence)
+        if not self._silent:
+            log.info("%s does not answer", place)
+            self._silent = place
+            self.said.emit(sentence)
+
+    def _answered(self) -> None:
+        silent, self._silent = self._silent, ""
+        if self._looking is not None and self._looking.at is None:
+            self._looking = None
+        if silent:
+            self.said.emit(self.tr("{home} answers again.").format(home=silent))
+
+    def _show(self, text: str, more: str = "") -> None:
+        if text != self.text():
+            self.setText(text)
+            self.setToolTip(as_tooltip(more))
+            self.setAccessibleDescription(more)
+            self.setVisible(bool(text))
+
+
+class WatchLabel(QLabel):
+    """What the watcher of the shown home does."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setContentsMargins(GAP, 0, GAP, 0)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+
+    def show_state(self, state: WatchState) -> None:
+        text = {
+            "events": self.tr("Live"),
+            "polling": self.tr("Polling"),
+            "stopped": self.tr("Not watching"),
+        }.get(state.mode, visible(state.mode))
+        self.setText(text)
+        facts = self.tr("{events} changes came by event, {rescans} by full scan.").format(
+            events=state.delivered_events, rescans=state.delivered_rescans
+        )
+        self.setToolTip(as_tooltip(state.message, facts))
+
+
+def lay_out(window: MainWindow) -> None:
+    """Put the parts of a window that is being furnished in their places; `window.splitter` is made here."""
+    window.tabs.setDocumentMode(True)
+    window.tabs.setTabBarAutoHide(True)
+    window.splitter = StackingSplitter(narrow=560, above=112)
+    window.splitter.setHandleWidth(5)
+    window.splitter.addWidget(window.picker)
+    window.splitter.addWidget(window.tabs)
+    window.splitter.setStretchFactor(1, 1)
+    window.splitter.setSizes([220, 1020])
+    window.splitter.setCollapsible(1, False)
+    window.picker.setMinimumWidth(120)
+    _put_in_place(window)
+    window.waiting = WaitingLabel((window.lanes.scan, window.lanes.history), window.places)
+    window.waiting.said.connect(window.say)
+    window.statusBar().addPermanentWidget(window.waiting)
+    window.statusBar().addPermanentWidget(window.watch_label)
+    window.statusBar().setSizeGripEnabled(False)
+    for key, title in MENUS:
+        menu = window.menuBar().addMenu(translated(title))
+        menu.setToolTipsVisible(True)
+        window.actions_.fill_menu(menu, window.actions_.menu_ids(key))
+    window.tab.set_actions(window.actions_)
+    QWidget.setTabOrder(window.picker, window.tab.search.field)
+    QWidget.setTabOrder(window.tab.search.field, window.tab.tree)
+    QWidget.setTabOrder(window.tab.tree, window.tab.footer.button)
+    QWidget.setTabOrder(window.tab.footer.button, window.tab.pane.text)
+
+
+def _put_in_place(window: MainWindow) -> None:
+    """The parts take the window's room; after a first look, once they have something to show."""
+    first = window.takeCentralWidget()
+    if first is None:
+        window.setCentralWidget(window.splitter)
+        return
+    pages = QStackedWidget()
+    pages.addWidget(first)
+    pages.addWidget(window.splitter)
+    window.setCentralWidget(pages)
+    pages.show()

@@ -1,0 +1,422 @@
+"""Traces, Activity, Doctor, Transcripts, Context and Failures, which nobody looks at first: their places are
+held from the start, their modules are loaded by a job once the first tree is on screen, and each is built
+when it is first looked at or asked for. Only Activity and Doctor are built then already: the services, which
+are hosted whether somebody looks or not, report to them.
+
+The same job loads the dialogs, which are imported when they are asked for: no file is to be read on the GUI
+thread then. Until they are loaded there is nothing to pause and no host.
+
+Threading: GUI thread; the loading is a job. Failure: an import that fails is a bug of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QStatusBar, QTabWidget, QWidget
+
+from reverie.clock import Clock
+from reverie.ui.appearance import Icons
+from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.memory.footer_control import FooterControl
+from reverie.ui.session import HomeSession
+from reverie.ui.traces.feed import Followed
+from reverie.ui.window.open_homes import OpenHomes
+
+if TYPE_CHECKING:
+    from reverie.ui.background.services import ServicesView
+    from reverie.ui.context.control import ContextControl
+    from reverie.ui.context.tab import ContextTab
+    from reverie.ui.failures.control import FailuresControl
+    from reverie.ui.failures.tab import FailuresTab
+    from reverie.ui.memory.tab import MemoryTab
+    from reverie.ui.traces.tab import TracesTab
+    from reverie.ui.transcripts.jobs_dialog import JobsDialog
+    from reverie.ui.transcripts.tab import TranscriptsTab
+
+
+# What a job imports once the first tree is on screen: the tabs and dialogs that nobody looks at first.
+
+
+LATE_MODULES = (
+    "PySide6.QtNetwork",
+    "reverie.jobs.consolidate.review",
+    "reverie.services.failures",
+    "reverie.services.orphans",
+    "reverie.services.traces",
+    "reverie.context.claude",
+    "reverie.context.codex",
+    "reverie.context.loki",
+    "reverie.context.mux",
+    "reverie.ui.dialogs",
+    "reverie.ui.context.control",
+    "reverie.ui.context.tab",
+    "reverie.ui.memory.extraction",
+    "reverie.ui.failures.control",
+    "reverie.ui.failures.tab",
+    "reverie.ui.editor.drafts",
+    "reverie.ui.memory.history.window",
+    "reverie.ui.memory.orphans.page",
+    "reverie.ui.memory.runs_dialog",
+    "reverie.ui.settings.fields",
+    "reverie.ui.window.palette",
+    "reverie.ui.background.services",
+    "reverie.ui.settings.dialog",
+    "reverie.ui.traces.tab",
+    "reverie.ui.transcripts.jobs_dialog",
+    "reverie.ui.transcripts.tab",
+)
+
+
+_TRACES, _ACTIVITY, _DOCTOR, _TRANSCRIPTS, _CONTEXT, _FAILURES = range(1, 7)
+"""The places of the tabs; the last is there for some homes only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the tabs are built with."""
+
+    icons: Icons
+    clock: Clock
+    lane: Lane
+    dreams: FooterControl
+    homes: OpenHomes
+    log_file: Path
+    memory: MemoryTab
+
+
+class LateTabs(QObject):
+    """`built()`: the tabs can be looked at. `changed()`: what is possible is another. `said(str)`: a sentence
+    for the status bar."""
+
+    built = Signal()
+    changed = Signal()
+    said = Signal(str)
+
+    def __init__(self, tabs: QTabWidget, status_bar: QStatusBar, around: Surroundings) -> None:
+        super().__init__(tabs)
+        self._tabs = tabs
+        self._status_bar = status_bar
+        self._around = around
+        self._session: HomeSession | None = None
+        self._followed: Followed | None = None
+        self._asked = self._closed = self._hosting = False
+        self._traces: TracesTab | None = None
+        self._services: ServicesView | None = None
+        self._transcripts: TranscriptsTab | None = None
+        self._jobs: JobsDialog | None = None
+        self._context_control: ContextControl | None = None
+        self._failures_control: FailuresControl | None = None
+        for title in self._titles():
+            tabs.addTab(QWidget(), title)
+        tabs.setTabVisible(_FAILURES, False)
+        tabs.currentChanged.connect(self._on_current)
+
+    def _titles(self) -> tuple[str, ...]:
+        return (
+            self.tr("Traces"),
+            self.tr("Activity"),
+            self.tr("Doctor"),
+            self.tr("Transcripts"),
+            self.tr("Context"),
+            self.tr("Failures"),
+        )
+
+    @property
+    def is_built(self) -> bool:
+        return self._services is not None
+
+    @property
+    def traces(self) -> TracesTab:
+        """Not before `built`."""
+        return self._traces or self._make_traces()
+
+    @property
+    def services(self) -> ServicesView:
+        """Not before `built`."""
+        assert self._services is not None
+        return self._services
+
+    @property
+    def transcripts(self) -> TranscriptsTab:
+        """Not before `built`."""
+        return self._transcripts or self._make_transcripts()
+
+    @property
+    def context(self) -> ContextTab:
+        """Not before `built`."""
+        return self.context_control.tab
+
+    @property
+    def context_control(self) -> ContextControl:
+        """Not before `built`."""
+        return self._context_control or self._make_context()
+
+    @property
+    def failures(self) -> FailuresTab:
+        """Not before `built`."""
+        return self.failures_control.tab
+
+    @property
+    def failures_control(self) -> FailuresControl:
+        """Not before `built`."""
+        return self._failures_control or self._make_failures()
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether the agent of the shown home learns of failing."""
+        return self._session is not None and self._session.workbench.parts.home.kind == "loki"
+
+    @property
+    def agent_jobs(self) -> JobsDialog | None:
+        """None until it was asked for."""
+        return self._jobs
+
+    def load(self) -> None:
+        """Something is on screen by now; asked again, nothing happens."""
+        if self._asked or self._closed:
+            return
+        self._asked = True
+
+        def work(_control: JobControl) -> None:
+            for name in LATE_MODULES:
+                # As an import statement does it: PySide reads the file of each module it first sees imported.
+                __import__(name, fromlist=("*",))
+
+        session = self._around.memory.session
+        # Where trees, files and saves are worked on, what one does first would wait for it.
+        lane = session.lanes.history if session is not None else self._around.lane
+        lane.submit("load the other tabs", work, done=lambda _nothing: self._build())
+
+    def _build(self) -> None:
+        if self._closed:
+            return
+        from reverie.ui.background.services import ServicesView
+
+        around = self._around
+        services = ServicesView(around.icons, around.clock, around.lane, around.dreams, around.log_file)
+        self._services = services
+        self._take_place(_ACTIVITY, services.activity)
+        self._take_place(_DOCTOR, services.doctor)
+        self._tabs.setTabVisible(_FAILURES, self.has_failures)
+        self._status_bar.insertPermanentWidget(0, services.label)
+        around.dreams.footer.aged.connect(services.activity.list.viewport().update)
+        services.said.connect(self.said)
+        services.changed.connect(self.changed)
+        services.doctor_wanted.connect(self.show_doctor)
+        services.doctor_control.mended.connect(around.memory.editor.permission_changed)
+        if self._session is not None:
+            services.set_session(self._session)
+        if self._hosting:
+            services.run_for(around.homes.sessions)
+        self._on_current(self._tabs.currentIndex())
+        self.built.emit()
+        self.changed.emit()
+
+    @Slot(int)
+    def _on_current(self, index: int) -> None:
+        """Somebody looks at a tab: it is built now, if it was not."""
+        makers = {
+            _TRACES: (self._traces, self._make_traces),
+            _TRANSCRIPTS: (self._transcripts, self._make_transcripts),
+            _CONTEXT: (self._context_control, self._make_context),
+            _FAILURES: (self._failures_control, self._make_failures),
+        }
+        if self.is_built and not self._closed and index in makers:
+            there, make = makers[index]
+            if there is None:
+                make()
+
+    def _make_traces(self) -> TracesTab:
+        assert self.is_built
+        from reverie.ui.traces.tab import TracesTab
+
+        around = self._around
+        traces = self._traces = TracesTab(around.icons)
+        for session in around.homes.sessions:
+            traces.add_session(session)
+        around.homes.opened.connect(traces.add_session)
+        traces.follow_place(self._followed)
+        traces.said.connect(self.said)
+        self._take_place(_TRACES, traces)
+        return traces
+
+    def _make_transcripts(self) -> TranscriptsTab:
+        assert self.is_built
+        from reverie.ui.transcripts.tab import TranscriptsTab
+
+        transcripts = self._transcripts = TranscriptsTab(self._around.icons, self._around.clock)
+        transcripts.said.connect(self.said)
+        if self._session is not None:
+            transcripts.set_session(self._session)
+        self._take_place(_TRANSCRIPTS, transcripts)
+        return transcripts
+
+    def _make_context(self) -> ContextControl:
+        assert self.is_built
+        from reverie.ui.context.control import ContextControl
+        from reverie.ui.context.tab import ContextTab
+
+        memory, tab = self._around.memory, ContextTab(self._around.icons)
+        control = ContextControl(tab, self._around.clock, memory.buffers, memory.edits)
+        self._context_control = control
+        control.open_wanted.connect(self._on_open_wanted)
+        if self._session is not None:
+            control.set_session(self._session, memory.update_)
+        self._take_place(_CONTEXT, tab)
+        return control
+
+    def _make_failures(self) -> FailuresControl:
+        assert self.is_built
+        from reverie.ui.failures.control import FailuresControl
+        from reverie.ui.failures.tab import FailuresTab
+
+        around, tab = self._around, FailuresTab(self._around.icons)
+        control = FailuresControl(tab, around.icons, around.clock, around.memory.edits)
+        self._failures_control = control
+        control.open_wanted.connect(self._on_open_wanted)
+        control.changed.connect(around.memory.situation_changed)
+        tab.transcript_wanted.connect(self.show_transcript)
+        if self._session is not None:
+            control.set_session(self._session)
+        self._take_place(_FAILURES, tab)
+        return control
+
+    def _take_place(self, index: int, widget: QWidget) -> None:
+        """What was held is there now: shown, if its place is."""
+        tabs, place = self._tabs, self._tabs.widget(index)
+        shown, visible = tabs.currentIndex(), tabs.isTabVisible(index)
+        # The place goes only afterwards: else another tab would come to the front for a moment.
+        blocked = tabs.blockSignals(True)
+        tabs.insertTab(index + 1, widget, tabs.tabText(index))
+        tabs.setTabVisible(index + 1, visible)
+        if shown == index:
+            tabs.setCurrentIndex(index + 1)
+        tabs.removeTab(index)
+        tabs.blockSignals(blocked)
+        if place is not None:
+            place.deleteLater()
+
+    def set_session(self, session: HomeSession | None) -> None:
+        """The home that is shown; None: none is open."""
+        self._session = session
+        if self._jobs is not None:
+            self._jobs.close()
+        for part in (self._services, self._transcripts, self._context_control, self._failures_control):
+            if part is not None:
+                part.set_session(session)
+        if not self.has_failures and self._tabs.currentIndex() == _FAILURES:
+            self._tabs.setCurrentIndex(0)
+        self._tabs.setTabVisible(_FAILURES, self.has_failures)
+
+    @Slot(object)
+    def remove_session(self, session: HomeSession) -> None:
+        """A home was closed."""
+        if self._traces is not None:
+            self._traces.remove_session(session)
+        if self._services is not None:
+            self._services.host.remove(session.info.id)
+
+    def follow_place(self, followed: Followed | None) -> None:
+        """Another home or project is selected at the left; None: none is open."""
+        self._followed = followed
+        if self._traces is not None:
+            self._traces.follow_place(followed)
+
+    def host(self) -> None:
+        """Host the services of the open homes where they are wanted."""
+        self._hosting = True
+        if self._services is not None:
+            self._services.run_for(self._around.homes.sessions)
+
+    @Slot()
+    def settings_changed(self) -> None:
+        """Other settings or keys count now."""
+        if self._services is not None:
+            self._services.settings_changed()
+
+    def hosts(self, home_id: str) -> bool:
+        """Whether the background services of a home run here."""
+        status = self._services.host.status(home_id) if self._services is not None else None
+        return status is not None and status.state == "hosting"
+
+    def focused(self) -> None:
+        """The window has the focus again."""
+        if self._services is not None:
+            self._services.host.look_again()
+
+    def stop(self) -> None:
+        """The window closes."""
+        self._closed = True
+        controls = (self._context_control, self._failures_control)
+        for part in (self._services, self._traces, self._transcripts, *controls):
+            if part is not None:
+                part.stop()
+
+    @property
+    def can_pause(self) -> bool:
+        return self._services is not None and self._services.can_pause
+
+    @property
+    def paused(self) -> bool:
+        return self._services is not None and self._services.paused
+
+    @Slot()
+    def toggle_pause(self) -> None:
+        """Pause the background services of the shown home here, or go on."""
+        if self._services is not None:
+            self._services.toggle_pause()
+
+    @Slot()
+    def show_traces(self) -> None:
+        self._tabs.setCurrentIndex(_TRACES)
+
+    @Slot()
+    def show_activity(self) -> None:
+        self._tabs.setCurrentIndex(_ACTIVITY)
+
+    @Slot()
+    def show_doctor(self) -> None:
+        self._tabs.setCurrentIndex(_DOCTOR)
+
+    @Slot()
+    def show_transcripts(self) -> None:
+        self._tabs.setCurrentIndex(_TRANSCRIPTS)
+
+    @Slot()
+    def show_context(self) -> None:
+        self._tabs.setCurrentIndex(_CONTEXT)
+
+    @Slot()
+    def show_failures(self) -> None:
+        """Only where there is such a tab."""
+        if self.has_failures:
+            self._tabs.setCurrentIndex(_FAILURES)
+
+    @Slot(str)
+    def _on_open_wanted(self, path: str) -> None:
+        """A memory of the shown home is to be seen in the editor."""
+        self._tabs.setCurrentIndex(0)
+        self._around.memory.tree.select_path(path)
+
+    @Slot(str)
+    def show_transcript(self, source_id: str) -> None:
+        """One transcript of the shown home, by its id."""
+        self.show_transcripts()
+        if self._transcripts is not None:
+            self._transcripts.show_source(source_id)
+
+    @Slot()
+    def show_agent_jobs(self) -> None:
+        """What the agent of the shown home says of its own background jobs."""
+        if self._session is None or not self.is_built:
+            return
+        from reverie.ui.transcripts.jobs_dialog import JobsDialog
+
+        if self._jobs is None:
+            self._jobs = JobsDialog(self._around.icons, self._around.clock, self._around.lane, self._tabs)
+            self._jobs.transcript_wanted.connect(self.show_transcript)
+        self._jobs.show_jobs(self._session)

@@ -1,0 +1,436 @@
+"""The palette (Ctrl+P): every action of the registry and every memory that is shown, found as one types.
+
+An action that is not possible now is listed all the same, greyed, with what it waits for: that follows from
+its rule by asking which fact would make it possible. Actions come first, memories by name after them.
+
+Threading: GUI thread, nothing is read from disk. Loaded late (it brings `rapidfuzz`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QDialog,
+    QLineEdit,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+from rapidfuzz import fuzz
+
+from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
+from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.translation import tr
+from reverie.ui.window.actions import ActionRow, Rule, Situation
+
+# How well a line fits what a person typed into the palette. Pure.
+#
+# What begins with it, or has a word that does, comes before what holds it; initials ("cn" for "Consolidate
+# now") and slips of the finger count too, after what is literal. Slips are looked for in so many lines
+# only: among a hundred thousand names the literal ones come at once, and that is what a name is typed for.
+#
+# Loaded late: it brings `rapidfuzz`.
+
+
+MOST_FUZZY = 3_000
+_SHORTEST_FUZZY = 3
+_CLOSE = 78.0
+
+
+WORD_PREFIX = 180.0
+"""The least score of a line that begins with what was typed, or has a word that does."""
+LITERAL = 140.0
+"""The least score of a line that holds what was typed."""
+INITIALS = 130.0
+"""The score of a line whose initials were typed; what scores less is a guess."""
+
+
+def fit(typed: str, line: str, *, fuzzy: bool = True) -> float:
+    """0: not at all; else the larger, the better. `typed` and `line` are casefolded."""
+    if not typed:
+        return 1.0
+    at = line.find(typed)
+    if at == 0:
+        return 200.0
+    if at > 0:
+        begins_word = any(word.startswith(typed) for word in _parts(line)) or not line[at - 1].isalnum()
+        return WORD_PREFIX if begins_word else 150.0
+    words = typed.split()
+    if len(words) > 1 and all(word in line for word in words):
+        return LITERAL
+    if not fuzzy:
+        return 0.0
+    if " " not in typed and "".join(part[0] for part in _parts(line)).startswith(typed):
+        return INITIALS
+    if len(typed) < _SHORTEST_FUZZY:
+        return 0.0
+    return fuzz.partial_ratio(typed, line, score_cutoff=_CLOSE)
+
+
+def _parts(line: str) -> list[str]:
+    return "".join(letter if letter.isalnum() else " " for letter in line).split()
+
+
+def ranked(typed: str, lines: Sequence[str]) -> list[tuple[float, int]]:
+    """Score and place of every line that fits, best first; equal ones stay in order.
+
+    `lines` are casefolded.
+    """
+    wanted = " ".join(typed.casefold().split())
+    fuzzy = len(lines) <= MOST_FUZZY
+    found = [(score, place) for place, line in enumerate(lines) if (score := fit(wanted, line, fuzzy=fuzzy))]
+    found.sort(key=lambda each: (-each[0], len(lines[each[1]]) if wanted else 0, each[1]))
+    return found
+
+
+def best(typed: str, lines: Sequence[str], limit: int) -> list[int]:
+    """The places of the `limit` lines that fit best, best first."""
+    return [place for _score, place in ranked(typed, lines)[:limit]]
+
+
+MOST_ACTIONS = 60
+MOST_MEMORIES = 50
+_WIDTH = 620
+_ROWS = 14
+_ENTRY_ROLE = int(Qt.ItemDataRole.UserRole) + 1
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line."""
+
+    id: str
+    """An action's id, or a memory path with `memory`."""
+    text: str
+    detail: str = ""
+    keys: str = ""
+    icon: str = ""
+    why_not: str = ""
+    """What the action waits for; empty if it is possible."""
+    memory: bool = False
+    destructive: bool = False
+    """The action takes something away. It is never selected unless a person selects it."""
+
+    @property
+    def literal_only(self) -> bool:
+        """A guess at what was typed must not lead here."""
+        return self.destructive or bool(self.why_not)
+
+
+def why_not(rule: Rule, now: Situation) -> str:
+    """What an action waits for, in a sentence; empty if it is possible."""
+    if rule(now):
+        return ""
+    reasons = {
+        "home": tr("Open a home first."),
+        "context": tr("Select a workspace or a project first."),
+        "file": tr("Select a memory first."),
+        "folder": tr("Select a memory or a folder first."),
+        "open_file": tr("Open a memory first."),
+        "modified": tr("The open memory has no changes."),
+        "writable": tr("The open memory is read-only."),
+        "any_modified": tr("Nothing is unsaved."),
+        "conflicts": tr("There is no conflict to decide."),
+        "undo": tr("There is nothing to take back."),
+        "running": tr("Nothing is running."),
+        "can_consolidate": tr("A consolidation is not possible now."),
+        "services": tr("No background services run here."),
+    }
+    for field in fields(Situation):
+        if field.name in reasons and rule(replace(now, **{field.name: True})):
+            return reasons[field.name]
+    both = replace(now, open_file=True, modified=True, writable=True)
+    return reasons["open_file"] if rule(both) else tr("Not possible now.")
+
+
+def action_entries(rows: Sequence[ActionRow], now: Situation) -> list[Entry]:
+    """The registry as lines; the palette itself is not among them."""
+    return [
+        Entry(
+            row.id,
+            row.text,
+            row.menu,
+            row.keys,
+            row.icon,
+            why_not(row.rule, now),
+            destructive=row.destructive,
+        )
+        for row in rows
+        if row.id != "view.palette"
+    ]
+
+
+def memory_entries(paths: Sequence[str]) -> list[Entry]:
+    """Memories, by name."""
+    made = []
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        made.append(
+            Entry(path, visible(name), visible(folder.removeprefix("/memories/")), icon="file", memory=True)
+        )
+    return made
+
+
+class PaletteModel(QAbstractListModel):
+    """The lines that fit, best first."""
+
+    def __init__(self, actions: Sequence[Entry], paths: Sequence[str], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._actions = actions
+        self._paths = paths
+        self._action_lines = [f"{each.text} {each.detail}".casefold() for each in actions]
+        self._names = [path.removeprefix("/memories/").casefold() for path in paths]
+        self.entries: list[Entry] = []
+        self.suggested: Entry | None = None
+        """The entry that Enter may choose without a person having selected it; None for none."""
+        self.find("")
+
+    def find(self, typed: str) -> None:
+        """Show what fits. Nothing typed: every action, no memory.
+
+        Possible actions come first, then memories, then what is not possible now. An action that is not
+        possible, or takes something away, is listed only if a word of it begins with what was typed.
+        """
+        typed = typed.strip()
+        possible: list[Entry] = []
+        waiting: list[Entry] = []
+        guesses: list[Entry] = []
+        for score, place in ranked(typed, self._action_lines)[:MOST_ACTIONS]:
+            entry = self._actions[place]
+            if typed and entry.literal_only and score < WORD_PREFIX:
+                continue
+            guess = bool(typed) and score < INITIALS
+            (guesses if guess else waiting if entry.why_not else possible).append(entry)
+        memories: list[Entry] = []
+        if typed:
+            for score, place in ranked(typed, self._names)[:MOST_MEMORIES]:
+                (guesses if score < INITIALS else memories).extend(memory_entries([self._paths[place]]))
+        self.beginResetModel()
+        self.entries = [*possible, *memories, *waiting, *guesses] if typed else self._actions_in_order()
+        self.endResetModel()
+        certain = [*possible, *memories] if typed else self.entries
+        self.suggested = next((entry for entry in certain if not entry.literal_only), None)
+
+    def _actions_in_order(self) -> list[Entry]:
+        return list(self._actions[:MOST_ACTIONS])
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+        return 0 if parent.isValid() else len(self.entries)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        entry = self.entries[index.row()]
+        if role == _ENTRY_ROLE:
+            return entry
+        if role == Qt.ItemDataRole.DisplayRole:
+            return entry.text
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return as_tooltip(entry.text, entry.detail, entry.keys, entry.why_not)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            parts = (entry.text, entry.detail, entry.keys, entry.why_not)
+            return ", ".join(part for part in parts if part)
+        return None
+
+
+class _Delegate(QStyledItemDelegate):
+    """A line: sign, text, quiet detail, keys at the right."""
+
+    def __init__(self, icons: Icons, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._icons = icons
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(80, QFontMetrics(option.font).height() + 2 * UNIT + 2)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        entry: Entry = index.data(_ENTRY_ROLE)
+        view = option.widget
+        view.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelItemViewItem, option, painter, view)
+        theme = theme_of(option.palette)
+        text, dim = theme.text, theme.dim
+        if option.state & QStyle.StateFlag.State_Selected:
+            back = option.palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.Highlight)
+            text = readable(option.palette.color(QPalette.ColorRole.HighlightedText), back)
+            dim = dimmed(text, back)
+        painter.save()
+        painter.setClipRect(option.rect)
+        painter.setFont(option.font)
+        metrics = QFontMetrics(option.font)
+        area = option.rect.adjusted(GAP, 0, -GAP, 0)
+        if entry.icon:
+            ratio = painter.device().devicePixelRatioF()
+            top = area.center().y() - SIZE // 2
+            painter.drawPixmap(area.left(), top, self._icons.pixmap(entry.icon, SIZE, dim, ratio))
+        area.setLeft(area.left() + SIZE + GAP)
+        right, left = Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignLeft
+        middle = Qt.AlignmentFlag.AlignVCenter
+        painter.setPen(dim)
+        painter.drawText(area, right | middle, entry.keys)
+        if entry.keys:
+            area.setRight(area.right() - metrics.horizontalAdvance(entry.keys) - 2 * GAP)
+        painter.setPen(dim if entry.why_not else text)
+        shown = metrics.elidedText(entry.text, Qt.TextElideMode.ElideRight, area.width())
+        painter.drawText(area, left | middle, shown)
+        used = metrics.horizontalAdvance(shown) + 2 * GAP
+        rest = QRect(area.left() + used, area.top(), area.width() - used, area.height())
+        detail = entry.why_not or entry.detail
+        if rest.width() > 3 * metrics.horizontalAdvance("…"):
+            painter.setPen(dim)
+            where = Qt.TextElideMode.ElideRight if entry.why_not else Qt.TextElideMode.ElideLeft
+            painter.drawText(rest, left | middle, metrics.elidedText(detail, where, rest.width()))
+        painter.restore()
+
+
+class Palette(QDialog):
+    """`chosen(Entry)`: do this. Escape, a click elsewhere or the choice itself closes it."""
+
+    chosen = Signal(object)
+
+    def __init__(
+        self, actions: Sequence[Entry], paths: Sequence[str], icons: Icons, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent, Qt.WindowType.Dialog | Qt.WindowType.FramelessWindowHint)
+        self.setWindowTitle(self.tr("Command palette"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._left = False
+        self.model = PaletteModel(actions, paths, self)
+        self.field = QLineEdit()
+        self.field.setPlaceholderText(self.tr("An action, or the name of a memory"))
+        self.field.setAccessibleName(self.tr("Find an action or a memory"))
+        self.field.setClearButtonEnabled(True)
+        self.list = QListView()
+        self.list.setModel(self.model)
+        self.list.setItemDelegate(_Delegate(icons, self.list))
+        self.list.setAccessibleName(self.tr("Actions and memories that fit"))
+        self.list.setUniformItemSizes(True)
+        self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setFrameShape(QListView.Shape.NoFrame)
+        CalmSelection(self.list)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP, GAP, GAP, GAP)
+        column.setSpacing(GAP)
+        column.addWidget(self.field)
+        column.addWidget(self.list, 1)
+        self.field.textChanged.connect(self._on_typed)
+        self.field.installEventFilter(self)
+        self.list.clicked.connect(self._on_clicked)
+        self._suggest()
+
+    def open_over(self, window: QWidget) -> None:
+        """At the top of `window`, as wide as it allows."""
+        width = min(_WIDTH, window.width() - 2 * GAP)
+        row = self.list.sizeHintForRow(0) if self.model.rowCount() else 20
+        height = min(_ROWS * row + 60, window.height() - 4 * GAP)
+        self.resize(width, height)
+        self.move(window.mapToGlobal(QPoint((window.width() - width) // 2, 4 * GAP)))
+        self.field.setFocus()
+        self.show()
+        self.activateWindow()
+
+    @property
+    def current(self) -> Entry | None:
+        row = self.list.currentIndex().row()
+        return self.model.entries[row] if 0 <= row < len(self.model.entries) else None
+
+    @Slot(str)
+    def _on_typed(self, typed: str) -> None:
+        self.model.find(typed)
+        self._suggest()
+
+    def _suggest(self) -> None:
+        """Select the suggestion, or nothing."""
+        entry = self.model.suggested
+        if entry is None:
+            self.list.setCurrentIndex(QModelIndex())
+            self.list.scrollToTop()
+        else:
+            self._select(self.model.entries.index(entry))
+
+    def _select(self, row: int) -> None:
+        last = self.model.rowCount() - 1
+        if last >= 0:
+            self.list.setCurrentIndex(self.model.index(max(0, min(row, last)), 0))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Up and down move through the list while the field keeps the focus."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            page = max(1, self.list.viewport().height() // max(1, self.list.sizeHintForRow(0)) - 1)
+            steps = {
+                Qt.Key.Key_Down: 1,
+                Qt.Key.Key_Up: -1,
+                Qt.Key.Key_PageDown: page,
+                Qt.Key.Key_PageUp: -page,
+            }.get(Qt.Key(event.key()))
+            if steps is not None:
+                self._select(self.list.currentIndex().row() + steps)
+                return True
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                self._choose()
+                return True
+        return False
+
+    @Slot(QModelIndex)
+    def _on_clicked(self, _index: QModelIndex) -> None:
+        self._choose()
+
+    def _choose(self) -> None:
+        entry = self.current
+        if entry is None or entry.why_not:
+            return
+        self.close()
+        self.chosen.emit(entry)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.setPen(theme_of(self.palette()).line)
+        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+        painter.end()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange:
+            # Who clicks elsewhere has left it; before it was ever active there is nothing to leave.
+            if self.isActiveWindow():
+                self._left = True
+            elif self._left:
+                self.close()
+
+
+def show_palette(
+    window: QWidget,
+    icons: Icons,
+    rows: Sequence[ActionRow],
+    now: Situation,
+    paths: Sequence[str],
+    chosen: Callable[[Entry], None],
+) -> Palette:
+    """Open the palette over a window; `chosen` does what was chosen."""
+    palette = Palette(action_entries(rows, now), paths, icons, window)
+    palette.chosen.connect(chosen)
+    palette.open_over(window)
+    return palette

@@ -1,0 +1,216 @@
+"""The parts of the tour outside the Memory tab: settings, traces, the background services, the context, the
+palette, the shortcuts, the first start, and the window in German.
+
+The Doctor's own fix turns the memory writer on, with the rules engine, so that no model is asked.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from PySide6.QtWidgets import QApplication
+
+from reverie.clock import system_clock
+from reverie.profile import Profile
+from reverie.ui.appearance import Beginning, Icons, LookControl, Window
+from reverie.ui.dialogs import ShortcutSheet
+from reverie.ui.screenshot import is_loaded, select_a_file
+from reverie.ui.settings.dialog import SettingsDialog
+from reverie.ui.traces.tab import TracesTab
+from reverie.ui.window.main_window import MainWindow
+from reverie.ui.window.palette import Palette
+from reverie.ui.window.welcome import Welcome
+from tour.camera import NARROW, Camera, dark_colours
+
+
+def show_settings(camera: Camera) -> None:
+    """The first page of the settings and the page of the models."""
+    dialog = _opened_settings(camera)
+    if dialog is not None:
+        camera.picture("9-settings", dialog)
+        dialog.pages.setCurrentIndex(1)
+        camera.picture("10-models", dialog)
+        dialog.discard()
+
+
+def _settings_page(camera: Camera, page: int, name: str) -> None:
+    """Take a picture of one page of the settings."""
+    dialog = _opened_settings(camera)
+    if dialog is not None:
+        dialog.pages.setCurrentIndex(page)
+        camera.picture(name, dialog)
+        dialog.reject()
+
+
+def _opened_settings(camera: Camera) -> SettingsDialog | None:
+    control = camera.window.settings
+    camera.window.open_settings()
+    camera.wait("the settings", lambda: control.dialog is not None and not control.busy)
+    return control.dialog
+
+
+# --- traces ---
+
+
+def show_traces(camera: Camera) -> None:
+    """Walk through the tab; a home without traces shows that there are none."""
+    window = camera.window
+    tab = window.late.traces
+    window.tabs.setCurrentWidget(tab)
+    camera.wait("the traces", lambda: tab.is_settled)
+    if tab.list.has_none_here:
+        tab.list.place.setCurrentIndex(tab.list.place.findData("all"))
+        camera.wait("the traces of all homes", lambda: tab.is_settled)
+    shown = tab.list.shown
+    failed = next((row for row, line in enumerate(shown) if line.row.verdict == "tool-failed"), None)
+    if failed is not None:
+        tab.list.select(failed)
+        camera.wait("a trace", lambda: tab.is_settled)
+    camera.picture("13-traces")
+    with dark_colours():
+        camera.picture("14-traces-dark")
+    if failed is not None:
+        _look_closer(camera, tab, failed)
+    window.tabs.setCurrentWidget(window.tab)
+
+
+def _look_closer(camera: Camera, tab: TracesTab, failed: int) -> None:
+    late = next((row for row, line in enumerate(tab.list.shown) if line.row.verdict == "timed-out"), None)
+    if late is not None:
+        tab.list.select(late, also=True)
+        tab.compare_selected()
+        camera.wait("the comparison", lambda: tab.compare is not None and tab.compare.is_read)
+        camera.picture("15-traces-compare", tab.compare)
+        if tab.compare is not None:
+            tab.compare.close()
+        tab.list.select(failed)
+        camera.wait("the trace again", lambda: tab.is_settled)
+    tab.replay_shown()
+    camera.picture("16-replay", tab.replay)
+    if tab.replay is not None:
+        tab.replay.close()
+
+
+# --- services ---
+
+
+def show_services(camera: Camera) -> None:
+    """Doctor and Activity, each in both schemes and narrow; then the page of the settings."""
+    window = camera.window
+    _doctor(camera)
+    _activity(camera)
+    _settings_page(camera, 3, "19-system1")
+    _context(camera)
+    window.tabs.setCurrentWidget(window.tab)
+
+
+def _doctor(camera: Camera) -> None:
+    window = camera.window
+    tab, control = window.late.services.doctor, window.late.services.doctor_control
+    window.late.show_doctor()
+    camera.wait("the checks", lambda: bool(tab.findings) and not control.busy)
+    _in_all_ways(camera, "17-doctor")
+    if "feature" in tab.rows.checks and tab.rows.row("feature").state == "fail":
+        tab.rows.row("feature").button.click()
+        camera.wait(
+            "the writer to be on",
+            lambda: tab.rows.row("feature").state == "pass" and not control.busy,
+        )
+        camera.wait("the services", lambda: bool(window.late.services.label.text()))
+
+
+def _activity(camera: Camera) -> None:
+    window = camera.window
+    tab = window.late.services.activity
+    window.late.show_activity()
+    camera.wait("the decisions", lambda: tab.list.rows.rowCount() > 0)
+    tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
+    _in_all_ways(camera, "18-activity")
+
+
+def _context(camera: Camera) -> None:
+    window = camera.window
+    tab, control = window.late.context, window.late.context_control
+    window.late.show_context()
+    camera.wait("the context", lambda: control.is_settled and tab.view is not None)
+    marked = next((row for row, one in enumerate(tab.part.entries) if one.marks), 0) if tab.part else 0
+    tab.list.setCurrentIndex(tab.list.rows.index(marked, 0))
+    _in_all_ways(camera, "20-context")
+
+
+def _in_all_ways(camera: Camera, name: str) -> None:
+    """Light, dark, and narrow."""
+    camera.picture(name)
+    with dark_colours():
+        camera.picture(f"{name}-dark")
+    with camera.narrow():
+        camera.picture(f"{name}-narrow")
+
+
+# --- comfort ---
+
+
+def show_comfort(camera: Camera) -> None:
+    """Palette in both schemes, sheet, settings; then German, wide and narrow."""
+    _palette(camera)
+    _sheet(camera)
+    _settings_page(camera, 4, "49-window")
+    _welcome(camera)
+    _german(camera)
+
+
+def _palette(camera: Camera) -> None:
+    window = camera.window
+    window.show_palette()
+    palette = next(each for each in window.findChildren(Palette) if each.isVisible())
+    palette.field.setText("co")
+    camera.picture("46-palette", palette)
+    with dark_colours():
+        camera.picture("47-palette-dark", palette)
+    palette.close()
+
+
+def _sheet(camera: Camera) -> None:
+    window = camera.window
+    sheet = ShortcutSheet(window.actions_.shortcuts(), window)
+    sheet.show()
+    camera.picture("48-shortcuts", sheet)
+    sheet.close()
+
+
+def _welcome(camera: Camera) -> None:
+    window = camera.window
+    window.show_welcome()
+    welcome = next(each for each in window.findChildren(Welcome) if each.isVisible())
+    camera.wait("the welcome", lambda: not window.lanes.scan.busy)
+    camera.picture("90-welcome", welcome)
+    welcome.resize(*NARROW)
+    camera.picture("91-welcome-narrow", welcome)
+    welcome.close()
+
+
+def _german(camera: Camera) -> None:
+    window = camera.window
+    if window.session is None:
+        return
+    look = LookControl(cast(QApplication, QApplication.instance()))
+    look.begin(Window(language="de"))
+    root = window.session.info.root
+    beginning = Beginning((root,), watching=False)
+    german = MainWindow(Profile.under(root.parent / "german"), system_clock, Icons(), beginning)
+    try:
+        german.resize(window.size())
+        german.show()
+        german.start()
+        camera.wait("the trees in German", lambda: is_loaded(german))
+        if select_a_file(german):
+            camera.wait("the editor", lambda: german.tab.pane.file is not None)
+        camera.picture("50-german", german)
+        german.picker.hide()
+        camera.wait("the window to ask for less room", lambda: german.minimumSizeHint().width() <= NARROW[0])
+        german.resize(*NARROW)
+        camera.picture("51-german-narrow", german)
+    finally:
+        german.shut_down()
+        german.close()
+        look.end()

@@ -1,0 +1,69 @@
+"""Markdown as passages."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reverie.jobs.consolidate.rules.plan import Note, candidates_of, is_empty, without_noise
+from reverie.jobs.consolidate.rules.reading import fold_line, read_note, split_passages
+from reverie.jobs.consolidate.rules.similarity import numbers_of, words_of
+
+
+def kinds(text: str) -> list[str]:
+    return [passage.kind for passage in split_passages(text)]
+
+
+def test_every_kind_is_told_apart() -> None:
+    text = (
+        "# T\n\nprose\n- item\n  more\n\n| a |\n| - |\n| 1 |\n\n```\n# x\n```\n***\nSetext\n---\n\n    code\n"
+    )
+    assert kinds(text) == ["heading", "prose", "item", "head", "row", "code", "rule", "heading", "code"]
+
+
+def test_a_wrapped_sentence_is_one_passage_and_short_lines_are_several() -> None:
+    assert len(kinds("A sentence that is long enough to have been wrapped\nhere. Next.\nThird.\n")) == 2
+    assert len(kinds("milk\nbread\n")) == 2
+
+
+def test_passages_know_what_they_stand_under() -> None:
+    passages = split_passages("## Live\n- a\n  - b\n\nRules:\n- c\n")
+    assert [(each.section, each.parent, each.nested) for each in passages if each.kind == "item"] == [
+        ("Live", "", False),
+        ("Live", "a", True),
+        ("Live", "rules:", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line", ["- One  thing", "* one thing", "3. ONE thing", "> one thing", "  one thing  "]
+)
+def test_folding_a_line(line: str) -> None:
+    assert fold_line(line) == "one thing"
+
+
+@given(st.text(st.sampled_from("a \n\t-#|`~>*1.:="), max_size=80))
+def test_every_line_that_is_not_blank_is_in_one_passage(text: str) -> None:
+    lines = text.split("\n")
+    seen = [number for each in split_passages(text) for number in range(each.first, each.end)]
+    assert seen == sorted(set(seen))
+    assert {number for number, line in enumerate(lines) if line.strip()} <= set(seen)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["# {spaces}x", "a|b\n{spaces}-x", "x{newlines}y", "{dots}", "x{tabs}y", "{brackets}"]
+)
+def test_a_hostile_line_costs_no_more_than_its_length(pattern: str) -> None:
+    size = 50_000
+    text = pattern.format(
+        spaces=" " * size,
+        newlines="\n" * size,
+        dots="a." * (size // 2),
+        tabs="\t" * size,
+        brackets="[a](" * (size // 4),
+    )
+    assert not is_empty(text)
+    for function in (split_passages, without_noise, words_of, numbers_of, candidates_of):
+        function(text)
+    assert read_note(Note("/memories/global/a.md", text)).weight >= 0

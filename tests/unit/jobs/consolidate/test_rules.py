@@ -1,0 +1,399 @@
+"""The plan of a dream by rules: each rule and its negative, and what holds for every plan."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.profiles import examples
+from helpers.samples import SAMPLES
+from reverie.agents.scopes import Caps
+from reverie.jobs.consolidate.rules.plan import NO_CHANGES, Note, PlannedGroup, RulesPlan, plan
+from reverie.jobs.consolidate.rules.reading import fold_line
+from reverie.memory import front_matter as frontmatter
+from reverie.runs.guard import judge_retention
+
+CAPS = Caps(102_400, 1000, 200, 4096, 2)
+DESCRIBED = "---\ndescription: Something said\n---\n"
+STYLE = (
+    f"{DESCRIBED}\n- Answers come first, details after.\n- Diffs stay small and tested.\n"
+    "- Ask before adding a dependency.\n"
+)
+REWORDED = STYLE.replace("first, details after", "first; details after").replace("Diffs stay", "* Diffs stay")
+
+
+def note(rel: str, text: str, **known: Any) -> Note:
+    return Note(f"/memories/{rel}", text, **known)
+
+
+def run(*notes: Note, budget: int = 8, caps: Caps = CAPS) -> RulesPlan:
+    return plan(notes, budget=budget, caps=caps)
+
+
+def kinds(result: RulesPlan) -> list[str]:
+    return [group.kind for group in result.groups]
+
+
+def apply(texts: dict[str, str], group: PlannedGroup) -> None:
+    """The six commands' rules, as far as plans use them (formats/mux.md section 6)."""
+    for operation in group.operations:
+        text, arguments = texts[operation.path], operation.arguments
+        if operation.command == "delete":
+            assert not arguments
+            del texts[operation.path]
+        elif operation.command == "str_replace":
+            old = arguments["old_str"]
+            assert old
+            assert sum(text.startswith(old, at) for at in range(len(text))) == 1
+            texts[operation.path] = text.replace(old, arguments["new_str"], 1)
+        else:
+            assert operation.command == "insert"
+            pieces, at = (text.split("\n") if text else []), arguments["insert_line"]
+            assert 0 <= at <= len(pieces)
+            added = arguments["insert_text"]
+            added = added[:-1] if added.endswith("\n") else added
+            texts[operation.path] = "\n".join([*pieces[:at], added, *pieces[at:]])
+
+
+def result_of(result: RulesPlan, *notes: Note) -> dict[str, str]:
+    texts = {each.path: each.text for each in notes}
+    for group in result.groups:
+        apply(texts, group)
+    return texts
+
+
+# --- duplicates
+
+
+def test_an_exact_duplicate_goes_and_the_better_named_one_stays() -> None:
+    notes = note("global/style.md", STYLE), note("global/style-copy.md", STYLE.replace("\n", "\r\n"))
+    result = run(*notes)
+    assert kinds(result) == ["exact"]
+    assert result_of(result, *notes) == {"/memories/global/style.md": STYLE}
+
+
+def test_near_duplicates_are_merged_and_both_wordings_kept() -> None:
+    notes = note("global/style.md", STYLE), note("global/style-notes.md", REWORDED)
+    result = run(*notes)
+    assert kinds(result) == ["near"]
+    assert [operation.command for operation in result.groups[0].operations] == ["str_replace", "delete"]
+    (text,) = result_of(result, *notes).values()
+    assert "first, details after" in text
+    assert "first; details after" in text
+    assert text.count("Ask before adding") == 1
+
+
+def test_of_two_good_names_the_more_used_one_stays() -> None:
+    notes = note("global/answers.md", STYLE, access_count=1), note("global/ways.md", REWORDED, access_count=5)
+    assert list(result_of(run(*notes), *notes)) == ["/memories/global/ways.md"]
+
+
+def test_a_protected_note_is_the_target_and_never_deleted() -> None:
+    notes = note("global/style.md", STYLE), note("global/style-copy.md", REWORDED, protected=True)
+    assert list(result_of(run(*notes), *notes)) == ["/memories/global/style-copy.md"]
+    assert run(*(replace(each, protected=True) for each in notes)).groups == ()
+
+
+def test_notes_of_different_scopes_are_never_merged() -> None:
+    assert run(note("global/style.md", STYLE), note("project/style.md", STYLE)).summary == NO_CHANGES
+
+
+def test_a_chain_of_duplicates_ends_in_one_note_with_all_wordings() -> None:
+    texts = [STYLE.replace("first, details", f"first{mark} details") for mark in (",", ";", " -", ".")]
+    notes = [note(f"project/style{number or ''}.md", text) for number, text in enumerate(texts)]
+    first = run(*notes)
+    assert kinds(first) == ["near", "near"]
+    # What four notes have in common looks like boilerplate; the next run sees that there are only two left.
+    notes = [Note(path, text) for path, text in result_of(first, *notes).items()]
+    (text,) = result_of(run(*notes), *notes).values()
+    assert all(each.split("\n")[4] in text for each in texts)
+
+
+def test_a_merge_that_only_works_the_other_way_round_is_done_that_way() -> None:
+    body = STYLE[len(DESCRIBED) :]
+    flow = f"---\n{{owner: dev}}\n---\n{body}"
+    notes = note("global/a.md", body), note("global/b-copy.md", flow), note("global/c-copy.md", body)
+    assert result_of(run(*notes, budget=2), *notes) == {"/memories/global/b-copy.md": flow}
+
+
+@pytest.mark.parametrize("path", ["project/data.json", "project/run.sh"])
+def test_other_than_prose_is_only_dropped_when_it_is_equal_and_never_edited(path: str) -> None:
+    copy = path.replace(".", "-copy.")
+    assert kinds(run(note(path, "some: text  \n"), note(copy, "some: text  \n"))) == ["exact"]
+    assert run(note(path, "some: text here\n"), note(copy, "some:  text here\n")).summary == NO_CHANGES
+
+
+def test_a_merge_over_the_cap_is_not_done() -> None:
+    caps = replace(CAPS, file_bytes=len(STYLE) + 10)
+    assert (
+        run(note("global/style.md", STYLE), note("global/style-notes.md", REWORDED), caps=caps).groups == ()
+    )
+
+
+def test_the_sample_home_is_consolidated_as_expected() -> None:
+    home = SAMPLES / "mux-home" / "memory"
+    stores = {"global": home / "global", "project": home / "project" / "acme-api-db553efff149"}
+    notes = [
+        note(
+            f"{scope}/{file.relative_to(store).as_posix()}",
+            file.read_bytes().decode(),
+            protected=file.stem == "architecture",
+        )
+        for scope, store in stores.items()
+        for file in store.rglob("*")
+        if file.is_file() and file.stat().st_size <= CAPS.file_bytes
+    ]
+    result = run(*notes)
+    gone = {
+        operation.path
+        for group in result.groups
+        for operation in group.operations
+        if operation.command == "delete"
+    }
+    assert gone == {
+        "/memories/global/commit-messages.md",
+        "/memories/project/api/v2/pagination/cursor-notes.md",
+    }
+    assert kinds(result) == ["near", "near", "description", "description", "description"]
+
+
+# --- single notes
+
+
+def test_empty_files_go_unless_they_are_protected() -> None:
+    notes = note("global/a.md", " \n"), note("global/b.md", "---\n---\n", protected=True)
+    assert list(result_of(run(*notes), *notes)) == ["/memories/global/b.md"]
+
+
+def test_a_missing_description_is_written_in_one_operation_and_nothing_else_changes() -> None:
+    text = "# Title here\n\nbody  \nbody\n"
+    result = run(note("global/a.md", text))
+    (operation,) = result.groups[0].operations
+    assert operation.command == "insert"
+    assert result_of(result, note("global/a.md", text)) == {
+        "/memories/global/a.md": f"---\ndescription: Title here\n---\n{text}"
+    }
+
+
+def test_noise_is_removed_where_nothing_else_is_to_do() -> None:
+    result = run(
+        note("global/a.md", DESCRIBED + "body \n\n\n"), note("global/b.md", DESCRIBED + "hard  \nbreak\n")
+    )
+    assert kinds(result) == ["noise"]
+
+
+def test_files_the_commands_would_refuse_are_left_alone() -> None:
+    notes = (
+        note("global/a..b.md", " \n"),
+        note("global/nul.md", "x\0 \n"),
+        note("global/half.md", "\ud800 \n"),
+        note("global/ end.md ", " \n"),
+        note("global/big.md", "x" * 200 + " \n"),
+        note("global/script", "#!/bin/sh\nx \n"),
+    )
+    assert run(*notes, caps=replace(CAPS, file_bytes=150)).summary == NO_CHANGES
+
+
+# --- harvest
+
+INBOX = (
+    "---\ndescription: Harvested memory candidates for compaction 1\n---\n\n# Harvest inbox: compaction 1\n\n"
+    "Source boundary: s-1\nSummary message: s-1\n\n"
+    "## preference\n\nNever retry a 409 automatically.\n\n"
+    "Evidence: u-1\nConfidence: 0.95\nRationale: Said so.\n\n"
+    "## project\n\nStaging deploys from main.\n\nEvidence: u-1\nConfidence: 0.85\nRationale: In a file.\n"
+)
+
+
+def test_an_inbox_goes_when_all_its_candidates_stand_elsewhere() -> None:
+    inbox = note("workspace/harvest/s-1.md", INBOX)
+    one = note("global/http.md", DESCRIBED + "- never retry a `409` automatically\n")
+    other = note("project/deploy.md", DESCRIBED + "Staging deploys **from main** on each merge.\n")
+    assert kinds(run(inbox, one, other)) == ["harvest"]
+    assert run(inbox, one).groups == ()
+    assert run(replace(inbox, protected=True), one, other).groups == ()
+
+
+def test_inboxes_do_not_vouch_for_each_other() -> None:
+    assert run(note("workspace/harvest/s-1.md", INBOX), note("workspace/harvest/s-2.md", INBOX)).groups == ()
+
+
+# --- the budget
+
+
+def test_what_comes_first_gets_the_budget_and_a_cheaper_group_may_still_fit() -> None:
+    notes = (
+        note("global/style.md", STYLE),
+        note("global/style-notes.md", REWORDED),
+        note("global/empty.md", ""),
+        note("global/untitled.md", "Words without a description here.\n"),
+    )
+    assert kinds(run(*notes)) == ["near", "empty", "description"]
+    result = run(*notes, budget=1)
+    assert kinds(result) == ["empty"]
+    assert result.left_over >= 2
+    assert "for the next run" in result.summary
+    assert run(*notes, budget=0).groups == ()
+
+
+def test_without_anything_to_do_nothing_is_done() -> None:
+    assert run(note("global/style.md", STYLE)) == RulesPlan((), 0, NO_CHANGES)
+    assert run() == RulesPlan((), 0, NO_CHANGES)
+
+
+# --- every plan
+
+
+LINES = st.sampled_from(
+    [
+        *("- Retry only idempotent requests.", "* Only idempotent requests are retried.", "- use `rg`", ""),
+        *("Back off exponentially, at most 5 attempts.", "Exponential backoff, max 5 attempts.", "# Title"),
+        *("- Never log request bodies.", "  - nested entry of a list", "## Section", "## Other  ", "```"),
+        *(
+            "    code here",
+            "| a | b |",
+            "| --- | --- |",
+            "| x | 1 |",
+            "trailing \t",
+            "hard  ",
+            "***",
+            "\ufeff",
+        ),
+        *("1. Deploys run from main.", "2. Deploys run from release branches.", "- [ ] open", "DO NOT LOG"),
+        *("日本語のメモを残す", "> quoted line of text", "\ufeff"),
+    ]
+)
+KEYS = st.sampled_from(
+    [
+        *("description: First thing", "description: Second thing", "description: [broken", "description:"),
+        *("owner: dev", "owner: ops", "tags: [a, b]", "tags:\n  - a", "# comment", "date: 2026-07-14"),
+        *("x: &a 1", "description: 42"),
+    ]
+)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    body = "\n".join(draw(st.lists(LINES, max_size=8)))
+    keys = draw(st.none() | st.lists(KEYS, max_size=3))
+    text = body if keys is None else "\n".join(["---", *keys, "---", body])
+    text += draw(st.sampled_from(["", "\n", "\n\n\n"]))
+    return text.replace("\n", "\r\n") if draw(st.integers(0, 9)) == 0 else text
+
+
+@st.composite
+def stores(draw: st.DrawFn) -> list[Note]:
+    pool = draw(st.lists(texts(), min_size=1, max_size=3))
+    paths = st.builds(
+        "/memories/{}/{}{}".format,
+        st.sampled_from(["global", "project", "workspace"]),
+        st.sampled_from(["a", "b", "style", "style-copy", "old/style", "people/anna", "people/bert"]),
+        st.sampled_from([".md", ".md", ".txt", ".json"]),
+    )
+    made = st.builds(Note, paths, st.sampled_from(pool) | texts(), st.booleans(), st.integers(0, 9))
+    return draw(st.lists(made, max_size=7, unique_by=lambda each: each.path))
+
+
+def body_size(text: str) -> int:
+    block = frontmatter.split(text)
+    return len((text[block.body_start :] if block else text.removeprefix("---\n---\n")).encode())
+
+
+def folded(text: str) -> set[str]:
+    return {fold_line(line).strip("# ") for line in text.removeprefix("\ufeff").splitlines() if line.strip()}
+
+
+@settings(max_examples=examples(120), deadline=None)
+@given(stores(), st.integers(0, 8), st.randoms(use_true_random=False))
+def test_no_plan_breaks_a_rail(notes: list[Note], budget: int, shuffler: random.Random) -> None:
+    result = run(*notes, budget=budget)
+    shuffler.shuffle(notes)
+    assert run(*notes, budget=budget) == result
+    assert sum(len(group.operations) for group in result.groups) <= budget
+    protected = {each.path for each in notes if each.protected}
+    now = {each.path: each.text for each in notes}
+    for group in result.groups:
+        before = dict(now)
+        apply(now, group)
+        assert len({operation.path.split("/")[2] for operation in group.operations}) == 1
+        assert not protected - now.keys()
+        if group.kind == "empty":
+            continue
+        lost = [before[each.path].splitlines()[each.number - 1] for each in judge_retention(before, now).lost]
+        assert not [line for line in lost if line.strip() != "description:"]
+        if group.kind in ("exact", "near"):
+            gone = (before.keys() - now.keys()).pop()
+            kept = set().union(
+                *(folded(text) for path, text in now.items() if path.split("/")[2] == gone.split("/")[2])
+            )
+            block = frontmatter.split(before[gone])
+            body = before[gone][block.body_start :] if block else before[gone]
+            assert not {line for line in folded(body) - kept if any(letter.isalnum() for letter in line)}
+            assert sum(map(body_size, now.values())) <= sum(map(body_size, before.values()))
+            assert sum(map(len, now.values())) <= sum(map(len, before.values()))
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(stores())
+def test_planning_again_and_again_comes_to_an_end(notes: list[Note]) -> None:
+    for _round in range(20):
+        result = run(*notes, budget=50)
+        if not result.groups:
+            break
+        left = result_of(result, *notes)
+        notes = [replace(each, text=left[each.path]) for each in notes if each.path in left]
+    assert result.summary == NO_CHANGES
+
+
+# --- cost and cancelling
+
+
+def checks(count: int, boilerplate: int) -> int:
+    rng = random.Random(3)
+    words = [f"w{number}ord" for number in range(3000)]
+    shared = "".join(f"- Shared line number {number} of all notes.\n" for number in range(boilerplate))
+    notes = [
+        note(
+            f"project/n{number}.md",
+            f"{DESCRIBED}{shared}" + "".join(f"- {' '.join(rng.sample(words, 8))}.\n" for _ in range(4)),
+        )
+        for number in range(count)
+    ]
+    calls = 0
+
+    def check() -> None:
+        nonlocal calls
+        calls += 1
+
+    assert plan(notes, budget=8, caps=CAPS, check=check).groups == ()
+    return calls
+
+
+@pytest.mark.parametrize("boilerplate", [0, 12])
+def test_work_grows_with_the_notes_and_not_with_their_pairs(boilerplate: int) -> None:
+    assert checks(400, boilerplate) <= 2.5 * checks(200, boilerplate)
+
+
+def test_planning_can_be_cancelled() -> None:
+    def stop() -> None:
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        plan([note("global/style.md", STYLE)], budget=8, caps=CAPS, check=stop)
+
+
+def test_importing_the_rules_loads_no_matcher() -> None:
+    code = "import sys, reverie.jobs.consolidate.rules.plan\n"
+    code += "sys.exit('rapidfuzz' in sys.modules or 'yaml' in sys.modules)"
+    assert (
+        subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[4], check=False).returncode
+        == 0
+    )
