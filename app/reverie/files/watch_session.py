@@ -8,7 +8,7 @@ Order that keeps the promise "nothing is missed": a place is put under watch fir
 again until the plan stands still, and only then the place is reported as dirty. Whoever scans after a report
 sees the rest as events.
 
-Threading: `changed`, `roots_changed`, `trouble`, `refused`, `report_given`, `request_rescan`, `set_targets`
+Threading: `changed`, `roots_changed`, `trouble`, `report_given`, `request_rescan`, `set_targets`
 may be called from any thread; everything else happens on the session's own. The lock guards the batch and the
 requests, and is never held while the disk, a source or `deliver` is at work.
 Failure: `deliver` and `notify` are called through guards of the owner and do not raise here. An error of ours
@@ -71,7 +71,6 @@ class WatchSession:
         self._stopping = False
         self._look = True
         self._trouble = ""
-        self._refusal: OSError | None = None
         self._targets = tuple(targets)
         self._plan = WatchPlan(())
         self._standing: dict[WatchTarget, Placement] = {}
@@ -124,12 +123,6 @@ class WatchSession:
         """As `watch_source.Listener`; the first reason is told."""
         with self._wake:
             self._trouble = self._trouble or reason
-            self._wake.notify()
-
-    def refused(self, error: OSError) -> None:
-        """As `watch_source.Listener`; from now on it is polled."""
-        with self._wake:
-            self._refusal = self._refusal or error
             self._wake.notify()
 
     def _add(self, paths: Sequence[str], events: int, *, look: bool) -> None:
@@ -191,7 +184,7 @@ class WatchSession:
 
     def _take_look(self) -> bool:
         with self._wake:
-            asked = self._look or self._refusal is not None or self._trouble_is_due()
+            asked = self._look or self._trouble_is_due()
             self._look = False
             return asked
 
@@ -200,7 +193,7 @@ class WatchSession:
 
     def _sleep(self, until: float) -> None:
         with self._wake:
-            while not (self._stopping or self._look or self._refusal or self._trouble_is_due()):
+            while not (self._stopping or self._look or self._trouble_is_due()):
                 times = [until, self._batch.due(), self._replace_at if self._trouble else None]
                 pause = min(moment for moment in times if moment is not None) - time.monotonic()
                 if pause <= 0:
@@ -227,14 +220,11 @@ class WatchSession:
 
     def _tend(self) -> None:
         with self._wake:
-            refusal, self._refusal = self._refusal, None
             due = self._trouble_is_due()
             trouble = self._trouble if due else ""
             self._trouble = "" if due else self._trouble
         if self._source is not None and not trouble and not self._source.healthy():
             trouble = "source ended"
-        if refusal is not None:
-            self._fall_back(refusal)
         if trouble:
             self._replace_at = time.monotonic() + self._options.cap_s
             log.info("the source of file events is replaced: %s", trouble)

@@ -1,9 +1,7 @@
-"""Where events come from: the interface of a source, and the source for systems without inotify.
+"""Where events come from: the interface of a source, and the one that the program uses.
 
-A source watches directories and tells its sink which paths changed; it decides nothing. Linux has a source of
-its own (`files.watch_inotify`, which says why); elsewhere watchdog's observer does it, with an allow-list of
-events: created, modified, moved, deleted, closed after writing. Opened and closed-without-writing would
-report our own reads back to us; a modified *directory* says nothing that its entries do not say.
+A source watches directories and tells its sink which paths changed; it decides nothing. The source of the
+program is watchdog's observer (`files.watch_observer`); tests put others in its place.
 
 Threading: `arm` and `close` are called by one thread, the sink is called on the source's own threads.
 Failure: `arm` and the constructors raise OSError when the system refuses more watches. A directory that
@@ -14,6 +12,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 from reverie.files.watch_plan import Watched
@@ -30,9 +29,6 @@ class Sink(Protocol):
 
     def trouble(self, reason: str) -> None:
         """Events were lost, or the source can no longer be trusted: make a new one and rescan."""
-
-    def refused(self, error: OSError) -> None:
-        """The system refuses more watches."""
 
 
 class EventSource(Protocol):
@@ -59,13 +55,14 @@ def native_source(sink: Sink) -> EventSource:
     """The best source of this system. Imports watchdog, which is why it is done late, on the watcher's
     thread.
     """
+    from reverie.files.watch_observer import ObserverSource
+
     # Not sys.platform: the type checker, which knows it, would call the other branch unreachable.
     if platform.system() == "Linux":
-        from reverie.files.watch_inotify import InotifySource
+        from watchdog.observers.inotify import InotifyObserver
 
-        return InotifySource(sink)
+        # So that a directory that is moved out of a watched tree can be told from one that is deleted.
+        return ObserverSource(sink, partial(InotifyObserver, generate_full_events=True))
     from watchdog.observers import Observer
-
-    from reverie.files.watch_observer import ObserverSource
 
     return ObserverSource(sink, Observer)

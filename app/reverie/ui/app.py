@@ -169,6 +169,10 @@ class CrashReporter(QObject):
             self._posted.emit()
 
     def _thread_hook(self, arguments: threading.ExceptHookArgs) -> None:
+        if type(arguments.thread).__module__.startswith("watchdog."):
+            # The watcher notices (`files.watch_observer`) and starts over: nobody needs to do anything.
+            crash_log.warning("a thread that watches files has ended", exc_info=arguments.exc_value)
+            return
         if arguments.exc_value is not None:
             self.hook(arguments.exc_type, arguments.exc_value, arguments.exc_traceback)
 
