@@ -20,21 +20,40 @@ to raise it.
 from __future__ import annotations
 
 import logging
+import platform
 import threading
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from reverie.files.coalesce import Changes
 from reverie.files.watch_plan import WatchTarget
 from reverie.files.watch_session import Polling, WatchOptions, WatchSession
-from reverie.files.watch_source import SourceFactory, native_source
+from reverie.files.watch_source import EventSource, Sink, SourceFactory
 
 __all__ = ["Changes", "Polling", "WatchState", "WatchTarget", "Watcher"]
 
 log = logging.getLogger("reverie.watch")
+
+
+def native_source(sink: Sink) -> EventSource:
+    """The best source of this system. Imports watchdog, which is why it is done late, on the watcher's
+    thread.
+    """
+    from reverie.files.watch_observer import ObserverSource
+
+    # Not sys.platform: the type checker, which knows it, would call the other branch unreachable.
+    if platform.system() == "Linux":
+        from watchdog.observers.inotify import InotifyObserver
+
+        # So that a directory that is moved out of a watched tree can be told from one that is deleted.
+        return ObserverSource(sink, partial(InotifyObserver, generate_full_events=True))
+    from watchdog.observers import Observer
+
+    return ObserverSource(sink, Observer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Where events come from: the interface of a source, and the one that the program uses.
+"""Where events come from: the interface of a source.
 
 A source watches directories and tells its sink which paths changed; it decides nothing. The source of the
 program is watchdog's observer (`files.watch_observer`); tests put others in its place.
@@ -10,9 +10,7 @@ vanishes meanwhile is no failure: whoever plans looks again.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Protocol
 
 from reverie.files.watch_plan import Watched
@@ -49,20 +47,3 @@ class EventSource(Protocol):
 
 
 SourceFactory = Callable[[Sink], EventSource]
-
-
-def native_source(sink: Sink) -> EventSource:
-    """The best source of this system. Imports watchdog, which is why it is done late, on the watcher's
-    thread.
-    """
-    from reverie.files.watch_observer import ObserverSource
-
-    # Not sys.platform: the type checker, which knows it, would call the other branch unreachable.
-    if platform.system() == "Linux":
-        from watchdog.observers.inotify import InotifyObserver
-
-        # So that a directory that is moved out of a watched tree can be told from one that is deleted.
-        return ObserverSource(sink, partial(InotifyObserver, generate_full_events=True))
-    from watchdog.observers import Observer
-
-    return ObserverSource(sink, Observer)

@@ -26,8 +26,9 @@ if sys.platform != "linux":
 
 from watchdog.observers.inotify import InotifyObserver
 
+from reverie.files.watch import native_source
 from reverie.files.watch_observer import ObserverSource
-from reverie.files.watch_source import EventSource, native_source
+from reverie.files.watch_source import EventSource
 
 
 class Ear:
