@@ -4285,10 +4285,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Open the home of an agent</source>
         <translation>Home eines Agenten öffnen</translation>
     </message>
-    <message>
-        <source>Writing may damage these memories or switch them off for the agent. Reverie asks again when the layout or version changes.</source>
-        <translation>Das kann diese Notizen beschädigen oder sie für den Agenten abschalten. Reverie fragt erneut, sobald sich Aufbau oder Version ändern.</translation>
-    </message>
 </context>
 <context>
     <name>reverie</name>
@@ -6579,6 +6575,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Writer runs</source>
         <translation>Läufe des Notizschreibers</translation>
+    </message>
+    <message>
+        <source>Writing may damage these memories or switch them off for the agent. Reverie asks again when the layout or version changes.</source>
+        <translation>Das kann diese Notizen beschädigen oder sie für den Agenten abschalten. Reverie fragt erneut, sobald sich Aufbau oder Version ändern.</translation>
     </message>
     <message>
         <source>Writing the changes…</source>

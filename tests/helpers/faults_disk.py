@@ -191,7 +191,7 @@ def burst(room: Room) -> None:
     """Thousands of files at once, while the home is watched."""
     from helpers.watching import View
     from reverie.files.watch import Watcher
-    from reverie.files.watch_plan import WatchTarget
+    from reverie.files.watch_sources import WatchTarget
 
     room.furnish()
     store, count = room.home / "memory" / "global", 50_000 if room.full else 1_000
@@ -224,7 +224,7 @@ def watches_refused(room: Room) -> None:
     """The system gives no more watches: what it says, and that changes are seen all the same."""
     from helpers.watching import View
     from reverie.files.watch import Watcher
-    from reverie.files.watch_plan import WatchTarget
+    from reverie.files.watch_sources import WatchTarget
 
     room.furnish()
     # Once it lies here, the limit of this process and its children is lower.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.scopes import ScopeContext, ScopeRoot
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.helper.process import Helper, HelperGone, HelperStopped
 from reverie.memory.lint import no_check
 from reverie.memory.usage import UsageRestored

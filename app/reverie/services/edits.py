@@ -23,7 +23,7 @@ from reverie.files.atomic import is_write_protected, made_all_the_same, write_pr
 from reverie.files.locks import file_lock
 from reverie.files.paths import is_link, real_path
 from reverie.files.rooted import RootedDirectory
-from reverie.files.watch_plan import WatchTarget
+from reverie.files.watch_sources import WatchTarget
 from reverie.memory.paths import MemoryPath, companion_place, memory_path
 from reverie.memory.recording import never_kept
 from reverie.memory.scope_files import ScopeFiles

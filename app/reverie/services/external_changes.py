@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.clock import Clock
 from reverie.errors import StoreError
-from reverie.files.coalesce import Changes
 from reverie.files.directory import Directory
 from reverie.files.sidecar import Sidecar
-from reverie.files.watch_plan import WatchTarget
+from reverie.files.watch import Changes
+from reverie.files.watch_sources import WatchTarget
 from reverie.memory.attribution import AGENT, WriteLog
 from reverie.memory.history.history import History
 from reverie.memory.history.roots import LARGEST_BYTES

@@ -25,15 +25,14 @@ from typing import TYPE_CHECKING, Literal
 from reverie.agents.base import SessionPlace
 from reverie.agents.mux.transcript import TailEvent, TailPosition, TranscriptTail
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
 from reverie.files.lease import Lease, LeaseHeld, LeaseHolder
-from reverie.files.watch import WatchState
+from reverie.files.watch import Changes, WatchState
 from reverie.memory.usage import UsageRestored
 from reverie.services.container import HomeContainer
 
 if TYPE_CHECKING:
     from reverie.files.watch import Watcher
-    from reverie.files.watch_plan import WatchTarget
+    from reverie.files.watch_sources import WatchTarget
 
 
 # Keeps pins and use that Reverie set while the agent writes its own state over them (formats/mux.md 20.D1).
@@ -401,7 +400,7 @@ class HostSession:
 
     def _targets(self) -> list[WatchTarget]:
         """The transcripts in use, and what tells that others came into use (design.md section 4)."""
-        from reverie.files.watch_plan import WatchTarget
+        from reverie.files.watch_sources import WatchTarget
 
         settings = self._parts.profile.settings_file
         targets = [WatchTarget(settings.parent, recursive=False, only=(settings.name,))]

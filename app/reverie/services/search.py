@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.memory.attribution import OUTSIDE
 from reverie.memory.listing import is_gone, read_rel
 from reverie.memory.paths import memory_path

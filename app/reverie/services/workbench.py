@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from reverie.agents.base import Companion, TitlesRead
 from reverie.agents.scopes import Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import UsageRestored
@@ -43,7 +43,7 @@ from reverie.services.views import (
 
 if TYPE_CHECKING:
     from reverie.files.watch import Watcher
-    from reverie.files.watch_plan import WatchTarget
+    from reverie.files.watch_sources import WatchTarget
     from reverie.jobs.consolidate.review import ReviewSelection
     from reverie.memory.search.index import UpdateObserver as SearchWatcher
     from reverie.runs.record import Parts

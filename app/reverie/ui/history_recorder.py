@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.ui.jobs import JobControl, Lane
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.clock import Clock
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.ui.history_recorder import HistoryKeeper, merged
 from reverie.ui.jobs import JobControl, Lane, Lanes

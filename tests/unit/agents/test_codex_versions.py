@@ -34,7 +34,7 @@ from reverie.cli.main import main
 from reverie.compose import open_parts
 from reverie.errors import Busy, StoreError, UserError
 from reverie.files.locks import is_held
-from reverie.jobs.consolidate import service
+from reverie.jobs.consolidate import run as consolidation
 from reverie.jobs.consolidate.engine import Fence, RulesEngine, rails_text, task_prompt
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.run import DreamRequest
@@ -781,7 +781,7 @@ def test_leftovers_are_cleared_away_only_under_the_lock_of_codex(
 ) -> None:
     maker.version_two()
     parts = parts_of(maker.root, tmp_path)
-    monkeypatch.setattr(service, "LEFT_OVER_AFTER_S", -60.0)  # an hour later, as it were
+    monkeypatch.setattr(consolidation, "LEFT_OVER_AFTER_S", -60.0)  # an hour later, as it were
     left = maker.file("memories_v2/.0123456789ab.01234567.reverie-tmp", "half a wri")
     request = DreamRequest(parts.home.context(), dry_run=what == "a preview")
     with contextlib.ExitStack() as held:

@@ -16,7 +16,7 @@ from helpers.watching import wait_until
 from reverie.agents.mux.transcript import TailEvent, TailPosition, TranscriptTail
 from reverie.compose import copy_demo_home, open_parts
 from reverie.errors import StoreError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
 from reverie.services.host import Host, HostServices, HostStatus, host_lease_name
