@@ -264,23 +264,23 @@ def union(first: bytes, second: bytes) -> bytes | None:
         # A note without front matter gets that of the other.
         head, other_head = _with_endings(other_head, newline), ""
     if head and (body or other_body):
-        head = "".join(text_lines([head], newline))
-    kept = Counter(_content(line_union_lines_of(head)))
-    left = [line for line in _content(line_union_lines_of(other_head)) if _missing_once(kept, line)]
-    merged = _merged(line_union_lines_of(body), line_union_lines_of(other_body), newline)
+        head = "".join(_with_last_ending([head], newline))
+    kept = Counter(_content(text_lines(head)))
+    left = [line for line in _content(text_lines(other_head)) if _missing_once(kept, line)]
+    merged = _merged(text_lines(body), text_lines(other_body), newline)
     if any(line.strip() for line in left):
-        head = "".join(text_lines([head], newline))
-        merged = text_lines(merged, newline)
+        head = "".join(_with_last_ending([head], newline))
+        merged = _with_last_ending(merged, newline)
         merged += [newline, OTHER_FRONT_MATTER + newline, newline, *(line + newline for line in left)]
     return (bom + head + "".join(merged)).encode("utf-8")
 
 
 def lost_lines(result: bytes, *versions: bytes) -> tuple[str, ...]:
     """The non-blank lines of `versions` that stand in `result` less often than in one of them."""
-    there = Counter(_content(line_union_lines_of(result.decode("utf-8", "replace").removeprefix(_BOM))))
+    there = Counter(_content(text_lines(result.decode("utf-8", "replace").removeprefix(_BOM))))
     lost: list[str] = []
     for version in versions:
-        wanted = Counter(_content(line_union_lines_of(version.decode("utf-8", "replace").removeprefix(_BOM))))
+        wanted = Counter(_content(text_lines(version.decode("utf-8", "replace").removeprefix(_BOM))))
         lost += [line for line, count in wanted.items() if line.strip() and there[line] < count]
     return tuple(lost)
 
@@ -299,14 +299,14 @@ def _merged(first: Sequence[str], second: Sequence[str], newline: str) -> list[s
         merged += first[at : span.old_end]
         new = second[span.new_start : span.new_end]
         if new:
-            merged = text_lines(merged, newline)
+            merged = _with_last_ending(merged, newline)
             merged += [_with_endings(line, newline) for line in new]
         at = span.old_end
     rest = list(first[at:])
-    return (text_lines(merged, newline) if rest else merged) + rest
+    return (_with_last_ending(merged, newline) if rest else merged) + rest
 
 
-def text_lines(lines: list[str], newline: str) -> list[str]:
+def _with_last_ending(lines: list[str], newline: str) -> list[str]:
     """The same, its last line with an ending."""
     if lines and not lines[-1].endswith("\n"):
         return [*lines[:-1], lines[-1] + newline]
@@ -317,7 +317,7 @@ def _with_endings(text: str, newline: str) -> str:
     return text.replace("\r\n", "\n").replace("\n", newline)
 
 
-def line_union_lines_of(text: str) -> list[str]:
+def text_lines(text: str) -> list[str]:
     """With their endings; `\\n` alone ends a line, as it does for the agents, and for diff and merge."""
     *whole, last = text.split("\n")
     return [line + "\n" for line in whole] + ([last] if last else [])

@@ -2,9 +2,9 @@
 
 The rules are those of formats/mux.md section 7. A block begins with `---` at the first byte, and the agent
 looks at a bounded prefix of the file only, so a block that does not close inside it is none. A description is
-flattened to one line for show: it is untrusted text on its way into lists and prompts. `set_description` and
-`mend` edit: what they do not have to change stays byte for byte, and every edit is parsed again before it is
-believed.
+flattened to one line for display: it is untrusted text on its way into lists and prompts. `set_description`
+and `repair` edit: what they do not have to change stays byte for byte, and every edit is parsed again before
+it is accepted.
 
 Pure functions, any thread. Nothing here fails on any input: what cannot be read is a state.
 """
@@ -47,7 +47,7 @@ _SPACES = re.compile(f"[{JS_SPACE}]+")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 # Front matter beyond this is not mended: no agent would see it, and each trial parses the block again.
-_MENDABLE_CHARS = 16_384
+_REPAIRABLE_CHARS = 16_384
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _KEY = re.compile(r"[\w$][^:#\[\]{}\"',&*!|>%@`\n]*:(?=[ \t\r\n]|\Z)")
 _HEADER_COMMENT = re.compile(r"[^\n]*?([ \t]#[^\r\n]*)")
@@ -217,7 +217,7 @@ def set_description(text: str, value: str, *, prefix_bytes: int | None = None) -
     """
     if declared(text, prefix_bytes) == value:
         return text
-    base = mend(text, prefix_bytes=prefix_bytes) or text
+    base = repair(text, prefix_bytes=prefix_bytes) or text
     for candidate in _edited(base, value):
         if declared(candidate, prefix_bytes) == value and _others(candidate) == _others(base):
             return candidate
@@ -227,25 +227,25 @@ def set_description(text: str, value: str, *, prefix_bytes: int | None = None) -
     return text[:start] + block + text[start:]
 
 
-def mend(text: str, *, prefix_bytes: int | None = None) -> str | None:
+def repair(text: str, *, prefix_bytes: int | None = None) -> str | None:
     """`text` with its malformed block made well-formed by quoting the values that do not parse, or None.
 
     Keys, their order and all other bytes stay. None: there is no such block, or quoting does not help.
     """
     block = split(text, prefix_bytes)
-    if block is None or block.block_end - block.block_start > _MENDABLE_CHARS:
+    if block is None or block.block_end - block.block_start > _REPAIRABLE_CHARS:
         return None
     raw = text[block.block_start : block.block_end]
     if _parses(raw):
         return None
-    mended = ""
+    repaired = ""
     for group in _groups(raw):
         whole = "".join(group)
         # Alone first: only an alias needs what stands above it.
-        is_fine = _is_mapping(whole) or ("*" in whole and _is_mapping(mended + whole))
-        mended += whole if is_fine else _with_quoted_value(group)
-    result = text[: block.block_start] + mended + text[block.block_end :]
-    return result if _is_mapping(mended) and split(result, prefix_bytes) is not None else None
+        is_fine = _is_mapping(whole) or ("*" in whole and _is_mapping(repaired + whole))
+        repaired += whole if is_fine else _with_quoted_value(group)
+    result = text[: block.block_start] + repaired + text[block.block_end :]
+    return result if _is_mapping(repaired) and split(result, prefix_bytes) is not None else None
 
 
 def _edited(text: str, value: str) -> Iterator[str]:
@@ -613,7 +613,7 @@ def _rest(text: str, path: tuple[str, ...]) -> object:
     except yaml12.MalformedError:
         return None
     body = text[block.body_start :] if block is not None else _body(text)
-    return body, _front_edit_others(root, path)
+    return body, _other_keys(root, path)
 
 
 def _body(text: str) -> str:
@@ -625,7 +625,7 @@ def _body(text: str) -> str:
     return text[fence.end() :] if fence is not None else text[start:]
 
 
-def _front_edit_others(node: yaml12.YamlNode | None, path: tuple[str, ...]) -> object:
+def _other_keys(node: yaml12.YamlNode | None, path: tuple[str, ...]) -> object:
     if node is None:
         return ()
     if node.kind != "mapping":
@@ -634,7 +634,7 @@ def _front_edit_others(node: yaml12.YamlNode | None, path: tuple[str, ...]) -> o
     for key, value in node.pairs():
         if key.value.text != path[0]:
             found.append((outline(key), outline(value)))
-        elif len(path) > 1 and (inner := _front_edit_others(value, path[1:])):
+        elif len(path) > 1 and (inner := _other_keys(value, path[1:])):
             found.append((outline(key), inner))
     return tuple(found)
 

@@ -70,7 +70,7 @@ class MemoryFile(NamedTuple):
     unseen_reason: str
 
 
-class Use(NamedTuple):
+class ScopeUsage(NamedTuple):
     """Usage by relative path, and which path each logical key stands for."""
 
     rels: Mapping[str, str]
@@ -96,7 +96,7 @@ class ScopeListing:
     problems: tuple[str, ...]
     names_only: bool = False
     faults: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    use: Use | None = field(default=None, compare=False, repr=False)
+    use: ScopeUsage | None = field(default=None, compare=False, repr=False)
     scanned_ns: int = field(default=0, compare=False)
 
 
@@ -106,7 +106,7 @@ def unseen_reason(rel: str, size: int, caps: Caps) -> str:
     if not rel.isprintable() or _SUSPECT.search(rel) or ".." in rel or rel.endswith(" "):
         from reverie.memory.front_matter import JS_SPACE
 
-        if is_unspeakable(rel):
+        if is_undecodable(rel):
             return "its name is not valid UTF-8"
         problem = rel_problem(rel)
         if problem is not None:
@@ -116,7 +116,7 @@ def unseen_reason(rel: str, size: int, caps: Caps) -> str:
     return f"it is larger than {caps.file_bytes:,} bytes" if size > caps.file_bytes else ""
 
 
-def is_unspeakable(rel: str) -> bool:
+def is_undecodable(rel: str) -> bool:
     """Whether a name found on disk has bytes that are no UTF-8, so that no agent can name it."""
     return _SURROGATE.search(rel) is not None
 
@@ -176,9 +176,9 @@ def below(files: Sequence[MemoryFile], directory: str) -> Sequence[MemoryFile]:
     return files[start : bisect.bisect_left(files, utf16_key(directory + "0"), lo=start, key=_rank)]
 
 
-def use_of(
-    root: ScopeRoot, usage: Mapping[str, MemoryUsage], key_of: KeyOf, previous: Use | None = None
-) -> Use | None:
+def scope_usage(
+    root: ScopeRoot, usage: Mapping[str, MemoryUsage], key_of: KeyOf, previous: ScopeUsage | None = None
+) -> ScopeUsage | None:
     """The usage of one root's files by relative path; None if a key cannot be turned back into its path.
 
     A path is believed if `key_of` gives its key again. `previous` is an earlier answer for the same root.
@@ -198,7 +198,7 @@ def use_of(
                 if key_of(rel) != key:
                     return None
         rels[key] = rel
-    return Use(rels, {rel: usage[key] for key, rel in rels.items()})
+    return ScopeUsage(rels, {rel: usage[key] for key, rel in rels.items()})
 
 
 def _rank(file: MemoryFile) -> bytes:
@@ -503,7 +503,7 @@ def dirty_rels(root: ScopeRoot, dirty: Iterable[Path]) -> set[str] | None:
     return {rel for rel in rels if not root.leaves_out(rel)}
 
 
-class Update:
+class ListingUpdate:
     """One update of `previous` for changes at `rels`, which `run` makes; the rest then says what is now."""
 
     def __init__(
@@ -681,7 +681,7 @@ def scan_scope(
     """
     if previous is not None and (previous.names_only or previous.unavailable or previous.root != root):
         previous = None
-    use = use_of(root, usage, key_of, previous.use if previous is not None else None)
+    use = scope_usage(root, usage, key_of, previous.use if previous is not None else None)
 
     # The table's own method where there is one: it is called for each file.
     usage_of: UsageOf = use.by_rel.get if use is not None else lambda rel: usage.get(key_of(rel) or "")
@@ -689,10 +689,10 @@ def scan_scope(
     def look() -> ScopeListing:
         rels = dirty_rels(root, dirty) if previous is not None and dirty is not None else None
         if previous is None or rels is None:
-            return _all(root, caps, usage_of, use, previous)
-        return _changed(root, caps, usage_of, use, previous, rels)
+            return _scan_all(root, caps, usage_of, use, previous)
+        return _scan_changed(root, caps, usage_of, use, previous, rels)
 
-    return _present(root, available, look)
+    return _checked_listing(root, available, look)
 
 
 def names_only(root: ScopeRoot, *, available: Callable[[], bool] = lambda: True) -> ScopeListing:
@@ -703,7 +703,7 @@ def names_only(root: ScopeRoot, *, available: Callable[[], bool] = lambda: True)
         scanner.scan()
         return _listing(root, in_order(scanner.files), scanner.directories, scanner.faults, names_only=True)
 
-    return _present(root, available, look)
+    return _checked_listing(root, available, look)
 
 
 def index_entries(listing: ScopeListing, scope: Scope, caps: Caps) -> list[IndexEntry]:
@@ -718,7 +718,7 @@ def index_entries(listing: ScopeListing, scope: Scope, caps: Caps) -> list[Index
             lastAccessedAt=file.usage.last_accessed_at,
         )
         for file in listing.files[: caps.files_per_scope]
-        if rel_problem(file.rel) is None and not is_unspeakable(file.rel)
+        if rel_problem(file.rel) is None and not is_undecodable(file.rel)
     ]
 
 
@@ -747,7 +747,7 @@ def tree(scope: Scope, listing: ScopeListing) -> dict[str, Any]:
     return top
 
 
-def _present(
+def _checked_listing(
     root: ScopeRoot, available: Callable[[], bool], look: Callable[[], ScopeListing]
 ) -> ScopeListing:
     """What `look` sees; a missing root is empty as long as its home is there."""
@@ -769,11 +769,11 @@ def _present(
     return listing
 
 
-def _all(
+def _scan_all(
     root: ScopeRoot,
     caps: Caps,
     usage_of: UsageOf,
-    use: Use | None,
+    use: ScopeUsage | None,
     previous: ScopeListing | None,
 ) -> ScopeListing:
     started = time.time_ns()
@@ -796,15 +796,15 @@ def _all(
     return _listing(root, files, directories, scanner.faults, use=use, scanned_ns=started)
 
 
-def _changed(
+def _scan_changed(
     root: ScopeRoot,
     caps: Caps,
     usage_of: UsageOf,
-    use: Use | None,
+    use: ScopeUsage | None,
     previous: ScopeListing,
     rels: set[str],
 ) -> ScopeListing:
-    update = Update(root, caps, usage_of, previous, rels, previous.scanned_ns - _RACY_NS)
+    update = ListingUpdate(root, caps, usage_of, previous, rels, previous.scanned_ns - _RACY_NS)
     update.run()
     files = update.files()
     for rel in _used_otherwise(files, previous.use, use):
@@ -819,7 +819,9 @@ def _changed(
     return _listing(root, files, update.directories(), update.faults(), use=use, scanned_ns=scanned_ns)
 
 
-def _used_otherwise(files: Sequence[MemoryFile], before: Use | None, now: Use | None) -> list[str]:
+def _used_otherwise(
+    files: Sequence[MemoryFile], before: ScopeUsage | None, now: ScopeUsage | None
+) -> list[str]:
     """The paths whose usage is not what it was; all of them where nobody can tell."""
     if before is None or now is None:
         return [file.rel for file in files]
@@ -834,7 +836,7 @@ def _listing(
     faults: Mapping[str, str],
     *,
     names_only: bool = False,
-    use: Use | None = None,
+    use: ScopeUsage | None = None,
     scanned_ns: int = 0,
 ) -> ScopeListing:
     problems = tuple(faults[rel] for rel in sorted(faults, key=utf16_key))

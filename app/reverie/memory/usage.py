@@ -47,7 +47,7 @@ from reverie.memory.usage_rules import (
     is_below,
     judged,
     put_back,
-    spelt,
+    to_raw,
     unescaped,
     usage_of,
 )
@@ -106,8 +106,8 @@ def _stored(ledger: Ledger) -> dict[str, Any]:
 
 def _stored_delta(delta: Delta) -> dict[str, Any]:
     return {
-        "before": None if delta.before is None else spelt(delta.before),
-        "after": None if delta.after is None else spelt(delta.after),
+        "before": None if delta.before is None else to_raw(delta.before),
+        "after": None if delta.after is None else to_raw(delta.after),
         "at": delta.at,
         "lost": delta.lost,
         "overwritten": delta.overwritten,
@@ -490,7 +490,7 @@ class UsageLog:
             self._sidecar.update(change)
         except UserError:
             if base is not None and outcome is not None:
-                self._take_back(outcome.ledger, base)
+                self._restore_ledger(outcome.ledger, base)
             raise
         return UsageRestored() if outcome is None else outcome.kept
 
@@ -504,7 +504,7 @@ class UsageLog:
             raise user_error_from_os(error, f"“{self._sidecar.path.name}” could not be read.") from error
         return f"{status.st_ino} {status.st_mtime_ns}"
 
-    def _take_back(self, ledger: Ledger, base: Ledger) -> None:
+    def _restore_ledger(self, ledger: Ledger, base: Ledger) -> None:
         """A change that was refused is not to be made later on, as one that the agent overwrote."""
         with file_lock(self._lock_dir, self._sidecar.path):
             if self._ledger is not None and self._ledger.read().version == ledger.version:

@@ -114,10 +114,10 @@ def put(entries: Entries, key: str, usage: MemoryUsage | None) -> None:
         entries.pop(key, None)
         return
     raw = entries.get(key)
-    entries[key] = {**(raw if isinstance(raw, dict) else {}), **spelt(usage)}
+    entries[key] = {**(raw if isinstance(raw, dict) else {}), **to_raw(usage)}
 
 
-def spelt(usage: MemoryUsage) -> dict[str, Any]:
+def to_raw(usage: MemoryUsage) -> dict[str, Any]:
     """A raw entry that says `usage`."""
     return {name: getattr(usage, attribute) for attribute, name in _NAMES.items()}
 
@@ -396,13 +396,13 @@ def _remade(
     made = MemoryUsage(
         after.pinned if ours else now.pinned,
         max(now.access_count + after.access_count - before.access_count, 0),
-        _usage_deltas_time(before.last_accessed_at, after.last_accessed_at, now.last_accessed_at),
-        _usage_deltas_time(before.last_write_at, after.last_write_at, now.last_write_at),
+        _merged_time(before.last_accessed_at, after.last_accessed_at, now.last_accessed_at),
+        _merged_time(before.last_write_at, after.last_write_at, now.last_write_at),
     )
     return None if made == UNUSED else made
 
 
-def _usage_deltas_time(before: int | None, after: int | None, now: int | None) -> int | None:
+def _merged_time(before: int | None, after: int | None, now: int | None) -> int | None:
     if now == before:
         return after
     return now if now is None or after is None else max(now, after)

@@ -64,7 +64,7 @@ from reverie.memory.history.roots import (
     VersionChange,
     key_name,
     seen_changes,
-    steps,
+    trees_by_share,
 )
 from reverie.text.redact import redact
 
@@ -274,7 +274,7 @@ class History(HistoryReader):
             try:
                 return self._snapshot(sources, signature, dirty, share)
             except DamagedHistoryError as damage:
-                self._begin_anew(damage)
+                self._start_over(damage)
                 return self._snapshot(sources, signature, None, share)
 
     def _snapshot(
@@ -338,7 +338,7 @@ class History(HistoryReader):
     ) -> bytes | None:
         tip, tree = (bytes.fromhex(last.commit.id), last.tree) if last else (None, None)
         commit = None
-        for share, new in steps(repository, sink, last, snapshot.tree, shares):
+        for share, new in trees_by_share(repository, sink, last, snapshot.tree, shares):
             if new is not None and new != tree:
                 notes = snapshot.notes if share is shares[-1] else ()
                 commit = tip = self._commit(repository, sink, new, tip, signature.of(share), notes)
@@ -381,7 +381,7 @@ class History(HistoryReader):
             repository.verify_newest()
             self._verified = identity
 
-    def _begin_anew(self, damage: DamagedHistoryError) -> None:
+    def _start_over(self, damage: DamagedHistoryError) -> None:
         aside = set_aside(self._path, self._clock())
         sentence = (
             f"The history of this home was damaged ({damage}) and is set aside as {shown(aside.name)}; "

@@ -316,7 +316,7 @@ def _common(one: str, other: str) -> str:
 # Reads only, through a `Repository` that the caller opened. Errors are those of `Repository`.
 
 
-HISTORY_DELETIONS_COMMITS_A_PAGE = 500
+DELETIONS_COMMITS_A_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +344,7 @@ def read_deletions(
     start: str,
     *,
     check: Callable[[], None],
-    commits: int = HISTORY_DELETIONS_COMMITS_A_PAGE,
+    commits: int = DELETIONS_COMMITS_A_PAGE,
 ) -> DeletionPage:
     """The deletions of at most `commits` commits from `start` back. `check` may raise to stop. Raises
     MissingVersionError, DamagedError."""

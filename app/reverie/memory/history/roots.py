@@ -104,7 +104,7 @@ class StatCache:
         try:
             self._connection = self._open()
         except sqlite3.DatabaseError:
-            self._connection = self._start_anew()
+            self._connection = self._recreate()
         return self
 
     def __exit__(
@@ -117,7 +117,7 @@ class StatCache:
         try:
             return self._db().execute("SELECT 1 FROM files LIMIT 1").fetchone() is None
         except sqlite3.DatabaseError:
-            self._connection = self._start_anew()
+            self._connection = self._recreate()
             return True
 
     def under(self, root: str, rel: str = "") -> dict[str, CachedVersion]:
@@ -125,7 +125,7 @@ class StatCache:
         try:
             return self._read(root, rel)
         except (sqlite3.DatabaseError, UnicodeDecodeError, TypeError, ValueError):
-            self._connection = self._start_anew()
+            self._connection = self._recreate()
             return {}
 
     def update(
@@ -146,7 +146,7 @@ class StatCache:
         try:
             self._write(gone, changed)
         except sqlite3.DatabaseError:
-            self._connection = self._start_anew()
+            self._connection = self._recreate()
 
     def _read(self, root: str, rel: str) -> dict[str, CachedVersion]:
         query = "SELECT rel, stamp, read_ns, blob FROM files WHERE root = ?"
@@ -196,7 +196,7 @@ class StatCache:
             raise
         return connection
 
-    def _start_anew(self) -> sqlite3.Connection:
+    def _recreate(self) -> sqlite3.Connection:
         self._close()
         for suffix in ("", "-wal", "-shm", "-journal"):
             Path(f"{self._database}{suffix}").unlink(missing_ok=True)
@@ -395,7 +395,7 @@ def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result, bool]
     for _ in range(_READ_ATTEMPTS):
         before = directory.lstat(name)
         if before.st_size > LARGEST_BYTES:
-            content, size = _stand_in(Path(directory.path, name), before.st_size), before.st_size
+            content, size = _placeholder(Path(directory.path, name), before.st_size), before.st_size
         else:
             content = directory.read(name, limit=before.st_size + 1)
             size = len(content)
@@ -405,7 +405,7 @@ def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result, bool]
     return directory.read(name, limit=LARGEST_BYTES), before, False
 
 
-def _stand_in(path: Path, size: int) -> bytes:
+def _placeholder(path: Path, size: int) -> bytes:
     """What the history keeps of a file that is too large: its size and hash; of a huge one the hash of its
     ends, and its time, so that every change shows. Raises OSError, NotRegularFileError."""
     with os.fdopen(open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
@@ -637,7 +637,7 @@ def seen_changes(
     return tuple(found)
 
 
-def steps(
+def trees_by_share(
     repository: Repository,
     sink: ObjectSink,
     last: StoredCommit | None,

@@ -298,10 +298,10 @@ class UpdateStopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class UpdateObserver:
-    """Who follows an update: `stop` is asked now and then, `told` hears how many files were read."""
+    """Who follows an update: `stop` is asked now and then, `on_progress` hears how many files were read."""
 
     stop: Callable[[], bool] = lambda: False
-    told: Callable[[int], None] = lambda _count: None
+    on_progress: Callable[[int], None] = lambda _count: None
 
 
 def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher: UpdateObserver) -> int:
@@ -468,7 +468,7 @@ class RowWriter:
         self._connection.execute("COMMIT")
         self._connection.execute("BEGIN IMMEDIATE")
         self._waiting = 0
-        self._watcher.told(self.changed)
+        self._watcher.on_progress(self.changed)
 
     def _at(self, root: ScopeRoot, home: Home) -> None:
         self._root, self._scope = root.key, root.scope
@@ -540,7 +540,7 @@ _FADING_DAYS = 30
 # Rows that lead nowhere any more: beyond this share the index is begun anew.
 _DEAD_AT_LEAST = 20_000
 _COLUMNS = "docs.id, docs.home, docs.root, docs.rel, docs.scope, docs.mtime_ns"
-_FOLLOWED = UpdateObserver()
+_NO_OBSERVER = UpdateObserver()
 Row = tuple[int, str, str, bytes, str, int]
 Relevance = Mapping[int, float]
 
@@ -583,7 +583,7 @@ class SearchIndex:
         home_id: str,
         *,
         dirty: Collection[Path] | None = None,
-        watcher: UpdateObserver = _FOLLOWED,
+        watcher: UpdateObserver = _NO_OBSERVER,
     ) -> int:
         """Bring the rows of a home up to date: all, or (if it is complete) what `dirty` names. Returns how
         many changed. Raises `UpdateStopped`, `Unavailable`, `Busy`."""
@@ -598,7 +598,7 @@ class SearchIndex:
         self, home: Home, home_id: str, dirty: Collection[Path] | None, watcher: UpdateObserver
     ) -> int:
         with self._database.writing() as connection:
-            if _is_worn(connection):
+            if _needs_rebuild(connection):
                 raise IndexDamaged("most of its rows are of the past")
             if dirty is not None and _complete(connection, (home_id,)):
                 return update_dirty(connection, home, home_id, dirty, watcher)
@@ -785,7 +785,7 @@ def _complete(connection: sqlite3.Connection, homes: Collection[str]) -> set[str
     return {str(row[0]) for row in rows}
 
 
-def _is_worn(connection: sqlite3.Connection) -> bool:
+def _needs_rebuild(connection: sqlite3.Connection) -> bool:
     """Most rows of the word lists lead to no file any more."""
     newest = connection.execute("SELECT max(id) FROM docs").fetchone()[0] or 0
     if newest < _DEAD_AT_LEAST:

@@ -82,7 +82,7 @@ def index_parts(text: str) -> str:
     return index_text(" ".join(found))
 
 
-def question(text: str, *, prefix: bool) -> str:
+def fts_phrase(text: str, *, prefix: bool) -> str:
     """`text` as one FTS5 phrase: its words one after the other; empty where it has no word.
 
     With `prefix` the last word may go on. A single character of CJK always may: it begins a pair or is the
@@ -177,7 +177,7 @@ class Term:
     @property
     def phrase(self) -> str:
         """It as an FTS5 phrase; empty where it holds no word."""
-        return question(self.text, prefix=self.goes_on)
+        return fts_phrase(self.text, prefix=self.goes_on)
 
 
 @dataclass(frozen=True, slots=True)
@@ -594,7 +594,7 @@ def _window(text: str, hit: tuple[int, int]) -> tuple[int, int]:
 def _cut(text: str, start: int, end: int, hits: Ranges) -> Snippet:
     lead = "…" if start > 0 and text[start - 1] != "\n" else ""
     window = text[start:end]
-    even = _even(window)
+    even = _collapse_spaces(window)
     shown = even if lead else even.lstrip()
     skipped = len(even) - len(shown) - len(lead)
     # Each run leaves its first character: where the others begin, and how many there are.
@@ -613,7 +613,7 @@ def _cut(text: str, start: int, end: int, hits: Ranges) -> Snippet:
     return Snippet(made + tail, tuple(each for each in ranges if each[0] < each[1]), line)
 
 
-def _even(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     """`text` with one space for each run of white space."""
     return _SPACE.sub(" ", text)
 
@@ -624,5 +624,5 @@ def _beginning(text: str) -> str:
         end = text.find("\n---", 3)
         after = text.find("\n", end + 1) if end > 0 else -1
         text = text[after + 1 :] if after > 0 and text[after + 1 :].strip() else text
-    shown = _even(text[: WIDTH * 2]).strip()
+    shown = _collapse_spaces(text[: WIDTH * 2]).strip()
     return shown if len(shown) <= WIDTH else f"{shown[:WIDTH]}…"
