@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from reverie.memory.front_matter import split
 
@@ -23,7 +23,8 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 _C_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
-class ChangedSpan(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ChangedSpan:
     """Lines `[old_start, old_end)` became `[new_start, new_end)`; at least one side is not empty."""
 
     old_start: int

@@ -60,29 +60,26 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """Where a block is: its YAML is `text[block_start:block_end]`, the body begins at `body_start`.
-
-    `newline` is the one after the opening fence. `bom`: the text begins with a byte order mark, so that the
-    agent, for which the first byte counts, does not see the block.
-    """
+    """The position of a front-matter block: its YAML is `text[block_start:block_end]`."""
 
     block_start: int
     block_end: int
     body_start: int
     newline: Literal["\n", "\r\n"]
+    """The line end after the opening fence."""
     bom: bool
+    """The text begins with a byte order mark, so the agent, which checks the first byte, sees no block."""
 
 
 class Description(NamedTuple):
-    """What the agent shows for a file, and how it came about.
-
-    `none`: no block, or one without a description that is a non-empty string. `malformed`: not YAML, or not
-    a mapping. `unclosed`: the opening fence only. `not-text`: the prefix is not UTF-8 or has a NUL, whatever
-    the block says. `text` is always what the agent would show: empty unless `ok` or `not-text`.
-    """
+    """The description of a file. A tuple: a listing unpacks one for each of tens of thousands of files."""
 
     text: str
+    """What the agent shows; empty unless the state is `ok` or `not-text`."""
     state: DescriptionState
+    """`none`: no block, or one without a description that is a non-empty string. `malformed`: not YAML, or
+    not a mapping. `unclosed`: the opening fence only. `not-text`: the prefix is not UTF-8 or has a NUL,
+    whatever the block says."""
 
 
 NO_DESCRIPTION = Description("", "none")

@@ -21,7 +21,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from reverie.memory.front_matter import JS_SPACE
 from reverie.memory.paths import utf16_key
@@ -45,7 +45,7 @@ _CLOSE = "</hot_memories>"
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """What fits. Bytes are UTF-8 bytes of the texts, tokens those of the whole block."""
+    """Limits of the hot set. Bytes are UTF-8 bytes of the texts, tokens those of the whole block."""
 
     item_bytes: int = 16_384
     total_bytes: int = 49_152
@@ -57,16 +57,19 @@ class Budgets:
 BUDGETS = Budgets()
 
 
-class HotCandidate(NamedTuple):
-    """A memory of the agent's index. `last_accessed_at` UTC ms, None: never."""
+@dataclass(frozen=True, slots=True)
+class HotCandidate:
+    """A memory of the agent's index."""
 
     path: str
     pinned: bool
     access_count: int
     last_accessed_at: int | None
+    """UTC ms; None: never."""
 
 
-class Ranked(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Ranked:
     """A candidate and its score at the time of the ranking."""
 
     candidate: HotCandidate
@@ -75,20 +78,23 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HotItem:
-    """A memory that is loaded: `text` as it is cut (not escaped), `bytes` and `tokens` of that text."""
+    """A memory that is loaded."""
 
     path: str
     pinned: bool
     truncated: bool
     text: str
+    """As it is cut, not escaped."""
     bytes: int
+    """Of `text`, in UTF-8."""
     tokens: int
+    """Of `text`."""
     score: float
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedMemory:
-    """A memory that is not."""
+    """A memory that is not loaded."""
 
     path: str
     reason: SkipReason
@@ -98,14 +104,17 @@ class SkippedMemory:
 
 @dataclass(frozen=True, slots=True)
 class HotSet:
-    """`block` as it stands in the prompt, empty without an item; `total_tokens` are its tokens, `total_bytes`
-    the bytes of the texts in it. `skipped` in the order of the ranking, then those never used, by path."""
+    """The memories that are loaded, and why each of the others is not."""
 
     items: tuple[HotItem, ...]
     skipped: tuple[SkippedMemory, ...]
+    """In the order of the ranking, then those never used, by path."""
     total_bytes: int
+    """Bytes of the texts in the block."""
     total_tokens: int
+    """Tokens of the whole block."""
     block: str
+    """As it is in the prompt; empty without an item."""
 
 
 def score(access_count: int, last_accessed_at: int | None, now: int) -> float:

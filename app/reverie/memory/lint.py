@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from reverie.agents.scopes import Caps
 from reverie.memory import front_matter as frontmatter
@@ -215,10 +216,12 @@ _RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 _KEYCAPS = frozenset("#*0123456789")
 
 
-class HiddenCharacter(NamedTuple):
-    """One hidden character. `line` counts from 1, by line feeds."""
+@dataclass(frozen=True, slots=True)
+class HiddenCharacter:
+    """One hidden character."""
 
     line: int
+    """Counts line feeds, from 1."""
     char: str
     kind: HiddenKind
 
@@ -325,13 +328,16 @@ _HIDDEN: dict[HiddenKind, tuple[LintKind, str]] = {
 }
 
 
-class LintFinding(NamedTuple):
-    """One thing to look at. `line` counts from 1; 0: the whole file. `sentence` quotes no memory text."""
+@dataclass(frozen=True, slots=True)
+class LintFinding:
+    """One thing to check in a file."""
 
     kind: LintKind
     severity: Severity
     line: int
+    """Counts from 1; 0 is the whole file."""
     sentence: str
+    """For people; quotes no text of the memory."""
 
 
 def no_check() -> None:

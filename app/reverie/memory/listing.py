@@ -53,51 +53,55 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class MemoryFile(NamedTuple):
-    """One memory. `size` in bytes; `description` as the agent shows it; `inode` is 0 where there is none.
-
-    `unseen_reason` says in words why the agent does not read the file; empty when `seen_by_agent`. A named
-    tuple, because a frozen dataclass takes seven times as long to make, and there are tens of thousands.
-    """
+    """One memory. A named tuple: a frozen dataclass takes seven times as long to make, and there are tens of
+    thousands."""
 
     rel: str
     size: int
+    """Bytes."""
     mtime_ns: int
     inode: int
+    """0 where the file system has none."""
     description: str
+    """As the agent shows it."""
     description_state: DescriptionState
     usage: MemoryUsage
     seen_by_agent: bool
     unseen_reason: str
+    """Why the agent does not read the file; empty when `seen_by_agent`."""
 
 
-class ScopeUsage(NamedTuple):
-    """Usage by relative path, and which path each logical key stands for."""
+@dataclass(frozen=True, slots=True)
+class ScopeUsage:
+    """Pins and use of one root's files."""
 
     rels: Mapping[str, str]
+    """Relative path by logical key."""
     by_rel: Mapping[str, MemoryUsage]
 
 
 @dataclass(frozen=True)
 class ScopeListing:
-    """One scope. `files` and `directories` are ordered by UTF-16 code unit of their relative paths.
-
-    `unavailable` says in words why there is nothing to list, `gap` why a context has no project scope; then
-    `root` may be None. `problems` are sentences on directories that could not be read. With `names_only` only
-    the names in `files` mean anything. The rest is what a later scan starts from: `faults` are the problems
-    by path, `use` what the files' usage was taken from (None: the keys of this home cannot be turned back),
-    `scanned_ns` the earliest time of a look at a file, in ns since the epoch.
-    """
+    """The contents of one scope. Paths are relative, in order of their UTF-16 code units."""
 
     root: ScopeRoot | None
+    """None: there is nothing to list (see `unavailable`)."""
     unavailable: str
+    """Why there is nothing to list, as a sentence; else empty."""
     gap: ProjectGap | None
+    """Why a context has no project scope."""
     files: tuple[MemoryFile, ...]
     directories: tuple[str, ...]
     problems: tuple[str, ...]
+    """Sentences about directories that could not be read."""
     names_only: bool = False
+    """Of `files` only `rel` is set."""
     faults: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """`problems` by path. This field and the next two are for a later, incremental scan."""
     use: ScopeUsage | None = field(default=None, compare=False, repr=False)
+    """Where the files' usage comes from; None: this home's keys cannot be turned back into paths."""
     scanned_ns: int = field(default=0, compare=False)
+    """The earliest time at which a file was examined, in ns since the epoch."""
 
 
 def unseen_reason(rel: str, size: int, caps: Caps) -> str:

@@ -25,7 +25,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from reverie.agents.base import Home
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
@@ -597,7 +597,8 @@ class MemoryStore:
         }
 
 
-class _Stamp(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Stamp:
     """What tells that a file was not changed since."""
 
     inode: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -204,4 +206,4 @@ def test_an_order_is_found_wherever_it_stands(before: str, after: str) -> None:
 
 
 def test_findings_are_plain_values() -> None:
-    assert LintFinding("nul", "error", 2, "x") == ("nul", "error", 2, "x")
+    assert astuple(LintFinding("nul", "error", 2, "x")) == ("nul", "error", 2, "x")

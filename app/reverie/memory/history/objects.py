@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pygit2
@@ -57,11 +57,14 @@ def libgit2() -> ModuleType:
     return pygit2
 
 
-class TreeEntry(NamedTuple):
-    """One line of a tree: the stored (escaped) name, git's mode, the id."""
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One line of a git tree."""
 
     name: bytes
+    """As stored, that is escaped."""
     mode: int
+    """Git's mode, not permission bits."""
     id: bytes
 
     @property

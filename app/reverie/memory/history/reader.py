@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from reverie.errors import StoreError, Unavailable, user_error_from_os
 from reverie.files.atomic import shown
@@ -52,53 +52,59 @@ _SIMILAR = 0.5
 What = Literal["created", "changed", "deleted", "renamed", "moved-away"]
 
 
-class HistoryPlace(NamedTuple):
-    """A file, a folder or (with an empty `rel`) a whole root."""
+@dataclass(frozen=True, slots=True)
+class HistoryPlace:
+    """A file, a folder or a whole root in the history."""
 
     key: str
+    """The key of the root."""
     rel: str
+    """The path below the root; empty for the root itself."""
 
     @property
     def names(self) -> tuple[bytes, ...]:
         return (key_name(self.key), FILES, *(escape_rel(self.rel) if self.rel else ()))
 
 
-class Cursor(NamedTuple):
-    """Where a log goes on: at this commit, and what is followed is there at `place`."""
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where the next page of a log begins."""
 
     commit: str
     place: HistoryPlace
+    """Where the followed file or folder is in that commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """What one commit did to what is followed.
-
-    `place` is where it stands after the commit, before it where it was deleted. `other`: where it stood
-    before (renamed), or went to (moved away). `blob`: the content after it, "" for folders and where there is
-    none. The counts are of files; `moved` have another name and the same content.
-    """
+    """What one commit did to the followed file or folder. The counts are of files."""
 
     commit: Commit
     place: HistoryPlace
+    """Where it is after the commit; where it was before, if the commit deleted it."""
     what: What
     blob: str = ""
+    """The content after the commit; empty for folders and deletions."""
     other: HistoryPlace | None = None
+    """The earlier place (`renamed`) or the new one (`moved-away`)."""
     created: int = 0
     changed: int = 0
     deleted: int = 0
     moved: int = 0
+    """Files with another name and the same content."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
-    """Part of a log, newest first; `next` None: the beginning of the history is reached, or what was known
-    already (`reached`). `head`: the newest commit when it was read."""
+    """Part of a log, newest first."""
 
     entries: tuple[LogEntry, ...] = ()
     next: Cursor | None = None
+    """Where the next page begins; None at the beginning of the history, or where `reached`."""
     head: str = ""
+    """The newest commit when the page was read."""
     reached: bool = False
+    """The page ends at the commit that the caller already knows."""
 
 
 def read_page(
@@ -321,22 +327,25 @@ DELETIONS_COMMITS_A_PAGE = 500
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """One file that went. `commit` took it away; `kept_in` is the one before, which has it under `place`.
-    `size` None: its content cannot be had."""
+    """One deleted file."""
 
     place: HistoryPlace
     blob: str
     commit: Commit
+    """The commit that deleted it."""
     kept_in: str
+    """The commit before, which still has it at `place`."""
     size: int | None
+    """None: the content is not available."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionPage:
-    """Newest first; `next`: the commit to go on from, None: the beginning of the history is reached."""
+    """Deletions, newest first."""
 
     deletions: tuple[Deletion, ...] = ()
     next: str | None = None
+    """The commit where the next page begins; None at the beginning of the history."""
 
 
 def read_deletions(
@@ -383,7 +392,7 @@ def _gone(
             place = HistoryPlace(key_of(names[0]), rel_of(names[2:]))
             if not is_of_companions(place.key):
                 gone.append((place, then))
-    for place, leaf in sorted(gone, key=lambda each: each[0]):
+    for place, leaf in sorted(gone, key=lambda each: (each[0].key, each[0].rel)):
         if came[leaf.id] > 0:
             came[leaf.id] -= 1
         else:

@@ -66,7 +66,8 @@ CREATE TABLE files (
 
 
 class Stamp(NamedTuple):
-    """What tells one version of a file from the next without reading it."""
+    """Tells one version of a file from the next without reading it. A tuple: it is stored as one row of
+    numbers."""
 
     size: int
     mtime_ns: int
@@ -74,12 +75,15 @@ class Stamp(NamedTuple):
     inode: int
 
 
-class CachedVersion(NamedTuple):
-    """A file as it was when it was read at `read_ns` (real time); `blob` is the raw id of its content."""
+@dataclass(frozen=True, slots=True)
+class CachedVersion:
+    """A file as it was when it was last read."""
 
     stamp: Stamp
     read_ns: int
+    """When it was read, in ns since the epoch."""
     blob: bytes
+    """The raw id of its content."""
 
     def still_holds(self, stamp: Stamp) -> bool:
         """Whether a file that now looks like `stamp` certainly has the remembered content."""
@@ -241,23 +245,27 @@ _END_BYTES = 1024 * 1024
 _READ_ATTEMPTS = 3
 
 
-class ScannedFile(NamedTuple):
-    """A file as it is now: permission bits, raw id of the stored blob, what the stat cache shall remember
-    (None: nothing), and whether the blob only stands for a file that is too large to keep."""
+@dataclass(frozen=True, slots=True)
+class ScannedFile:
+    """A file as it is now."""
 
     mode: int
+    """Permission bits."""
     blob: bytes
+    """The raw id of the stored content."""
     remembered: CachedVersion | None
+    """For the stat cache; None: the file changed while it was read, so nothing is cached."""
     omitted: bool = False
+    """The file is too large to keep: the blob holds its size and hash only."""
 
 
 @dataclass(slots=True)
 class Scan:
-    """What was found, by path relative to the root. `unreadable` gives the reason for each path; a directory
-    there stands for all below it, "" for the whole root."""
+    """The result of a scan, by path relative to the root."""
 
     files: dict[str, ScannedFile] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+    """The reason for each path; a directory stands for all below it, "" for the whole root."""
 
 
 class HistoryScanner:
@@ -435,11 +443,14 @@ _PLAIN_MODES = {FILE_MODE: 0o644, EXECUTABLE_MODE: 0o755}
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
-    """One stored version. `mode`: permission bits. `omitted`: it was too large, its bytes were not kept."""
+    """One stored version of a file."""
 
     blob: str
+    """Hexadecimal id of the content."""
     mode: int
+    """Permission bits."""
     omitted: bool = False
+    """The file was too large, so its bytes were not kept."""
 
 
 @dataclass(frozen=True)
@@ -605,7 +616,7 @@ class SeenChange:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one of them changed."""
+    """The changes of one actor."""
 
     actor: str
     run_id: str | None

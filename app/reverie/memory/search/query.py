@@ -45,7 +45,8 @@ _LONGEST_IDENTIFIER = 100
 
 
 class SearchToken(NamedTuple):
-    """One word of a text: folded, and where it stands in the original."""
+    """One word of a text, folded, and its position in the original. A tuple: one is made for each word of
+    fifty texts at every key press."""
 
     text: str
     start: int
@@ -161,18 +162,20 @@ _MOST_REPEATS = 3
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Modified within (`newer`) or before the last `span_ns`."""
+    """A filter by time of modification."""
 
     newer: bool
+    """Modified within the last `span_ns`; else before that."""
     span_ns: int
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What must be found as it stands. `goes_on`: it may be the beginning of a word."""
+    """Text that must occur as it is written."""
 
     text: str
     goes_on: bool = False
+    """It may be the beginning of a longer word."""
 
     @property
     def phrase(self) -> str:
@@ -182,8 +185,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """`by`: `you`, `agent`, `dream`, `outside` and the like. `regex`: empty for none. `problems`: sentences;
-    where there are any, nothing is to be searched."""
+    """A parsed query. Empty fields do not filter."""
 
     terms: tuple[Term, ...] = ()
     regex: str = ""
@@ -192,7 +194,9 @@ class SearchQuery:
     pinned: bool | None = None
     changed: Changed | None = None
     by: str = ""
+    """Who changed it last: `user`, `agent`, `dream`, `outside` and so on."""
     problems: tuple[str, ...] = ()
+    """Sentences for people; if there are any, nothing is searched."""
 
     @property
     def is_empty(self) -> bool:
@@ -337,15 +341,18 @@ _JAMO = range(0x1100, 0x1200)
 Ranges = tuple[tuple[int, int], ...]
 
 
-class _Wanted(NamedTuple):
-    """The folded words of each term and whether the last may go on; `plain` finds words that hold the first
-    one of any (from there to their end) in a text of ASCII, `shaped` in every shape; `longest` is how many
-    words the longest term has."""
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The terms of a query, compiled."""
 
     terms: tuple[tuple[tuple[str, ...], bool], ...]
+    """For each term its folded words, and whether the last one may be a prefix."""
     plain: re.Pattern[str]
+    """Finds the first word of any term, to the end of the word it is in, in ASCII text."""
     shaped: re.Pattern[str]
+    """The same in a shape (see `_Shapes`)."""
     longest: int
+    """Words in the longest term."""
 
 
 def term_hits(text: str, terms: Sequence[Term]) -> Ranges:
@@ -551,11 +558,13 @@ _SPACE = re.compile(r"\s\s+|[^\S ]")
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """One line. `hits` lie within `text`; none: the name answers the question. `line` counts from 1."""
+    """One line of a text that shows why it was found."""
 
     text: str
     hits: Ranges
+    """Positions in `text`; empty if only the name matches."""
     line: int = 0
+    """Counts from 1; 0 if only the name matches."""
 
 
 def snippet(text: str, query: SearchQuery) -> Snippet:
