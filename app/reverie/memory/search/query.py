@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
-from re import _parser  # type: ignore[attr-defined]  # the parse tree tells which patterns never end
+from math import inf
 from typing import Any, NamedTuple
 
 from reverie.agents.scopes import Scope
@@ -158,6 +158,18 @@ _REGEX = re.compile(r"(?:^|(?<=\s))/((?:[^/\\\n]|\\.)+)/(?=\s|$)")
 _SPAN = re.compile(r"([<>]?)(\d{1,6})([mhdw])")
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 _MOST_REPEATS = 3
+_PATTERN_TOKEN = re.compile(
+    r"(?P<repeat>(?:[*+?]|\{(?!\})(?P<least>\d*)(?P<comma>,?)(?P<most>\d*)\})[?+]?)"
+    # Comments, references and flags of the whole pattern hold nothing that repeats.
+    r"|(?P<empty>\(\?(?:\#[^)]*|P=\w+|[a-zA-Z]+)\))"
+    r"|(?P<open>\((?:\?(?:\(\w+\)|P?<\w+>|<?[=!]|>|[a-zA-Z]*(?:-[a-zA-Z]+)?:))?)"
+    r"|(?P<close>\))|(?P<bar>\|)"
+    r"|(?P<other>[.^$]|\\[AbBZ1-9]|\[\^\]?(?:\\.|[^]\\])*\])"
+    r"|(?P<single>\[\]?(?:\\.|[^]\\])*\]"
+    r"|\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\}|0[0-7]{0,2}|.)|.)",
+    re.DOTALL,
+)
+_SCOPED_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,39 +258,87 @@ def parse_query(text: str) -> SearchQuery:
 
 
 def regex_problem(pattern: str) -> list[str]:
-    """Why a pattern is not searched for: it is none, or it might never end. Python's engine backtracks and
-    cannot be stopped, and while it works nothing else of this process does."""
+    """Why a pattern is not searched for: it is invalid, or it might take for ever. Python's engine backtracks
+    and cannot be interrupted, and it holds the interpreter while it works."""
     try:
-        tree = _parser.parse(pattern)
+        compiled = re.compile(pattern, re.IGNORECASE)
     except (re.error, OverflowError, RecursionError) as error:
         return [f"/{pattern}/ is no regular expression: {error}."]
-    open_ended, nested = _repeats(tree, inside=False)
+    open_ended, nested = _repeats(pattern, verbose=bool(compiled.flags & re.VERBOSE))
     if nested or open_ended > _MOST_REPEATS:
         return [f"/{pattern}/ could take for ever: it repeats what repeats. Say it more simply."]
     return []
 
 
-def _repeats(tree: Any, *, inside: bool) -> tuple[int, bool]:
-    """How many parts repeat without limit, and whether one of them holds another, or a choice."""
-    count, nested = 0, False
-    for code, value in tree:
-        name = str(code)
-        if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
-            _low, high, inner = value
-            many = int(high) > 16
-            more, bad = _repeats(inner, inside=inside or many)
-            count, nested = count + more + many, nested or bad or (many and inside)
-        elif name == "BRANCH":
-            nested = nested or inside
-            for branch in value[1]:
-                more, bad = _repeats(branch, inside=inside)
-                count, nested = count + more, nested or bad
-        else:
-            for inner in value if isinstance(value, tuple) else ():
-                if isinstance(inner, _parser.SubPattern):
-                    more, bad = _repeats(inner, inside=inside)
-                    count, nested = count + more, nested or bad
+@dataclass(frozen=True, slots=True)
+class _PatternItem:
+    """A character, a class or a group of a pattern, with its repeat."""
+
+    text: str
+    """Its source; unique for a group."""
+    is_single: bool = False
+    """It matches one character out of a set, so alternatives like it are a set too."""
+    is_ambiguous: bool = False
+    """A part of it repeats without limit, or is a choice: repeated in turn, it may take for ever."""
+
+
+@dataclass(slots=True)
+class _PatternGroup:
+    """An open group, or the whole pattern."""
+
+    verbose: bool
+    alternatives: list[list[_PatternItem]] = field(default_factory=lambda: [[]])
+
+    def is_ambiguous(self) -> bool:
+        return self._is_choice() or any(item.is_ambiguous for items in self.alternatives for item in items)
+
+    def _is_choice(self) -> bool:
+        """Whether its alternatives, behind what they have in common, are more than a set of characters."""
+        first, *others = self.alternatives
+        at = 0
+        while others and all(items[at : at + 1] == first[at : at + 1] != [] for items in others):
+            at += 1
+        rests = [items[at:] for items in self.alternatives]
+        return bool(others) and not all(len(rest) == 1 and rest[0].is_single for rest in rests)
+
+
+def _repeats(pattern: str, *, verbose: bool) -> tuple[int, bool]:
+    """How many parts of a valid pattern repeat without limit, and whether one of them holds another, or a
+    choice."""
+    count, nested, at = 0, False, 0
+    groups = [_PatternGroup(verbose)]
+    while token := _PATTERN_TOKEN.match(pattern, at):
+        items = groups[-1].alternatives[-1]
+        at = token.end()
+        kind, text = token.lastgroup, token[0]
+        if kind == "open":
+            flags = _SCOPED_FLAGS.match(text)
+            on, off = flags.groups("") if flags is not None else ("", "")
+            groups.append(_PatternGroup((groups[-1].verbose or "x" in on) and "x" not in off))
+        elif kind == "close" and len(groups) > 1:
+            is_ambiguous = groups.pop().is_ambiguous()
+            groups[-1].alternatives[-1].append(_PatternItem(f"group {at}", is_ambiguous=is_ambiguous))
+        elif kind == "bar":
+            groups[-1].alternatives.append([])
+        elif kind == "repeat" and items:
+            is_open_ended = _most(token) > 16
+            repeated = items[-1]
+            count, nested = count + is_open_ended, nested or (is_open_ended and repeated.is_ambiguous)
+            is_ambiguous = repeated.is_ambiguous or is_open_ended
+            items[-1] = _PatternItem(repeated.text + text, is_ambiguous=is_ambiguous)
+        elif groups[-1].verbose and text == "#":
+            at = pattern.find("\n", at) + 1 or len(pattern)
+        elif kind in ("single", "other") and not (groups[-1].verbose and text.isspace()):
+            items.append(_PatternItem(text, is_single=kind == "single"))
     return count, nested
+
+
+def _most(repeat: re.Match[str]) -> float:
+    """The largest number of times that a quantifier allows."""
+    if repeat["least"] is None:
+        return 1 if repeat[0].startswith("?") else inf
+    most = repeat["most"] if repeat["comma"] else repeat["least"]
+    return int(most) if most else inf
 
 
 def _scope(value: str, made: dict[str, Any]) -> list[str]:
