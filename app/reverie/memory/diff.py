@@ -1,8 +1,9 @@
-"""The difference between two versions of one file, as git would print it.
+"""Comparing versions of one file: a unified diff, blame, and the union of two versions.
 
-Pure text work for people and for `reverie diff`; what it prints can be fed to `git apply`, except where a
-file is binary or not valid UTF-8 (shown with U+FFFD: this is for reading, restoring takes bytes from the
-history).
+The diff is git's format and can be fed to `git apply`, except where a file is binary or not valid UTF-8
+(shown with U+FFFD: this is for reading; restoring takes bytes from the history).
+
+Pure; any thread.
 """
 
 from __future__ import annotations
@@ -162,11 +163,9 @@ def _ended(name: str) -> str:
     return f"{name}\t" if " " in name else name
 
 
-# Who wrote each line: the newest version's lines, each with the version that brought it.
-#
-# Pure. Versions come newest first and are read only while some line's origin is open, so a long history
-# costs as much as its answer needs. A line counts as the same while a comparison of neighbouring versions
-# keeps it; a line with another ending is another line.
+# Blame: the newest version's lines, each with the version that introduced it. Versions come newest first and
+# are read only while some line's origin is open. A line counts as the same while a comparison of neighbouring
+# versions keeps it; a line with another ending is another line.
 
 
 V = TypeVar("V")
@@ -228,15 +227,11 @@ def _kept(old: list[bytes], new: list[bytes]) -> dict[int, int]:
     return kept
 
 
-# Two versions of one note made into one that has every line of both. Pure.
-#
-# What both say in the same order stands once; where they differ, the lines of the first come before those
-# of the second. The front matter stays the first version's, since a note has only one; lines of the second
-# version's front matter that the first lacks follow at the end, as text. Lines are compared without their
-# endings; what is taken over gets the endings of the first version. So the result is a merge to be read and
-# shortened, never one in which a line is missing (`lost_lines` tells, and whoever merges asks it).
-#
-# Threading: none. Failure: bytes that are no text give None.
+# Union: two versions of one note made into one that has every line of both. Common lines appear once; where
+# the versions differ, the lines of the first come before those of the second. The front matter stays the
+# first version's; lines that only the second's has follow at the end, as text. Lines are compared without
+# their endings, and added lines get those of the first version. `lost_lines` proves that no line is missing.
+# Bytes that are not text give None.
 
 
 _BOM = "\ufeff"

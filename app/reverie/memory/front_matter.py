@@ -1,12 +1,12 @@
-"""YAML front matter of memories: finding the block, reading the description from it, changing it.
+"""YAML front matter of memories: finding the block, reading the description from it, changing its keys.
 
 The rules are those of formats/mux.md section 7. A block begins with `---` at the first byte, and the agent
-looks at a bounded prefix of the file only, so a block that does not close inside it is none. A description is
-flattened to one line for display: it is untrusted text on its way into lists and prompts. `set_description`
-and `repair` edit: what they do not have to change stays byte for byte, and every edit is parsed again before
+reads a bounded prefix of the file only, so a block that does not close inside it is none. A description is
+flattened to one line for display: it is untrusted text on its way into lists and prompts. `set_description`,
+`repair` and the edits of the form keep everything else byte for byte, and every edit is parsed again before
 it is accepted.
 
-Pure functions, any thread. Nothing here fails on any input: what cannot be read is a state.
+Pure; any thread. Reading never raises: what cannot be read is a state. Edits of the form raise `FrontError`.
 """
 
 from __future__ import annotations
@@ -369,11 +369,8 @@ def _escape(char: str) -> str:
     return _ESCAPES.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
 
 
-# How a key and its value are written in front matter: in the style they had where that can say it, else in
-# the plainest. What is yielded are tries, the best first; `memory.front_matter` reads each before it believes
-# it.
-#
-# Pure functions, any thread.
+# Writing a key and its value: in the style they had where that can express the value, else in the plainest.
+# The results are candidates, best first; each is parsed before it is used.
 
 
 _WORD_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -427,15 +424,10 @@ def key_text(name: str) -> str:
     return name if plain else literal(name, quoted=True)
 
 
-# Front matter as a form: what its keys say, and one value set, added or removed.
-#
-# An edit changes the value's own characters, or whole lines of its key, and nothing else: key order,
-# quoting style, comments, indentation, line ends and byte order mark stay. The value is written in the
-# style it had where that can say it. Every edit is read again by the agents' own YAML rules
-# (`memory.yaml12`) before it is believed: the value reads back the same, and everything else says what it
-# said. What cannot be done so is refused with `FrontError`; nothing is ever half done.
-#
-# Pure functions, any thread.
+# Front matter as a form. An edit changes the value's own characters, or whole lines of its key, and nothing
+# else: key order, quoting style, comments, indentation, line ends and byte order mark stay. Every edit is
+# parsed by the agents' own YAML rules (`memory.yaml12`) before it is used: the value reads back the same, and
+# no other key changed. An edit that cannot be made so is refused with `FrontError`.
 
 
 Reason = Literal["malformed", "not-a-mapping", "unclosed", "not-a-text", "too-long", "cannot"]

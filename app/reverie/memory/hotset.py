@@ -1,18 +1,17 @@
-"""The hot set: which memories mux loads in full before the first word is said, and the block they make.
+"""The hot set: which memories mux loads in full at the start of a conversation, and the block they make.
 
 The rules are those of formats/mux.md sections 4 and 12: candidates are pinned or have been used, ranked by
-pin, then by use that halves every seven days, then by path; they are taken greedily while bytes, tokens,
-items and tries last, and one that does not fit lets smaller ones behind it in. Why each of the others stays
-out is kept.
+pin, then by use that halves every seven days, then by path. They are taken greedily while bytes, tokens,
+items and tries last; one that does not fit is skipped, and smaller ones behind it may still fit. The reason
+for each skip is kept.
 
-Of the block, tags, order, escaping and cutting are the agent's; its two opening sentences and the note below
-a cut file are worded by us and as long as the agent's, so that the tokens of the block are what they would
-be.
-Ties are broken by UTF-16 code unit, as in the agent's own lists; its comparison of two paths follows the
-language of its machine, which nobody else can know.
+Tags, order, escaping and cutting of the block are the agent's; its two opening sentences and the note below a
+cut file are worded by us and as long as the agent's, so that the tokens of the block are the same. Ties are
+broken by UTF-16 code unit, as in the agent's own lists; its comparison of two paths depends on the language
+of its machine, which is not known here.
 
-Pure: bytes come from `read`, the time and the token counter are arguments. Any thread. Nothing here fails on
-any content; what `read` cannot give is a reason.
+Pure: bytes come from `read`, the time and the token counter are arguments. Any thread. Nothing raises on any
+content.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What a person may want to know of one memory before an agent reads it: pure rules over its bytes.
+"""Checks of one memory before an agent reads it: pure rules over its bytes.
 
-Findings are reasons to look, in calm words, never a reason to change anything: no rule here edits, hides or
-sorts out a memory. Sentences quote no memory text (what they are about may be a secret); the line says where.
+Findings are reasons for a person to read a line; no rule edits, hides or sorts out a memory. Sentences quote
+no memory text, because it may be a secret; the line number says where.
 
-Bounds: of a text only the first `CHECKED_BYTES` are looked at, and of one kind at most `MAX_SHOWN_PER_KIND`
-findings are given, the last saying how many more there are. Pure; any thread; `check` may raise to stop.
+Limits: of a text only the first `CHECKED_BYTES` are checked, and at most `MAX_SHOWN_PER_KIND` findings of a
+kind are returned, the last one saying how many more there are. Any thread; `check` may raise to stop.
 """
 
 from __future__ import annotations
@@ -22,12 +22,10 @@ from reverie.memory import yaml12
 from reverie.text.redact import Secret, find_secrets
 from reverie.text.summaries import some
 
-# Text that speaks to a model instead of noting something: phrases that are typical of prompt injection.
-#
-# An own list, kept short: a note that says how to work ("never push to main") is what memories are for, so
-# only phrases count that try to set other instructions aside, hide something from the person, change who
-# the model is, fetch its prompt, carry secrets away or imitate the frame of a chat. A find is a reason to
-# read the line, no more. Pure; every repetition in a pattern is bounded, so time is linear in the text.
+# Phrases that are typical of prompt injection. The list is short on purpose: a note that says how to work
+# ("never push to main") is what memories are for, so only phrases count that override other instructions,
+# hide something from the person, change who the model is, ask for its prompt, carry secrets away or imitate
+# the frame of a chat. Every repetition is bounded, so time is linear in the text.
 
 
 # Between two words: spaces, a line break, quoting and emphasis.
@@ -189,12 +187,10 @@ def instruction_lines(text: str) -> list[int]:
     return lines
 
 
-# Characters that hide in a text: invisible ones, those that turn its direction, and control characters.
-#
-# A model reads them, a person does not see them. What real scripts need is left alone: joiners inside emoji
-# and inside the scripts that use them, balanced direction marks in lines that hold right-to-left letters,
-# the flag sequences of tag characters, one variation selector behind its base. Pure; time is linear in the
-# text.
+# Characters that a model reads and a person does not see: invisible ones, direction marks and control
+# characters. What real scripts need is left alone: joiners inside emoji and the scripts that use them,
+# balanced direction marks in lines with right-to-left letters, flag sequences of tag characters, one
+# variation selector behind its base. Time is linear in the text.
 
 
 HiddenKind = Literal["zero-width", "tags", "bidi", "control"]

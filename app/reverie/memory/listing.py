@@ -1,15 +1,17 @@
-"""What one scope holds: every memory with its description, pin and use, and whether the agent sees it.
+"""The contents of one scope: every memory with its description, pin and use, and whether the agent sees it.
 
 People see every file; what lies beyond the agent's caps or rules is marked, with the reason in words
 (design.md section 4). `index_entries` is the agent's own view of a listing (formats/mux.md section 7): its
 order, its cap, without the names it refuses.
 
-A later scan may start from an earlier listing: files that look unchanged are not read again, and with a set
-of dirty paths only those places are looked at.
+A scan may start from an earlier listing: files that look unchanged are not read again, and with a set of
+dirty paths only those places are examined. A file that vanishes during a scan is left out; one that cannot be
+read is kept, with the reason.
 
-Failure: a root that is missing is empty, unless its home is gone too: then `Unavailable` is raised, for a
-vanished disk is not a thousand deletions. A root that is there but cannot be read says so in `unavailable`, a
-directory in `problems`. Blocking I/O; any thread but the GUI's.
+Failure: a missing root is empty, unless its home is missing too: then `Unavailable` is raised, because a
+disconnected disk is not a thousand deletions. It is also raised when this process has no file descriptor
+left. A root that exists and cannot be read says so in `unavailable`, a directory in `problems`. Threading:
+blocking, any thread but the GUI's; a scanner belongs to one thread and one scan, listings may be shared.
 """
 
 from __future__ import annotations
@@ -36,11 +38,6 @@ from reverie.text.summaries import first_heading
 
 if TYPE_CHECKING:
     from reverie.memory.front_matter import DescriptionState
-
-
-# What a listing of one scope is: values and the rules that need no disk.
-#
-# Pure; everything here may be shared between threads.
 
 
 # Both take a relative path: its logical key, None without an owner; its usage, None for none.
@@ -209,19 +206,11 @@ def _rank(file: MemoryFile) -> bytes:
     return utf16_key(file.rel)
 
 
-# Reading the directories of one scope: which memories there are, and what stands at their beginning.
-#
-# Who is listed follows formats/mux.md section 5: no names that begin with a dot, no symlinks, nothing but
-# regular files and real directories. Everything is opened relative to the directory it was found in and,
-# where the system can, without following symlinks (else by path, after a look), so that nothing swapped in
-# meanwhile leads the scan out of its root. Only the root itself may be a symlink.
-#
-# What vanishes while it is read is left out: it is gone. What cannot be read is kept and named in words.
-# `Unavailable` is raised when this process has no file descriptor left, for then what it sees means
-# nothing.
-#
-# This is the hot path of the program: per file one open, one stat, one read; no `Path` objects. A `Scanner`
-# belongs to one thread and one scan.
+# Scanning. Files are listed by the rules of formats/mux.md section 5: no hidden names, no symlinks, only
+# regular files in real directories. Everything is opened relative to its directory, without following
+# symlinks where the system can (else by path, after a check), so nothing swapped in meanwhile leads the scan
+# out of its root; only the root itself may be a symlink. This is the hot path of the program: per file one
+# open, one stat, one read, and no `Path` objects.
 
 
 # Deeper directories are named, not entered: each level holds a descriptor open.
@@ -474,16 +463,11 @@ def unreadable_folder(rel: str, error: OSError) -> str:
     return f"The folder {rel} could not be read: {error.strerror or error}."
 
 
-# A listing brought up to date by looking only where something changed.
-#
-# `dirty` are paths at or below the root, files or directories, there or gone. For each, the directory it is
-# in is listed again; a directory among them is scanned with all below it, and so is one that was not known
-# before. As long as `dirty` names everything that changed, the result is that of a full scan
-# (test_listing.py tries random changes); what no event told is found too in directories of up to
-# `scanning.SMALL` entries that are listed again.
-#
-# Cost: what is looked at, plus a little for each change; never a sort of everything for one changed file.
-# Threading and failure: as `memory.listing`.
+# Updating a listing. `dirty` are paths at or below the root, existing or not. The directory of each is listed
+# again; a directory among them, or a new one, is scanned with everything below it. If `dirty` names
+# everything that changed, the result is that of a full scan (test_listing.py tries random changes);
+# directories of up to `SMALL` entries are compared whole, which also finds unreported changes. The cost
+# depends on what is examined: one changed file never sorts everything.
 
 
 # Beyond this many changes sorting everything is cheaper than placing each.

@@ -1,7 +1,9 @@
-"""Reading the history of one home: what happened, what stood where, and whether it is sound.
+"""Reading the history of one home: the log, deletions, the files of a commit, and whether all of it is sound.
 
-Looking at a history creates nothing. Threading: any thread but the GUI's; nothing is held open between calls.
-Failure: `StoreError`, `Unavailable` (`in_words`).
+Log and deletions are read newest first, page by page. Reading creates nothing and holds nothing open between
+calls.
+
+Threading: any thread but the GUI's. Failure: `StoreError`, `Unavailable` (`in_words`).
 """
 
 from __future__ import annotations
@@ -31,17 +33,12 @@ from reverie.memory.history.roots import (
 )
 from reverie.memory.paths import is_of_companions, utf16_key
 
-# The log of one path, of a folder or of a whole root: which commits changed it, newest first, page by page.
-#
-# A file that appears in the very commit in which another one with the same content went away was renamed
-# (or moved into another root): the log goes on where it stood before. Without an equal content the most
-# similar of the files that went decides, if at least half of the lines are the same. So for folders by what
-# lies in them. Nothing else is guessed: a path that was deleted and made anew later goes on under its own
-# name.
-#
-# Reads only, through a `Repository` that the caller opened. A page looks at a bounded number of commits, so
-# it may hold fewer entries than asked for, or none, and still have a next one. Errors are those of
-# `Repository`.
+# The log of a file, a folder or a root. A file that appears in the commit in which another one with the same
+# content disappeared was renamed (or moved into another root), and the log follows it. Without equal content
+# the most similar of the deleted files counts, if at least half of the lines are the same. Folders are judged
+# by their files. Nothing else is guessed: a path that was deleted and created again keeps its own log. A page
+# examines a bounded number of commits, so it may hold fewer entries than asked for, or none, and still have a
+# next page.
 
 
 COMMITS_A_PAGE = 1_000
@@ -312,14 +309,10 @@ def _common(one: str, other: str) -> str:
     return one[:length]
 
 
-# What was deleted, read from the history newest first, page by page.
-#
-# A file that went away in a commit was deleted, unless a file with the same content came in the same
-# commit: then it was moved or renamed. One that stands again where it stood, with the same content, is not
-# listed any more; of several deletions of one content at one place only the newest is. Companions are not
-# memories and are left out. Nothing is guessed across commits.
-#
-# Reads only, through a `Repository` that the caller opened. Errors are those of `Repository`.
+# A file that disappeared in a commit was deleted, unless a file with the same content appeared in it: then it
+# was moved or renamed. A deletion is not listed if the same content is at its place again, and of several
+# deletions of one content at one place only the newest counts. Companions are not memories and are left out.
+# Nothing is guessed across commits.
 
 
 DELETIONS_COMMITS_A_PAGE = 500

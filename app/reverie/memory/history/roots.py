@@ -1,9 +1,12 @@
-"""One memory root inside a commit: its files as a tree, and beside them a blob with what a tree cannot hold.
+"""One memory root inside a commit: its format, how it is read from disk, and whose changes it holds.
 
-Layout of a commit: `<key>/files/...` and `<key>/metadata.json`, all names escaped (`history_names`), `<key>`
-as one segment, so that no key can lie inside another. Git's trees know two modes only; permission bits other
-than 0644 and 0755, files kept by hash only and the caller's data (pins, usage) are in the metadata blob, one
-line a file so that it stays small in packs and readable in `git show`.
+Layout of a commit: `<key>/files/...` and `<key>/metadata.json`, all names escaped (`history.objects`),
+`<key>` as one segment, so that no key can lie inside another. Git's trees know two modes only; permission
+bits other than 0644 and 0755, files kept by hash only and the caller's data (pins, usage) are in the metadata
+blob, one line a file so that it stays small in packs and readable in `git show`.
+
+Threading: as `memory.history.history`, under the commit lock. Failure: a file or directory that cannot be
+read is named in `Scan.unreadable`; `DamagedHistoryError` for the repository.
 """
 
 from __future__ import annotations
@@ -42,16 +45,12 @@ from reverie.memory.history.objects import (
 )
 from reverie.memory.history.repository import DamagedHistoryError, Repository
 
-# The stat cache: which stored version a file had when it was last read; unchanged files are not read again.
-#
-# A row is trusted only if size, both times and inode are still the same and the file had been at rest for
-# `RACY_NS` when it was read: a file changed again within the granularity of its own time stamp would look
-# unchanged (git calls this racily clean).
-#
-# It is a cache, and not synced: each row is a fact of its own, whichever of them a power failure leaves. A
-# damaged, foreign or older database is thrown away and built anew, which costs one full read. It lies
-# inside the repository directory, so that both are set aside together. Used under the commit lock, one
-# connection per snapshot.
+# The stat cache: the stored version of each file when it was last read, so that unchanged files are not read
+# again. A row is trusted only if size, both times and inode are the same and the file had been at rest for
+# `RACY_NS` when it was read; otherwise a change within the granularity of its time stamp could be missed (git
+# calls this racily clean). The cache is not synced: each row is a fact of its own. A damaged or older
+# database is deleted, which costs one full read. It lies inside the repository directory, so both are renamed
+# together. Used under the commit lock, one connection per snapshot.
 
 
 # FAT counts times in two seconds, the coarsest of the file systems in use.
@@ -223,18 +222,10 @@ def _encode(rel: str) -> bytes:
     return rel.encode("utf-8", "surrogatepass")
 
 
-# Reading a memory root into the history: which files are there, and the bytes of those that changed.
-#
-# What counts as a file is the rule of `files.rooted.walk`: regular files in real directories, no symlinks,
-# no names that begin with a dot. Directories are held open while they are read (`files.directory`), so a
-# symlink swapped in meanwhile leads nowhere. A file is looked at before and after it is read, and read
-# again if it changed in between.
-#
-# A name that was listed and then could not be read, for whatever reason, is not taken for deleted: it goes
-# to `unreadable` and the caller keeps its last version. A name that is not listed is gone.
-#
-# Threading: as `memory.history.history`, under the commit lock. Failure: what one file or directory does
-# not give is told in `unreadable`; nothing is raised for it.
+# Reading a root into the history. Files are those of `files.rooted.walk`: regular files in real directories,
+# no symlinks, no hidden names. Directories are held open while they are read, so a symlink swapped in
+# meanwhile leads nowhere, and a file that changes while it is read is read again. A name that was listed and
+# could not be read goes to `unreadable` and keeps its last version; a name that is not listed is deleted.
 
 
 # Larger files are kept by hash only: a memory is text, and the history must not fill the disk.
@@ -598,10 +589,8 @@ def _parse(blob: bytes) -> dict[str, dict[str, Any]]:
     raise DamagedHistoryError("its metadata is unreadable")
 
 
-# One look at the disk kept as several commits, each in the name of whoever made its part of the changes.
-#
-# A `Sharer` is asked once the look is over and before anything is committed, so that what it judges is
-# exactly what is kept. Works under the commit lock (`memory.history.history`).
+# One scan kept as several commits, each in the name of whoever made its part of the changes. A `Sharer` is
+# asked after the scan and before the commit, so it judges exactly what is kept.
 
 
 @dataclass(frozen=True, slots=True)

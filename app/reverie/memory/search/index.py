@@ -1,12 +1,12 @@
-"""The full-text index over the memories and companions of every home, and how it is asked.
+"""The full-text index over the memories and companions of every home, and how it is queried.
 
-A question with a rare word is ranked by BM25 (names count most). Ranking a word that more than a thousand
-notes hold is dear and says nothing, so such words only narrow the answer down; where there is no rare word
-the notes named so come first, then those that changed last.
+A query with a rare word is ranked by BM25 (names count most). Ranking a word that more than a thousand notes
+contain is slow and says little, so such words only filter; without a rare word, notes with the word in their
+name come first, then the newest.
 
-Threading: any thread but the GUI's; one update at a time over all processes, questions beside it. Failure:
-`UserError`; a damaged index is built anew, by `update` itself, for a question when it says
-`IndexDamaged`.
+The index can be deleted at any time: it is rebuilt, never repaired. Threading: any thread but the GUI's; one
+update at a time over all processes, queries beside it. Failure: `Unavailable` and `Busy`; `IndexDamaged` from
+a query means that the next update must rebuild the index (`update` itself does so).
 """
 
 from __future__ import annotations
@@ -35,14 +35,9 @@ from reverie.files.sqlite import make_private, refuse_irregular, use_wal, why
 from reverie.memory.listing import NO_CAPS, Handle, ScopeScanner, dirty_rels, is_gone, read_entry
 from reverie.memory.search.query import SearchQuery, Term, index_parts, index_text
 
-# The search index as a file: one SQLite database per profile, which can be thrown away at any time.
-#
-# Rebuilt, never repaired: a file that is damaged, truncated or of another version is removed and begun anew
-# by the next update. One writer at a time, by a kernel lock; readers go on beside it (WAL) and see what was
-# complete.
-#
-# Threading: every call opens its own connection. Failure: `IndexDamaged` tells that it must be rebuilt,
-# `Unavailable` that the disk does not let us.
+# The database: one per profile. A file that is damaged or of another version is deleted, and the next update
+# builds a new one. One writer at a time, by a kernel lock; readers work beside it (WAL) and see what is
+# committed. Every call opens its own connection.
 
 
 # Count up with every change of the tables, of what `memory.search.query` makes of a text, or of which files
@@ -172,13 +167,8 @@ def _database_errors(path: Path) -> Iterator[None]:
         raise Unavailable(title, cause=cause, next_step=next_step) from error
 
 
-# Finding what of a root's files the search index does not know yet, and reading it.
-#
-# Who is a memory, and how nothing swapped in meanwhile leads out of the root, is `memory.listing`'s
-# business; here a file is read whole (up to a cap), and only if its size, mtime or inode are not those that
-# are known.
-#
-# Threading: a scanner belongs to one thread and one scan. Failure: as `memory.listing`.
+# Reading changed files. Which files are memories, and how nothing leads out of the root, is decided by
+# `memory.listing`; here a file is read whole (up to a cap), and only if its size, mtime or inode changed.
 
 
 # So much of a file is searched. What lies beyond an agent's own cap is shown to people, so it is found, too.
@@ -274,14 +264,10 @@ def found(rel: str, status: os.stat_result, data: bytes, *, readable: bool = Tru
     )
 
 
-# Bringing the rows of one home in the search index up to what is on disk.
-#
-# A full update looks at every file of every root and reads those whose size, mtime or inode are not known;
-# one from dirty paths looks at those only. A root that cannot be read keeps its rows (a vanished disk is
-# not a thousand deletions); so does a directory that cannot be listed. Records are indexed in the words in
-# which they are shown (`Home.rendered`).
-#
-# Runs inside `SearchDatabase.writing`, in one thread. Writes nothing into a home.
+# Updating the rows of one home. A full update examines every file of every root, one from dirty paths only
+# those. A root or directory that cannot be read keeps its rows: a disconnected disk is not a thousand
+# deletions. Records are indexed as they are shown (`Home.rendered`). Runs inside `SearchDatabase.writing`, in
+# one thread; writes nothing into a home.
 
 
 _log = logging.getLogger("reverie.search")

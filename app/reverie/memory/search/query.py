@@ -1,9 +1,9 @@
-"""What a person types into a search field, as a value.
+"""A search query: how it is parsed, what it asks of the index, and where it matches in a text.
 
-Words are all to be found (the last one may be unfinished), `"phrases"` as they stand, `/regex/` line by line.
-Filters: `scope:project`, `home:mux`, `pinned:yes`, `changed:<7d` (or `>2w`), `by:agent`. What is no filter of
-ours (`http://…`, `note: x`) is words. Nothing raises while somebody is still typing: what cannot be meant is
-told in `problems`.
+All words must be found (the last one may be unfinished), `"phrases"` as they are written, `/regex/` line by
+line. Filters: `scope:project`, `home:mux`, `pinned:yes`, `changed:<7d` (or `>2w`), `by:agent`. Anything else
+with a colon (`http://…`, `note: x`) is words. Nothing raises while somebody is typing: an invalid query says
+so in `problems`.
 
 Pure; any thread.
 """
@@ -21,14 +21,10 @@ from typing import Any, NamedTuple
 
 from reverie.agents.scopes import Scope
 
-# The words of a text as the search index keeps them, and how a question is put to it.
-#
-# SQLite's `unicode61` tokenizer (with `_` as a token character) splits what this module hands it;
-# everything it does not do is done here, the same way for texts and for questions: folding of case, accents
-# and widths, runs of Chinese, Japanese and Korean as overlapping pairs of characters, and the parts of
-# identifiers (`max_retries`, `maxRetries` are found by `retries`, too).
-#
-# Pure; any thread.
+# The words of a text, for the index and for queries alike. SQLite's `unicode61` tokenizer (with `_` as a
+# token character) splits what this module hands it. Done here: folding of case, accents and widths; runs of
+# Chinese, Japanese and Korean as overlapping pairs of characters; the parts of identifiers (`max_retries` and
+# `maxRetries` are found by `retries`).
 
 
 # Languages that put no space between words; Hangul does, but its words carry their endings.
@@ -378,14 +374,9 @@ def _by(value: str, made: dict[str, Any]) -> list[str]:
 _FILTERS = {"scope": _scope, "home": _home, "pinned": _pinned, "changed": _changed, "by": _by}
 
 
-# Where the words of a question stand in a text.
-#
-# A hit is a run of words that one term of the question stands for, also inside an identifier. What counts
-# as a word is said by `search_text.tokens`; fifty texts are looked through for each key that is pressed, so
-# a text is taken apart only around the places where a word of the question stands. For that it is brought
-# to its shape: as long as the text, folded character by character.
-#
-# Ranges are `(start, end)` in characters. Pure; any thread.
+# Hits: where the terms of a query occur in a text, also inside an identifier. Fifty texts are searched at
+# each key press, so a text is split into words only near a candidate. Candidates are found in its shape,
+# which is as long as the text and folded character by character. Ranges are `(start, end)` in characters.
 
 
 # A line longer than this is looked at so far only: a pattern's time may grow with its cube.
@@ -605,9 +596,8 @@ def _merged(spans: list[tuple[int, int]]) -> Ranges:
     return tuple(result)
 
 
-# The lines of a text that show why it was found, with the places of the hits in them.
-#
-# Ranges are `(start, end)` in characters of the snippet's text. Pure; any thread.
+# Snippets: the line of a text that shows why it was found. Ranges are `(start, end)` in characters of the
+# snippet's text.
 
 
 WIDTH = 160
