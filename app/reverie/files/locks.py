@@ -139,8 +139,7 @@ else:
 if sys.platform != "win32":
     import fcntl
 
-_LONGEST_BESIDE_WAIT_S = 0.0005
-_BESIDE_LOCK_LONGEST_WAIT_S = 0.02
+_LONGEST_BESIDE_WAIT_S = 0.02
 
 
 @contextlib.contextmanager
@@ -150,7 +149,7 @@ def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
         yield
         return
     path = target.with_name(f"{target.name}.lock")
-    deadline, wait = time.monotonic() + timeout_s, _LONGEST_BESIDE_WAIT_S
+    deadline, wait = time.monotonic() + timeout_s, _FIRST_WAIT_S
     while (fd := _locked(path, target)) is None:
         if time.monotonic() >= deadline:
             raise Busy(
@@ -159,7 +158,7 @@ def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
                 next_step="Wait until the agent has written it, then try again.",
             )
         time.sleep(wait)
-        wait = min(wait * 2, _BESIDE_LOCK_LONGEST_WAIT_S)
+        wait = min(wait * 2, _LONGEST_BESIDE_WAIT_S)
     try:
         yield
     finally:

@@ -99,7 +99,7 @@ class HelpedWorkbench(Workbench):
             self._call(
                 "update_index",
                 None if dirty is None else frozenset(dirty),
-                progress=watcher.told,
+                progress=watcher.on_progress,
                 cancelled=watcher.stop,
             )
         except HelperStopped:

@@ -1,13 +1,13 @@
 """The files of one scope root, as the store sees them: on disk, or as a copy-on-write overlay over the disk.
 
-`ScopeFiles` is what the store needs and no more. `files.rooted.RootedDirectory` is the real one;
-`OverlayFiles` lets a run work on a copy, so that preview, dry run and the real thing are one code path
+`ScopeFiles` is the interface that the store needs. `files.rooted.RootedDirectory` implements it for the disk;
+`OverlayFiles` lets a run work on a copy, so that preview, dry run and the real run are one code path
 (design.md section 4).
 
 Invariants: an overlay never writes to its base; what it read from the base is remembered, so that the
 transaction can compare-and-swap against exactly what the run saw; and it refuses what the disk would refuse
-(a file below a file, a name that is too long) or a person (a write-protected file), so that a run hears of it
-while it can still choose another way. Not thread-safe: one run, one overlay.
+(a file below a file, a name that is too long) or a person forbids (a write-protected file), so that a run
+learns of it while it can still choose another way. Not thread-safe: one run, one overlay.
 """
 
 from __future__ import annotations
