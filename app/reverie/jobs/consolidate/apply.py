@@ -44,9 +44,10 @@ from reverie.jobs.consolidate.run import (
 )
 from reverie.memory.history.repository import merge_versions
 from reverie.memory.paths import memory_path, parse_memory_path
+from reverie.memory.scope_files import FileChange
 from reverie.runs.changes import Progress
 from reverie.runs.guard import judge_retention
-from reverie.runs.journal import FileIntent, Journal, PlannedChange
+from reverie.runs.journal import FileIntent, Journal
 from reverie.runs.record import RunRecord, RunStore
 from reverie.runs.run import Holding, Job, Plan, Run, RunContext, RunResult
 from reverie.runs.transaction import Transaction
@@ -74,7 +75,7 @@ class ApplyPlan:
     (`ReviewedFile.path`), also where it stands there already. `left`: why a file stays as it is. `conflicts`
     are among those, `unapplied` the chosen bytes of their files."""
 
-    changes: dict[str, PlannedChange] = field(default_factory=dict)
+    changes: dict[str, FileChange] = field(default_factory=dict)
     done: dict[str, Mapping[str, bytes | None]] = field(default_factory=dict)
     left: dict[str, str] = field(default_factory=dict)
     conflicts: list[str] = field(default_factory=list)
@@ -93,7 +94,7 @@ class ApplyPlan:
         for path in file.paths:
             self.changes.pop(path, None)
 
-    def ordered(self) -> list[PlannedChange]:
+    def ordered(self) -> list[FileChange]:
         """Writes before deletes, so that a reader in between finds a merged line twice rather than not."""
         return sorted(self.changes.values(), key=lambda change: change.after is None)
 
@@ -152,7 +153,7 @@ def _of_group(
     intents: Mapping[str, FileIntent],
     file_bytes: int,
     check: Check,
-) -> dict[str, PlannedChange]:
+) -> dict[str, FileChange]:
     """The changes of one group. Raises `Conflict` where one of them cannot be made."""
     changes = {}
     for file in group.files:
@@ -166,7 +167,7 @@ def _of_group(
                 mode = intent.mode if current is None else None
                 if after is not None:
                     check(source.root_of(intent), intent.rel, current, after)
-                changes[path] = PlannedChange(source.root_of(intent), intent.rel, current, after, mode)
+                changes[path] = FileChange(source.root_of(intent), intent.rel, current, after, mode)
     return changes
 
 
