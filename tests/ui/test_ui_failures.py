@@ -172,7 +172,7 @@ def test_a_crash_and_its_lesson_lead_to_each_other_and_to_their_files(
     current = tab.list.current
     assert current is not None
     assert isinstance(current.what, LessonView)
-    assert current.what.standing == "told"
+    assert current.what.state == "injected"
 
 
 def test_the_selection_stays_while_lessons_come(

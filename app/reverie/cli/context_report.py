@@ -74,13 +74,13 @@ def lines(view: ContextView) -> Iterator[str]:
 
 
 def _figures(entry: ContextEntry) -> str:
-    said = reason(entry)
+    text = reason(entry)
     if entry.score is not None and entry.score > 0:
-        said += f", score {entry.score:.3g}"
+        text += f", score {entry.score:.3g}"
     if entry.bytes:
-        said += f", {entry.bytes:,} bytes, about {entry.tokens:,} tokens"
+        text += f", {entry.bytes:,} bytes, about {entry.tokens:,} tokens"
     kinds = sorted({mark.kind for mark in entry.marks})
-    return said + (f"  [look at it: {', '.join(kinds)}]" if kinds else "")
+    return text + (f"  [look at it: {', '.join(kinds)}]" if kinds else "")
 
 
 def _gauge(gauge: Gauge) -> str:

@@ -29,9 +29,9 @@ def doctor(session: Invocation) -> int:
     """Examine, apply a fix if one was asked for, and tell."""
     look = _of_reverie(session) if session.arguments.self else _of_a_workspace(session)
     findings = look()
-    wish = session.arguments.fix
-    if wish is not None:
-        _apply(wish, findings)
+    name = session.arguments.fix
+    if name is not None:
+        _apply(name, findings)
         findings = look()
     if session.as_json:
         print_json([finding.as_json() for finding in findings])
@@ -60,14 +60,14 @@ def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) 
 
 
 def _of_a_workspace(session: Invocation) -> Callable[[], tuple[Finding, ...]]:
-    from reverie.compose import doctor_desk
+    from reverie.compose import doctor_hooks
     from reverie.doctor.checks import examine
 
     parts = session.home()
     context = session.context(parts)
-    desk = doctor_desk(parts, context)
+    hooks = doctor_hooks(parts, context)
     probe = session.arguments.probe
-    return lambda: examine(parts, context, desk, now=session.clock(), with_probe=probe)
+    return lambda: examine(parts, context, hooks, now=session.clock(), with_probe=probe)
 
 
 def _of_reverie(session: Invocation) -> Callable[[], tuple[Finding, ...]]:

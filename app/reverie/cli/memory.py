@@ -328,10 +328,10 @@ def show_status(session: Invocation) -> int:
     status = status_of(parts.coverage.load(), context, now=session.clock())
     agent = parts.home.agent_status(context)
     if session.as_json:
-        told = [
+        agent_lines = [
             {"label": line.label, "text": line.text, "state": line.state, "at": line.at} for line in agent
         ]
-        print_json({**status.as_json(), **({"agent": told} if told else {})})
+        print_json({**status.as_json(), **({"agent": agent_lines} if agent_lines else {})})
     else:
         without = tuple(scope for scope in Scope if _never_has(parts, context, scope))
         print_text("\n".join(status_lines(status, agent, without, now=session.clock())))
@@ -448,22 +448,22 @@ def search(session: Invocation) -> int:
     from reverie.services.search import COUNT, SearchService
 
     roots, places = every_home(session)
-    desk = SearchService()
+    service = SearchService()
     errors: list[UserError] = [*places]
     for root in roots:
         try:
-            desk.add(open_parts(root, session.profile, session.clock))
+            service.add(open_parts(root, session.profile, session.clock))
         except UserError as error:
             errors.append(error)
     if errors and len(errors) == len(roots) + len(places):
         raise errors[0]
-    desk.update()
+    service.update()
     limit = session.arguments.limit
-    answer = desk.search(" ".join(session.arguments.query), count=COUNT if limit is None else limit)
-    if not answer.complete and desk.waiting:
+    answer = service.search(" ".join(session.arguments.query), count=COUNT if limit is None else limit)
+    if not answer.complete and service.waiting:
         # The index turned out to be damaged: it is built anew.
-        desk.update()
-        answer = desk.search(answer.query, count=COUNT if limit is None else limit)
+        service.update()
+        answer = service.search(answer.query, count=COUNT if limit is None else limit)
     problems = (*map(str, errors), *answer.problems)
     if session.as_json:
         print_json([hit.as_json() for hit in answer.hits])

@@ -58,10 +58,10 @@ def sweep(session: Invocation) -> int:
             _print_sweep(plan.order, plan.as_json()["skipped"])
         return DONE
     keep_usage(parts)
-    background, wish = BackgroundJobs(parts, by_hand=True), session.arguments.engine
+    background, engine_name = BackgroundJobs(parts, by_hand=True), session.arguments.engine
     with interruptible() as cancel:
         result = parts.sweeps.run(
-            lambda context: background.engine_for(context, "launch", wish), cancel=cancel
+            lambda context: background.engine_for(context, "launch", engine_name), cancel=cancel
         )
     if session.as_json:
         print_json(result.as_json())
@@ -80,17 +80,17 @@ def harvest(session: Invocation) -> int:
     from reverie.services.background import BackgroundJobs
     from reverie.services.host import keep_usage
 
-    parts, wish = session.home(), session.arguments.engine
+    parts, engine_name = session.home(), session.arguments.engine
     keep_usage(parts)
     context = session.context(parts)
     background = BackgroundJobs(parts, by_hand=True)
-    extractor = background.extractor_for(context, wish)
+    extractor = background.extractor_for(context, engine_name)
     dream: RunResult | None = None
     with interruptible() as cancel:
         result = parts.harvests.run(HarvestRequest(context), extractor, cancel=cancel)
         if result.dream_follows:
             request = follow_up(parts.home, context, extractor.name)
-            engine = background.engine_for(context, request.trigger, wish)
+            engine = background.engine_for(context, request.trigger, engine_name)
             dream = parts.dreams.run(request, engine, cancel=cancel)
     if session.as_json:
         print_json({**result.as_json(), "dream": None if dream is None else _dream_json(dream)})
@@ -111,20 +111,20 @@ def interruptible() -> Iterator[threading.Event]:
     cancel = threading.Event()
     # A handler may put whatever this thread is doing; setting the event itself would wait for the event's own
     # lock, which this very thread may hold.
-    wishes: SimpleQueue[bool] = SimpleQueue()
+    interrupts: SimpleQueue[bool] = SimpleQueue()
 
     def relay() -> None:
-        while wishes.get():
+        while interrupts.get():
             cancel.set()
 
     relaying = threading.Thread(target=relay, name="interrupt")
     relaying.start()
-    previous = signal.signal(signal.SIGINT, lambda _number, _frame: wishes.put(True))
+    previous = signal.signal(signal.SIGINT, lambda _number, _frame: interrupts.put(True))
     try:
         yield cancel
     finally:
         signal.signal(signal.SIGINT, previous)
-        wishes.put(False)
+        interrupts.put(False)
         relaying.join()
 
 
@@ -151,8 +151,8 @@ def _print_sweep(order: tuple[str, ...], skipped: list[dict[str, Any]]) -> None:
 
 def _dream_json(result: RunResult) -> dict[str, Any]:
     body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
-    told = {"runId": result.run_id, "outcome": result.outcome, "reason": result.reason}
-    return {**body, **told, "costUsd": result.cost_usd}
+    ended = {"runId": result.run_id, "outcome": result.outcome, "reason": result.reason}
+    return {**body, **ended, "costUsd": result.cost_usd}
 
 
 def consolidate(session: Invocation) -> int:
@@ -178,7 +178,7 @@ def consolidate(session: Invocation) -> int:
             DreamRequest(context, arguments.trigger, engine.name, arguments.dry_run), engine, cancel=cancel
         )
     if session.as_json:
-        told = {
+        ended = {
             "runId": result.run_id,
             "outcome": result.outcome,
             "reason": result.reason,
@@ -187,7 +187,7 @@ def consolidate(session: Invocation) -> int:
             "costUsd": result.cost_usd,
         }
         body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
-        print_json({**body, **told})
+        print_json({**body, **ended})
     elif result.succeeded:
         print_table(answers.ops_rows(result.ops))
         print_text(
@@ -395,12 +395,14 @@ def extract(session: Invocation) -> int:
     from reverie.services.background import ExtractionService
 
     arguments = session.arguments
-    desk = ExtractionService(session.home())
+    service = ExtractionService(session.home())
     if arguments.dry_run:
-        _tell_candidates(desk.candidates(arguments.project), as_json=session.as_json, to_notes=desk.to_notes)
+        _print_candidates(
+            service.candidates(arguments.project), as_json=session.as_json, to_notes=service.to_notes
+        )
         return DONE
     with interruptible() as cancel:
-        result = desk.run(
+        result = service.run(
             engine=arguments.engine,
             project_path=arguments.project,
             progress=_progress,
@@ -422,7 +424,7 @@ def extract(session: Invocation) -> int:
     return FAILED
 
 
-def _tell_candidates(found: tuple[ExtractCandidate, ...], *, as_json: bool, to_notes: bool) -> None:
+def _print_candidates(found: tuple[ExtractCandidate, ...], *, as_json: bool, to_notes: bool) -> None:
     if as_json:
         kind = {"writes": "notes"} if to_notes else {}
         print_json({"candidates": [_candidate_json(each) for each in found], **kind})
@@ -448,10 +450,10 @@ def _candidate_json(candidate: ExtractCandidate) -> dict[str, object]:
     return {names.get(name, name): value for name, value in asdict(candidate).items()}
 
 
-def _progress(told: ExtractProgress) -> None:
+def _progress(progress: ExtractProgress) -> None:
     """One line a part on a terminal; a script hears nothing."""
-    if told.ended and sys.stderr.isatty():
-        answers.trouble(f"{told.done}/{told.total} {told.title or told.id}: {told.stage}")
+    if progress.ended and sys.stderr.isatty():
+        answers.trouble(f"{progress.done}/{progress.total} {progress.title or progress.id}: {progress.stage}")
 
 
 # `reverie traces [ID]`: why runs wrote nothing, newest first; one trace in full.
@@ -504,9 +506,9 @@ def _one(session: Invocation, wanted: str) -> int:
     for place in places:
         trouble(str(place))
     for root in roots:
-        desk = TraceService(_parts(session, root))
+        service = TraceService(_parts(session, root))
         try:
-            detail = desk.open(wanted)
+            detail = service.open(wanted)
         except UserError as error:
             if error.reason != "missing" or len(roots) == 1:
                 raise
@@ -570,8 +572,8 @@ def _detail_lines(detail: TraceDetail) -> list[str]:
             if step.text.strip():
                 lines.append(f"    {' '.join(step.text.split())[:_QUOTED_CHARS]}")
             for call in step.calls:
-                said = call.problem or ("done" if call.ran else "was not run")
-                lines.append(f"    {call.name}: {' '.join(said.split())[:_QUOTED_CHARS]}")
+                answer = call.problem or ("done" if call.ran else "was not run")
+                lines.append(f"    {call.name}: {' '.join(answer.split())[:_QUOTED_CHARS]}")
     return [printable(line) for line in lines]
 
 
@@ -616,7 +618,7 @@ def watch(session: Invocation) -> int:
                 )
             while reasons.empty() and not host.wait_until_ready(_READY_S):
                 pass
-            _tell(session, parts, host.status)
+            _print_status(session, parts, host.status)
             reason = _first(reasons)
         finally:
             taken = host.status
@@ -628,7 +630,7 @@ def watch(session: Invocation) -> int:
             else f"Another process took the background services over. {_why(taken)}"
         )
         return FAILED
-    _tell(session, parts, host.status)
+    _print_status(session, parts, host.status)
     return DONE
 
 
@@ -658,7 +660,7 @@ def _why(status: HostStatus) -> str:
     return f"Process {status.holder.owner.pid} runs them ({status.holder.purpose})."
 
 
-def _tell(session: Invocation, parts: HomeContainer, status: HostStatus) -> None:
+def _print_status(session: Invocation, parts: HomeContainer, status: HostStatus) -> None:
     root = str(parts.home.root)
     if session.as_json:
         pid = os.getpid()

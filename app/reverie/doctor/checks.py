@@ -20,10 +20,10 @@ from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
 from reverie.agents.scopes import ScopeContext
 from reverie.clock import DAY_MS
 from reverie.doctor.claude_checks import CLAUDE_CHECKS
-from reverie.doctor.claude_checks import look as look_at_claude
+from reverie.doctor.claude_checks import look as claude_facts
 from reverie.doctor.facts import (
-    DoctorContext,
     DoctorHome,
+    DoctorHooks,
     FileFacts,
     ModelFacts,
     ProbeFacts,
@@ -70,7 +70,7 @@ _ACTIVITY_ENTRIES = 500
 def gather(
     parts: DoctorHome,
     context: ScopeContext,
-    desk: DoctorContext,
+    hooks: DoctorHooks,
     *,
     now: int,
     with_probe: bool = False,
@@ -83,7 +83,7 @@ def gather(
     home, workspace_id = parts.home, context.workspace_id
     settings, problems = load_settings(parts.profile.settings_file)
     place = None if workspace_id is None else home.writer_place(workspace_id)
-    wishes = AgentWriterConfig() if workspace_id is None else home.writer_wishes(workspace_id)
+    config = AgentWriterConfig() if workspace_id is None else home.writer_wishes(workspace_id)
     session = None if workspace_id is None else home.session(workspace_id)
     turns, turns_problem = _turns(session)
     memory, memory_problem = _memory(home, context, settings, place)
@@ -91,7 +91,7 @@ def gather(
     runs, tokens = _spent(parts, now)
     covered_at, coverage_problems = _coverage(parts, workspace_id)
     dumps = () if place is None else newest_dumps(place.dump_directory)
-    model = desk.model() if desk.model is not None else None
+    model = hooks.model() if hooks.model is not None else None
     return WorkspaceFacts(
         now=now,
         home_id=parts.home_id,
@@ -99,8 +99,8 @@ def gather(
         settings=settings,
         settings_problems=problems,
         workspace=_workspace(home, workspace_id),
-        interval=interval_of(settings.system1.interval, wishes.interval),
-        agent_switched_off=not wishes.enabled,
+        interval=interval_of(settings.system1.interval, config.interval),
+        agent_switched_off=not config.enabled,
         transcript=_transcript(session),
         turns=turns,
         partial=None if session is None else look_at(session.directory / "partial.json"),
@@ -118,7 +118,7 @@ def gather(
         host=holder(parts.leases, f"host:{parts.home_id}"),
         writer=holder(parts.leases, writer_lease_name(parts.home_id, workspace_id or "")),
         dream=holder(parts.leases, dream_lease_name(parts.home_id)),
-        watch=desk.watch() if desk.watch is not None else None,
+        watch=hooks.watch() if hooks.watch is not None else None,
         free_bytes=free_bytes(home.root),
         own_free_bytes=free_bytes(parts.profile.data),
         recent_runs=runs,
@@ -127,8 +127,8 @@ def gather(
         coverage_problems=coverage_problems,
         log_level=_log_level(os.environ if env is None else env),
         model=model,
-        dream_model=desk.dream_model() if desk.dream_model is not None else None,
-        probe=_probed(desk, model) if with_probe else None,
+        dream_model=hooks.dream_model() if hooks.dream_model is not None else None,
+        probe=_probed(hooks, model) if with_probe else None,
         # Dumps are what a memory writer leaves: an agent without one has no place for them.
         has_writer=home.dump_places() is not None,
         refusals=parts.write_guard.unknown(context),
@@ -136,7 +136,7 @@ def gather(
             (check, None if check.suspect is None else maker_of(parts.actors, check.suspect))
             for check in home.checks()
         ),
-        claude=look_at_claude(home, context),
+        claude=claude_facts(home, context),
     )
 
 
@@ -146,11 +146,11 @@ def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None,
     return (None if directory is None else directory / PROJECT_MEMORY), gap
 
 
-def _probed(desk: DoctorContext, model: ModelFacts | None) -> tuple[ProbeFacts, ...] | None:
+def _probed(hooks: DoctorHooks, model: ModelFacts | None) -> tuple[ProbeFacts, ...] | None:
     """What a real test of the model says; None where there is nothing to test, empty for rules."""
-    if desk.probe is None or model is None or model.problem:
+    if hooks.probe is None or model is None or model.problem:
         return None
-    return () if model.engine == "rules" else desk.probe(model.engine)
+    return () if model.engine == "rules" else hooks.probe(model.engine)
 
 
 def _workspace(home: Home, workspace_id: str | None) -> Workspace | None:
@@ -270,16 +270,16 @@ CHECKS: tuple[Check, ...] = (*LAYOUT_CHECKS, *WRITER_CHECKS, *MACHINE_CHECKS, *D
 def examine(
     parts: DoctorHome,
     context: ScopeContext,
-    desk: DoctorContext | None = None,
+    hooks: DoctorHooks | None = None,
     *,
     now: int,
     with_probe: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
     """Every check of one workspace, in the order of the gates. `with_probe` asks the model for real."""
-    desk = desk or DoctorContext()
-    facts = gather(parts, context, desk, now=now, with_probe=with_probe, env=env)
-    return judge(facts, Fixes(parts, desk))
+    hooks = hooks or DoctorHooks()
+    facts = gather(parts, context, hooks, now=now, with_probe=with_probe, env=env)
+    return judge(facts, Fixes(parts, hooks))
 
 
 def judge(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:

@@ -146,13 +146,13 @@ class HomeContainer:
             lock_dir=self.profile.locks,
             clock=self.clock,
             pack_after=self.settings.history.pack_after,
-            notify=self._say_of_history,
+            notify=self._report_history,
         )
         return Snapshots(
             self.home, history, self.usage, self.actors, self.clock, require_same=self.require_same_home
         )
 
-    def _say_of_history(self, sentence: str) -> None:
+    def _report_history(self, sentence: str) -> None:
         home = str(self.home.root)
         self.activity.add("history.damaged", level="warning", text=sentence, home=home, workspace_id=None)
 

@@ -187,12 +187,12 @@ class DraftService:
         return owner.pid != os.getpid() and is_alive(owner)
 
     def _set_aside(self, name: str) -> Path:
-        aside = self._directory / f"{name}.{os.urandom(4).hex()}.damaged"
+        renamed = self._directory / f"{name}.{os.urandom(4).hex()}.damaged"
         try:
-            (self._directory / name).rename(aside)
+            (self._directory / name).rename(renamed)
         except OSError as error:
             raise user_error_from_os(error, "A damaged draft was not set aside.") from error
-        return aside
+        return renamed
 
     def _offer(self, name: str, draft: Draft) -> Offer | None:
         companion: Companion | None = None

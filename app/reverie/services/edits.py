@@ -68,12 +68,12 @@ class UserEdits:
         text = file_text(str(parsed), data, mtime_ns=entry.mtime_ns, cap=home.caps.file_bytes)
         rule = home.file_rule(root, parsed.rel)
         refusal = self._parts.write_guard.refusal(root)
-        said = home.rendered(root, parsed.rel, data)
-        if said is not None:
+        rendered = home.rendered(root, parsed.rel, data)
+        if rendered is not None:
             return replace(
                 text,
-                content=said,
-                sha256=sha256_of_text(said),
+                content=rendered,
+                sha256=sha256_of_text(rendered),
                 read_only=rule.sentence,
                 newline="\n",
                 bom=False,
@@ -660,7 +660,7 @@ def _same_root(store: MemoryStore, old: str, new: str) -> bool:
 # next time. Threading: blocks on disk; not for the GUI thread. Failure: `UserError`, nothing changed.
 
 
-def tell_agent(parts: HomeContainer, context: ScopeContext, text: str) -> str:
+def add_note(parts: HomeContainer, context: ScopeContext, text: str) -> str:
     """Write a new note; its memory path. Its name is made of the time and the first line."""
     words = text.strip()
     if not words:

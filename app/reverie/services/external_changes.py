@@ -47,9 +47,9 @@ def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[W
         seen = {target.path for target in (*targets.values(), *places)}
         places += companion_targets(home.companions(context), seen)
     own = (parts.profile.runs(parts.home_id), parts.profile.traces(parts.home_id))
-    activity = parts.profile.activity(parts.home_id)
-    said = WatchTarget(activity.parent, recursive=False, only=(activity.name,))
-    return (*targets.values(), *places, *(WatchTarget(each, recursive=True) for each in own), said)
+    log = parts.profile.activity(parts.home_id)
+    activity = WatchTarget(log.parent, recursive=False, only=(log.name,))
+    return (*targets.values(), *places, *(WatchTarget(each, recursive=True) for each in own), activity)
 
 
 def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> Relevance:
@@ -62,8 +62,8 @@ def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> R
     companions = _texts(companion.path for companion in home.companions(context))
     own_traces, dumps = os.fspath(parts.profile.traces(parts.home_id)), home.dump_places()
     dumped = _texts(directory for _workspace, directory in dumps.directories) if dumps is not None else set()
-    said = parts.profile.activity(parts.home_id)
-    activities = _texts((said, said.parent))
+    log = parts.profile.activity(parts.home_id)
+    activities = _texts((log, log.parent))
     sidecars = home.coverage_sidecar, home.usage_sidecar
     coverage, usage = (os.fspath(each) if each else None for each in sidecars)
     tree = status = runs = contents = traces = activity = False

@@ -320,11 +320,11 @@ class Workbench(Desks):
         """Whether the agent of this home takes notes from a person; costs nothing."""
         return bool(self.parts.home.note_path("x", 0))
 
-    def tell_agent(self, context: ScopeContext, text: str) -> str:
+    def add_note(self, context: ScopeContext, text: str) -> str:
         """Write a note to the agent; its memory path."""
-        from reverie.services.edits import tell_agent
+        from reverie.services.edits import add_note
 
-        return tell_agent(self.parts, context, text)
+        return add_note(self.parts, context, text)
 
     def save_companion(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
         """As `services.edits.UserEdits.save`, for a companion."""

@@ -47,7 +47,7 @@ from reverie.profile import Profile
 from reverie.runs.record import RunRecord
 from reverie.runs.transaction import Recovered, Transaction
 from reverie.services.container import HomeContainer
-from reverie.services.edits import UserEdits, tell_agent
+from reverie.services.edits import UserEdits, add_note
 from reverie.services.search import SearchService
 
 SUMMARY = "/memories/global/memory_summary.md"
@@ -115,7 +115,7 @@ def test_a_home_without_memory_gets_none_from_any_way_of_writing(
     with pytest.raises(StoreError, match="was not saved"):
         UserEdits(parts).save(parts.home.context(), SUMMARY, "v1\n", None)
     with pytest.raises(StoreError, match="was not saved"):
-        tell_agent(parts, parts.home.context(), "I like tabs")
+        add_note(parts, parts.home.context(), "I like tabs")
     assert snapshot(maker.root) == before
 
 
@@ -367,7 +367,7 @@ def test_while_codex_holds_its_lock_nothing_is_written_and_the_reason_is_given(
         with pytest.raises(Busy):
             UserEdits(parts).delete(context, "/memories/global/x.md")
         with pytest.raises(Busy):
-            tell_agent(parts, context, "I like tabs")
+            add_note(parts, context, "I like tabs")
         assert main([*base, "consolidate", "--engine", "rules"]) == 1
         assert "Codex is consolidating" in capsys.readouterr().err
         assert "Codex is consolidating" in parts.activity.read()[0].text
@@ -524,12 +524,12 @@ def test_the_summary_in_the_context_is_that_of_the_version_in_use(
 def test_telling_codex_makes_one_new_note_and_needs_a_text(maker: CodexHomeMaker, tmp_path: Path) -> None:
     maker.version_two()
     parts = parts_of(maker.root, tmp_path)
-    path = tell_agent(parts, parts.home.context(), "  I like tabs.\nAlways.\n\n")
+    path = add_note(parts, parts.home.context(), "  I like tabs.\nAlways.\n\n")
     rel = path.removeprefix("/memories/global/")
     assert (maker.root / "memories_v2" / rel).read_text() == "I like tabs.\nAlways.\n"
     assert rel.endswith("-i-like-tabs.md")
     with pytest.raises(UserError, match="nothing to tell"):
-        tell_agent(parts, parts.home.context(), "\n")
+        add_note(parts, parts.home.context(), "\n")
 
 
 def test_a_revert_to_what_codex_would_refuse_is_refused_with_the_reason(

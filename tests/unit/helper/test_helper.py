@@ -294,7 +294,7 @@ def test_an_answer_that_cannot_be_sent_is_a_bug_and_keeps_nobody_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(serve.TASKS, "odd", lambda _desk, _control: threading.Lock())
-    monkeypatch.setattr(serve.Server, "_desk", lambda *_place: None)
+    monkeypatch.setattr(serve.Server, "_runner", lambda *_place: None)
     heard = io.BytesIO()
     server = serve.Server(FrameWriter(heard))
     server._begin(7, "odd", tmp_path, Profile.under(tmp_path), ())

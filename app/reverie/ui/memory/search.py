@@ -459,7 +459,7 @@ class MemorySearch(QObject):
             if desk is None:
                 return None
             try:
-                return desk.search(text, stop=control.cancel.is_set, told=control.report)
+                return desk.search(text, stop=control.cancel.is_set, report=control.report)
             except SearchStopped:
                 raise JobCancelled from None
 
@@ -532,7 +532,7 @@ class MemorySearch(QObject):
             if desk is None:
                 return made
             try:
-                made.update(stop=control.cancel.is_set, told=control.report)
+                made.update(stop=control.cancel.is_set, report=control.report)
             except SearchStopped:
                 raise JobCancelled from None
             return made

@@ -227,7 +227,7 @@ class TellControl(QObject):
         workbench, context = session.workbench, session.context
 
         def work(_control: JobControl) -> str:
-            return workbench.tell_agent(context, text)
+            return workbench.add_note(context, text)
 
         def done(path: str) -> None:
             if dialog is self.dialog:
