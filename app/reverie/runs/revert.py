@@ -20,7 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from reverie.agents.base import Home
+from reverie.agents.base import (
+    Home,
+    check_content,
+)
 from reverie.agents.scopes import COMPANIONS
 from reverie.clock import Clock
 from reverie.errors import Conflict, StoreError, UserError
@@ -286,7 +289,7 @@ class Reverter:
                 before = taken.get(intent.path, frozenset())
                 change = merged(source, intent, self._parts.snapshots, before, hunks)
                 if change is not None:
-                    self._parts.home.check_content(change.root, change.rel, change.before, change.after)
+                    check_content(self._parts.home, change.root, change.rel, change.before, change.after)
             except (Conflict, StoreError) as error:
                 if part is not None:
                     raise not_taken_back(original, error) from error

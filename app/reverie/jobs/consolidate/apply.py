@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from reverie.agents.base import comparable
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.jobs.consolidate.coverage import Trigger
@@ -310,7 +311,7 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
     rails: dict[str, Any] = {
         "others": {},
         "followed": followed_by(run),
-        "essence": lambda text: parts.home.essence(text).text,
+        "essence": lambda text: comparable(parts.home, text).text,
     }
     can_take_back = _can_take_back(run, journal)
     if can_take_back:
@@ -446,7 +447,7 @@ class ApplyRun(DreamRun):
             self._selection,
             loaded.others,
             file_bytes=overlay.caps.file_bytes,
-            essence=lambda text: parts.home.essence(text).text,
+            essence=lambda text: comparable(parts.home, text).text,
             check=overlay.check,
         )
         self._limits.check()

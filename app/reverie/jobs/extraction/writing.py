@@ -18,8 +18,13 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from reverie.agents.base import Extraction
 from reverie.agents.scopes import ScopeContext, ScopeRoot
-from reverie.errors import Conflict, UserError
+from reverie.errors import (
+    Conflict,
+    Unavailable,
+    UserError,
+)
 from reverie.files.atomic import LEFT_OVER_AFTER_S
 from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.rooted import RootedDirectory
@@ -46,6 +51,19 @@ class ExtractDependencies:
     activity: Activity
     save_trace: Callable[[str, Mapping[str, Any]], object]
     state: ExtractState
+
+    @property
+    def extraction(self) -> Extraction:
+        """What the home has to extract from. Raises `Unavailable` for an agent without threads."""
+        extraction = self.run.home.extraction
+        if extraction is None:
+            raise Unavailable(
+                "There is nothing to extract here.",
+                cause="Only Codex keeps rollouts that become memories this way.",
+                next_step="Choose a Codex home.",
+                reason="not-codex",
+            )
+        return extraction
 
 
 @dataclass(frozen=True, slots=True)
