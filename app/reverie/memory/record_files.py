@@ -42,7 +42,7 @@ def run_files(
     it records are only read. `wrote` is told of a file with records at the last moment before it changes.
     `nothing_else`: where a home has records, nothing but these is seen."""
     base = RootedDirectory(root.directory, without=root.without, private=root.private)
-    records = home.records()
+    records = home.records
     if records is None:
         return base
     return RecordFiles(base, records, lock_dir=lock_dir, wrote=wrote, nothing_else=nothing_else)

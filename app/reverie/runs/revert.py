@@ -20,6 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from reverie.agents.base import (
+    check_content,
+)
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.memory.recording import Snapshots
 from reverie.memory.scope_files import FileChange
@@ -347,7 +350,7 @@ class RevertJob(Job[RevertPlan]):
                 before = taken.get(intent.path, frozenset())
                 change = merged(source, intent, self._parts.snapshots, before, hunks)
                 if change is not None:
-                    self._parts.home.check_content(change.root, change.rel, change.before, change.after)
+                    check_content(self._parts.home, change.root, change.rel, change.before, change.after)
             except (Conflict, StoreError) as error:
                 if part is not None:
                     raise not_taken_back(original, error) from error

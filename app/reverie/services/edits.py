@@ -665,9 +665,10 @@ def add_note(parts: HomeContainer, context: ScopeContext, text: str) -> str:
     words = text.strip()
     if not words:
         raise StoreError("There is nothing to tell.", next_step="Write a sentence first.", reason="empty")
-    rel = parts.home.note_path(words.splitlines()[0].lstrip("#- "), parts.clock())
-    if not rel:
+    rules = parts.home.store_rules
+    if rules is None:
         raise Unavailable("This agent takes no notes.", next_step="Edit its memories instead.")
+    rel = rules.note_path(words.splitlines()[0].lstrip("#- "), parts.clock())
     path = str(memory_path(Scope.GLOBAL, rel))
     UserEdits(parts).save(context, path, f"{words}\n", None)
     return path

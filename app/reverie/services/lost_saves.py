@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reverie.agents.base import comparable
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.errors import UserError
 from reverie.files.paths import read_regular
@@ -215,8 +216,9 @@ class SaveWatch:
 
     def _agent_is_at_work(self) -> bool:
         """Whether a transcript of the home grew in the last seconds."""
+        sessions = self._parts.home.sessions
         try:
-            places = self._parts.home.sessions_in_use()
+            places = () if sessions is None else sessions.sessions_in_use()
         except UserError:
             return False
         for place in places:
@@ -243,7 +245,7 @@ def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) 
 def _lines(home: Home, content: bytes | None) -> Counter[str]:
     """What a text says, line by line, without its shape."""
     text = "" if content is None else content.decode("utf-8", "replace")
-    said = home.essence(text).text.splitlines()
+    said = comparable(home, text).text.splitlines()
     return Counter(bare for line in said if (bare := line.strip()) and bare != "---")
 
 

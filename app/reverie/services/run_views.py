@@ -112,7 +112,7 @@ def status_view(parts: HomeContainer, context: ScopeContext) -> StatusView:
         interrupted=tuple(run for run in runs if run.outcome == "interrupted" and not run.reverted),
         problems=(*shown.problems, *_usage_problem(parts)),
         spent=_spent_per_scope(parts, context),
-        agent=parts.home.agent_status(context),
+        agent=() if parts.home.jobs is None else parts.home.jobs.agent_status(context),
     )
 
 

@@ -245,7 +245,8 @@ def open_home_job(
             workbench = HelpedWorkbench(workbench.parts, helper)
         info, home = workbench.contents(), workbench.parts.home
         listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
-        recent = max(((at, id_) for id_, at in home.recencies() if id_ in listed), default=(0, ""))
+        recencies = () if home.sessions is None else home.sessions.recencies()
+        recent = max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))
         return Opened(workbench, info, home.caps, recent[1])
 
     return work

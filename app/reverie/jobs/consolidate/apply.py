@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from reverie.agents.base import comparable
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.jobs.consolidate.overlay import DreamOverlay
@@ -314,7 +315,7 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
     rails: dict[str, Any] = {
         "others": {},
         "followed": followed_by(run),
-        "essence": lambda text: parts.home.essence(text).text,
+        "essence": lambda text: comparable(parts.home, text).text,
     }
     can_take_back = _can_take_back(run, journal)
     if can_take_back:
@@ -455,7 +456,7 @@ class ApplyJob(Job[LoadedReview]):
             self._selection,
             loaded.others,
             file_bytes=overlay.caps.file_bytes,
-            essence=lambda text: parts.home.essence(text).text,
+            essence=lambda text: comparable(parts.home, text).text,
             check=overlay.check,
         )
         run.limits.check()

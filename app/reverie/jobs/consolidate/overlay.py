@@ -10,9 +10,13 @@ import contextlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from reverie.agents.base import Home
+from reverie.agents.base import (
+    Home,
+    comparable,
+)
 from reverie.agents.capabilities import ConsolidatedFile, RootChange
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import UserError
@@ -128,6 +132,7 @@ class DreamOverlay:
 
     def __init__(self, home: Home, context: ScopeContext, usage: UsageLog) -> None:
         self._home = home
+        self._comparable = partial(comparable, home)
         self._usage_log = usage
         self._usage = usage.load()
         self._scopes: dict[str, _ScopeOverlay] = {}
@@ -159,7 +164,7 @@ class DreamOverlay:
             dry_run,
             undeletable,
             self._kept,
-            "" if (records := self._home.records()) is None else records.sentence,
+            "" if (records := self._home.records) is None else records.sentence,
         )
         return Guard(MemoryCommands(self._store, count_reads=False), rails)
 
@@ -206,7 +211,7 @@ class DreamOverlay:
                 protected = key in pinned or path.scope in self._undeletable
                 used, written = usage.access_count, usage.last_write_at
                 said = overlay.said(entry.rel)
-                records = None if said is None else self._home.records()
+                records = None if said is None else self._home.records
                 notes.append(
                     Note(
                         str(path),
@@ -215,7 +220,7 @@ class DreamOverlay:
                         used,
                         written,
                         role == "index",
-                        self._home.essence,
+                        self._comparable,
                         records,
                         said or "",
                         overlay.stays(entry.rel),
@@ -254,8 +259,8 @@ class DreamOverlay:
 
     def texts_before_and_after(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Every text of the context as the run found it and as it leaves it, by memory path: of each what
-        must be kept (`Home.essence`)."""
-        essence = self._home.essence
+        must be kept (`comparable`)."""
+        essence = self._comparable
         before = {path: essence(text).text for path, text in self._before.items()}
         after = dict(before)
         for change in self.changes():
@@ -273,13 +278,14 @@ class DreamOverlay:
         before, after = self.texts_before_and_after()
         moved = renamed_files(ops, before, after)
         followed = []
+        rules = self._home.consolidation
         for overlay in self._scopes.values():
             if not overlay.files.changes(overlay.root):
                 continue
-            if self._home.records() is None and not self._has_index(overlay):
+            if rules is None or (self._home.records is None and not self._has_index(overlay)):
                 continue
             change = self._root_change(overlay, moved)
-            for rel, text in self._home.followed(overlay.root, change).items():
+            for rel, text in rules.index_updates(overlay.root, change).items():
                 path = str(memory_path(overlay.root.scope, rel))
                 data = text.encode()
                 if self._is_write_protected(overlay, rel):

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reverie.agents.capabilities import Thread
 from reverie.agents.codex.locations import bucket_of, normalised_cwd
-from reverie.agents.codex.threads import Thread
 from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import StoreError, UserError
 from reverie.files.atomic import is_write_protected
@@ -334,9 +334,10 @@ class DirectoryRun(ExtractJob[Staging]):
     def _held_by_agent(self) -> bool:
         context = context_of(self._directory.cwd, self._directory.bucket)
         with contextlib.suppress(UserError):
+            jobs = self._parts.run.home.jobs
             return any(
                 line.scope is Scope.PROJECT and line.state == "running"
-                for line in self._parts.run.home.agent_status(context)
+                for line in (() if jobs is None else jobs.agent_status(context))
             )
         return False
 
@@ -381,7 +382,7 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
 def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> Plan:
     """One rollout's result as a note to the agent, which folds it into its memory itself."""
     header, title = new.header, " ".join(new.title.split())
-    rel = parts.run.home.note_path(title, parts.run.clock(), header.thread_id)
+    rel = parts.extraction.note_path(title, parts.run.clock(), header.thread_id)
     about = f"About the session {header.thread_id} in {header.cwd}"
     text = f"{about}{f' ({title})' if title else ''}:\n\n{new.trace.strip()}\n"
     change = FileChange(root, rel, None, text.encode("utf-8", "surrogateescape"))

@@ -14,8 +14,8 @@ from typing import Any
 
 from reverie.agents.base import Workspace
 from reverie.agents.capabilities import WriterPlace
-from reverie.agents.mux.transcript import TailEvent
 from reverie.agents.scopes import ScopeContext
+from reverie.agents.transcripts import TailEvent
 from reverie.errors import UserError
 from reverie.files.atomic import LEFT_OVER_AFTER_S, sweep_temporaries
 from reverie.files.rooted import RootedDirectory

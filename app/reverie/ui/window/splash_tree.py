@@ -307,7 +307,8 @@ def _beginning(home: Home, asked: str) -> str | None:
     if asked in {each.id for each in workspaces}:
         return asked
     current = [each.id for each in workspaces if not each.archived]
-    at = {id_: when for id_, when in home.recencies() if id_ in current}
+    recencies = () if home.sessions is None else home.sessions.recencies()
+    at = {id_: when for id_, when in recencies if id_ in current}
     return max(current, key=lambda id_: at.get(id_, 0), default=None)
 
 
