@@ -6,7 +6,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from helpers.claude_transcripts import SESSION, Chat
-from reverie.agents.base import HomeContents, PlainHome, Project, WatchedPlace, Workspace, no_workspace
+from reverie.agents.base import (
+    Home,
+    HomeContents,
+    Project,
+    SessionNotes,
+    WatchedPlace,
+    Workspace,
+    no_workspace,
+)
 from reverie.agents.capabilities import NotesPlace
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.clock import Clock
@@ -23,7 +31,7 @@ SECTIONS = (
 FOLDER = "-home-dev-shop"
 
 
-class NotesHome(PlainHome):
+class NotesHome(Home):
     """Sessions are its workspaces."""
 
     kind = "claude"
@@ -55,6 +63,10 @@ class NotesHome(PlainHome):
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         return ()
+
+    @property
+    def notes(self) -> SessionNotes:
+        return self
 
     def notes_place(self, session_id: str) -> NotesPlace | None:
         path = self._sessions().get(session_id)

@@ -74,11 +74,11 @@ def type_for_ever(job: dict[str, Any], told: int) -> None:
     from reverie.clock import system_clock
     from reverie.profile import Profile
     from reverie.ui.app import make_application
-    from reverie.ui.appearance import Beginning, Icons
+    from reverie.ui.appearance import Icons, StartupOptions
     from reverie.ui.window.main_window import MainWindow
 
     application = make_application()
-    beginning = Beginning((Path(job["home"]),), WORKSPACE, watching=False)
+    beginning = StartupOptions((Path(job["home"]),), WORKSPACE, watching=False)
     window = MainWindow(Profile.under(Path(job["profile"])), system_clock, Icons(), beginning)
     window.show()
     window.start()

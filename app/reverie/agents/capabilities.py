@@ -216,6 +216,30 @@ class AgentDreamConfig:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One thread. Times are UTC ms; `path` None where only the books know it. `source`: what led it, as the
+    books say; empty where they do not."""
+
+    id: str
+    path: Path | None
+    title: str = ""
+    cwd: str = ""
+    updated_at: int | None = None
+    size: int = 0
+    archived: bool = False
+    subagent: bool = False
+    source: str = ""
+    memory_mode: str = ""
+    git_branch: str = ""
+    pinned: bool = False
+    """Whether a person pinned it in the agent's own list."""
+    project: str = ""
+    """The name of the project it was put into, or whose root it works in; empty for none."""
+    section: str = ""
+    """The name of the section of the agent's list that it is in, other than that of pinned ones."""
+
+
 # Files that hold many memories each, as a home tells of them to a dream: one record, one memory.
 #
 # `Records` is the seam between such a file and the runs: `split` shows what is in it, `folded` puts one

@@ -126,7 +126,8 @@ def the_context(session: Invocation, parts: HomeContainer) -> ScopeContext:
 def choices(parts: HomeContainer) -> tuple[str, ...]:
     """The workspaces to choose from, those used last first: id, title, and when it was used where the home
     says so."""
-    parts.home.learn_titles(MOST_CHOICES)
+    if parts.home.sessions is not None:
+        parts.home.sessions.learn_titles(MOST_CHOICES)
     found = sorted(parts.home.contents().workspaces(), key=lambda each: -(each.updated_at or 0))
     lines = []
     for each in found[:MOST_CHOICES]:
@@ -223,7 +224,8 @@ def _home_json(parts: HomeContainer) -> dict[str, Any]:
     from reverie.services.container import rooted_files
 
     home = parts.home
-    home.learn_titles(_TITLES)
+    if home.sessions is not None:
+        home.sessions.learn_titles(_TITLES)
     contents = home.contents()
     counts = dict.fromkeys((scope.value for scope in Scope), 0)
     for root in home.roots(contents):

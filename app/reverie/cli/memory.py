@@ -325,7 +325,7 @@ def show_status(session: Invocation) -> int:
     parts = the_home(session)
     context = the_context(session, parts)
     status = status_of(parts.coverage.load(), context, now=session.clock())
-    agent = parts.home.agent_status(context)
+    agent = () if parts.home.jobs is None else parts.home.jobs.agent_status(context)
     if session.as_json:
         agent_lines = [
             {"label": line.label, "text": line.text, "state": line.state, "at": line.at} for line in agent

@@ -167,7 +167,7 @@ def consolidate(session: Invocation) -> int:
     parts = the_home(session)
     context = the_context(session, parts)
     if not arguments.dry_run:
-        if context.workspace_id is not None and parts.home.coverage_sidecar is not None:
+        if context.workspace_id is not None and parts.home.sidecars is not None:
             # The record would name a workspace that the agent does not know.
             require_workspace(parts, context.workspace_id, stores=False)
         keep_usage(parts)
@@ -365,9 +365,10 @@ def notes(session: Invocation) -> int:
 def _only_session(parts: HomeContainer) -> str:
     """The session, where there is one only. Raises `Ambiguous`, `Unavailable`."""
 
-    found = [source.id for source in parts.home.sources() if source.kind == "session"]
-    # Of an agent that keeps no notes no session has a place for them.
-    if not found or parts.home.notes_place(found[0]) is None:
+    transcripts = parts.home.transcripts
+    sources = () if transcripts is None else transcripts.sources()
+    found = [source.id for source in sources if source.kind == "session"]
+    if not found or parts.home.notes is None:
         raise Unavailable(
             "This home has no session to keep notes of.",
             cause="Claude Code's have.",

@@ -109,7 +109,7 @@ def _of_session(home: ClaudeHome, session_id: str | None) -> LoadedContext | Non
     if session_id is None:
         return None
     try:
-        place = home.session(session_id)
+        place = home.session_place(session_id)
     except UserError:
         return None
     return None if place is None else _recorded_in(place.directory / place.files[-1])

@@ -15,8 +15,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import Home, SessionPlace, Workspace
-from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
+from reverie.agents.base import (
+    AgentWriter,
+    Home,
+    SessionPlace,
+    Workspace,
+)
+from reverie.agents.capabilities import (
+    AgentWriterConfig,
+    MemoryKinds,
+    WriterPlace,
+)
 from reverie.agents.scopes import ScopeContext
 from reverie.clock import DAY_MS
 from reverie.doctor.claude_checks import CLAUDE_CHECKS
@@ -82,10 +91,12 @@ def gather(
 
     home, workspace_id = parts.home, context.workspace_id
     settings, problems = load_settings(parts.profile.settings_file)
-    place = None if workspace_id is None else home.writer_place(workspace_id)
-    config = AgentWriterConfig() if workspace_id is None else home.writer_wishes(workspace_id)
-    session = None if workspace_id is None else home.session(workspace_id)
-    turns, turns_problem = _turns(session)
+    writer, sessions = home.writer, home.sessions
+    place, agent_writer = None, AgentWriterConfig(enabled=writer is not None or workspace_id is None)
+    if writer is not None and workspace_id is not None:
+        place, agent_writer = writer.writer_place(workspace_id), writer.writer_config(workspace_id)
+    session = None if sessions is None or workspace_id is None else sessions.session_place(workspace_id)
+    turns, turns_problem = _turns(writer, session)
     memory, memory_problem = _memory(home, context, settings, place)
     entries, damage = _activity(parts)
     runs, tokens = _spent(parts, now)
@@ -99,8 +110,8 @@ def gather(
         settings=settings,
         settings_problems=problems,
         workspace=_workspace(home, workspace_id),
-        interval=interval_of(settings.system1.interval, config.interval),
-        agent_switched_off=not config.enabled,
+        interval=interval_of(settings.system1.interval, agent_writer.interval),
+        agent_switched_off=not agent_writer.enabled,
         transcript=_transcript(session),
         turns=turns,
         partial=None if session is None else look_at(session.directory / "partial.json"),
@@ -109,7 +120,7 @@ def gather(
         memory=memory,
         memory_directory=None if memory is None else _nearest_directory(memory.path.parent),
         memory_problem=memory_problem,
-        kinds=home.memory_kinds(),
+        kinds=MemoryKinds() if writer is None else writer.memory_kinds(),
         dumps=dumps,
         verdict=_verdict(dumps),
         activity=entries,
@@ -130,11 +141,11 @@ def gather(
         dream_model=hooks.dream_model() if hooks.dream_model is not None else None,
         probe=_probed(hooks, model) if with_probe else None,
         # Dumps are what a memory writer leaves: an agent without one has no place for them.
-        has_writer=home.dump_places() is not None,
+        has_writer=writer is not None,
         refusals=parts.write_guard.unknown(context),
         agent_checks=tuple(
             (check, None if check.suspect is None else maker_of(parts.actors, check.suspect))
-            for check in home.checks()
+            for check in (() if home.jobs is None else home.jobs.checks())
         ),
         claude=claude_facts(home, context),
     )
@@ -154,10 +165,10 @@ def _probed(hooks: DoctorHooks, model: ModelFacts | None) -> tuple[ProbeFacts, .
 
 
 def _workspace(home: Home, workspace_id: str | None) -> Workspace | None:
-    if workspace_id is None:
+    if workspace_id is None or home.sessions is None:
         return None
     try:
-        return home.workspace(workspace_id)
+        return home.sessions.workspace(workspace_id)
     except UserError:
         return None
 
@@ -166,13 +177,11 @@ def _transcript(session: SessionPlace | None) -> FileFacts | None:
     return None if session is None else look_at(session.directory / session.files[-1])
 
 
-def _turns(session: SessionPlace | None) -> tuple[tuple[Turn, ...], str]:
-    if session is None:
+def _turns(writer: AgentWriter | None, session: SessionPlace | None) -> tuple[tuple[Turn, ...], str]:
+    if writer is None or session is None:
         return (), ""
-    from reverie.agents.mux.transcript import newest_rows
-
     try:
-        return tuple(row.turn for row in newest_rows(session.directory).events), ""
+        return tuple(row.turn for row in writer.newest_turns(session)), ""
     except UserError as error:
         return (), str(error)
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import logging
 import os
 import sys
 import time
@@ -32,7 +31,6 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-_log = logging.getLogger("reverie.files")
 
 # Short enough that a waiter meets the gap between two locks of a busy neighbour; a try costs microseconds.
 _FIRST_WAIT_S = 0.0005
@@ -73,7 +71,12 @@ def held_lock(file: Path, target: Path, *, timeout_s: float = 10.0) -> Iterator[
             try:
                 _unlock(fd)
             except OSError as error:
-                _log.info("the lock for %s could not be given back: %s", target, error)
+                # Late: an agent waits for `reverie failures`, which locks, too.
+                import logging
+
+                logging.getLogger("reverie.files").info(
+                    "the lock for %s could not be given back: %s", target, error
+                )
     finally:
         with contextlib.suppress(OSError):
             os.close(fd)
@@ -136,8 +139,7 @@ else:
 if sys.platform != "win32":
     import fcntl
 
-_LONGEST_BESIDE_WAIT_S = 0.0005
-_BESIDE_LOCK_LONGEST_WAIT_S = 0.02
+_LONGEST_BESIDE_WAIT_S = 0.02
 
 
 @contextlib.contextmanager
@@ -147,7 +149,7 @@ def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
         yield
         return
     path = target.with_name(f"{target.name}.lock")
-    deadline, wait = time.monotonic() + timeout_s, _LONGEST_BESIDE_WAIT_S
+    deadline, wait = time.monotonic() + timeout_s, _FIRST_WAIT_S
     while (fd := _locked(path, target)) is None:
         if time.monotonic() >= deadline:
             raise Busy(
@@ -156,7 +158,7 @@ def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
                 next_step="Wait until the agent has written it, then try again.",
             )
         time.sleep(wait)
-        wait = min(wait * 2, _BESIDE_LOCK_LONGEST_WAIT_S)
+        wait = min(wait * 2, _LONGEST_BESIDE_WAIT_S)
     try:
         yield
     finally:

@@ -200,7 +200,7 @@ def ask_each(questions: Mapping[K, Callable[[], T]], limit_s: float) -> dict[K, 
     One without an answer is left out; its thread waits on and is left behind."""
     asking = _DiskProbe(questions)
     asking.wait(limit_s)
-    return asking.settled()
+    return asking.answers()
 
 
 class _DiskProbe(Generic[K, T]):
@@ -220,7 +220,7 @@ class _DiskProbe(Generic[K, T]):
         """Until each question is answered or took too long."""
         end = time.monotonic() + MOST_LIMITS * limit_s
         for _ in range(min(MOST_AT_ONCE, len(self._left))):
-            self._hire()
+            self._start_thread()
         silent: set[K] = set()
         with self._changed:
             while True:
@@ -228,7 +228,7 @@ class _DiskProbe(Generic[K, T]):
                 late = {key for key, since in self._since.items() if now - since >= limit_s} - silent
                 silent |= late
                 for _ in late if self._left else ():
-                    self._hire()
+                    self._start_thread()
                 waiting = [since for key, since in self._since.items() if key not in silent]
                 if now >= end or not (self._left or waiting):
                     silent |= set(self._since)
@@ -240,14 +240,14 @@ class _DiskProbe(Generic[K, T]):
         for thread in () if silent else self._threads:
             thread.join()  # they only end
 
-    def settled(self) -> dict[K, T]:
+    def answers(self) -> dict[K, T]:
         """What was answered until now."""
         with self._changed:
             if self._errors:
                 raise self._errors[0]
             return {key: self._answers[key] for key in self._questions if key in self._answers}
 
-    def _hire(self) -> None:
+    def _start_thread(self) -> None:
         thread = threading.Thread(target=self._run, name="reverie-ask", daemon=True)
         self._threads.append(thread)
         thread.start()

@@ -214,11 +214,11 @@ def _bad_name(rel: str, done: str, cause: str) -> StoreError:
 # its writer made anew while it was looked at is not overwritten by the older one, which stays hidden.
 
 
-Look = Callable[[Directory, str], None]
+InspectEntry = Callable[[Directory, str], None]
 """Gets the directory and the name under which what was taken lies in it now."""
 
 
-def remove_entry(directory: Directory, name: str, look: Look | None) -> None:
+def remove_entry(directory: Directory, name: str, look: InspectEntry | None) -> None:
     """Remove a file, a symlink (which is not looked at) or a folder with all that is in it, durably."""
     mode = directory.lstat(name).st_mode
     if stat.S_ISLNK(mode) or (look is None and not stat.S_ISDIR(mode)):

@@ -24,7 +24,7 @@ from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.helper.frames import FrameWriter, read_frame
 from reverie.log_level import wanted_level
 from reverie.memory.usage import UsageRestored

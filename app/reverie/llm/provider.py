@@ -347,7 +347,7 @@ _NO_MODEL = re.compile(
 
 def refusal_error(service: Service, refusal: ServiceRefusal, *, quoted: str = "") -> ServiceProblem:
     """`quoted`: the request's text, which must not come back in a sentence."""
-    rule = _RULES[_sort_of(refusal)]
+    rule = _RULES[_rule_name(refusal)]
     words = {
         "called": service.called,
         "status": refusal.status,
@@ -364,7 +364,7 @@ def refusal_error(service: Service, refusal: ServiceRefusal, *, quoted: str = ""
     return ServiceProblem(error, again=rule.again, wait_s=refusal.wait_s)
 
 
-def _sort_of(refusal: ServiceRefusal) -> str:
+def _rule_name(refusal: ServiceRefusal) -> str:
     status, words = refusal.status, " ".join(refusal.message.lower().split())[:2000]
     if "insufficient_quota" in refusal.kind or "insufficient_quota" in words:
         return "credit"

@@ -32,9 +32,9 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from reverie.agents.scopes import COMPANIONS, ScopeRoot
 from reverie.errors import Conflict, UserError
 from reverie.files.lease import Lease, LeaseHeld
+from reverie.memory.scope_files import FileChange
 from reverie.runs.changes import Progress
 from reverie.runs.journal import Journal, UsageDelta
-from reverie.runs.journal import PlannedChange as FileChange
 from reverie.runs.limits import STOPS, RunLimits, StopCheck, stop_of
 from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord, not_applied
 from reverie.runs.recovery import RunDependencies, recover

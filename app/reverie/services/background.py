@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.capabilities import AgentWriterConfig
-from reverie.agents.codex.home import CodexHome
-from reverie.agents.codex.locations import KIND
 from reverie.agents.scopes import ScopeContext
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.extraction.progress import ExtractProgress, ExtractResult
@@ -228,7 +226,8 @@ class SessionNotes:
 
     def keeps_notes(self, session_id: str) -> bool:
         """Whether this home has notes for this session (there need be none yet). Raises `UserError`."""
-        return self._parts.home.notes_place(session_id) is not None
+        notes = self._parts.home.notes
+        return notes is not None and notes.notes_place(session_id) is not None
 
     def standing(self, session_id: str) -> NotesStanding:
         """State, size, problems and what stands between now and the next update. Reads the transcript the
@@ -260,7 +259,8 @@ class NotesFollower:
 
     def follow(self, session_id: str) -> bool:
         """Update its notes if they are due; False for a session that has none. Raises `UserError`."""
-        if self._parts.home.notes_place(session_id) is None:
+        notes = self._parts.home.notes
+        if notes is None or notes.notes_place(session_id) is None:
             return False
         self._service.on_change(session_id)
         return True
@@ -325,7 +325,8 @@ class NotesEngines:
         """The engine's name and why it is this one. Raises `UserError` where the model that the settings
         name cannot be asked."""
         setting = self._parts.read_settings().notes.model
-        guess = self._parts.home.dream_wishes(context.workspace_id).model
+        models = self._parts.home.models
+        guess = None if models is None else models.dream_config(context.workspace_id).model
         choice = self._models.choose_in_background(
             setting, [(guess, "It is the agent's own model.")], by_hand=self._by_hand
         )
@@ -382,13 +383,13 @@ class ExtractionService:
     @property
     def available(self) -> bool:
         """Whether this home keeps rollouts that can be extracted; costs nothing."""
-        return self._parts.home.kind == KIND
+        return self._parts.home.extraction is not None
 
     @property
     def to_notes(self) -> bool:
         """Whether each result becomes a note to the agent, which folds it into its memory itself."""
-        home = self._parts.home
-        return isinstance(home, CodexHome) and home.extracts_to_notes
+        extraction = self._parts.home.extraction
+        return extraction is not None and extraction.extracts_to_notes
 
     def status(self, project_path: str | None = None) -> ExtractView:
         """Where extraction stands, for one directory or for all. Reads beginnings of rollouts."""

@@ -20,7 +20,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import Home
+from reverie.agents.base import (
+    Home,
+    check_content,
+)
 from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.clock import Clock
@@ -128,9 +131,10 @@ class HomeContainer:
     def coverage(self) -> CoverageLog:
         from reverie.jobs.consolidate.coverage import CoverageLog
 
-        lock_dir, in_home = self.profile.locks, self.home.coverage_sidecar
-        if in_home is not None:
-            return CoverageLog(in_home, lock_dir=lock_dir, clock=self.clock, require=self.write_guard.require)
+        lock_dir, sidecars = self.profile.locks, self.home.sidecars
+        if sidecars is not None:
+            require = self.write_guard.require
+            return CoverageLog(sidecars.coverage, lock_dir=lock_dir, clock=self.clock, require=require)
         own = self.own_sidecars / "memory-consolidation.json"
         return CoverageLog(own, lock_dir=lock_dir, clock=self.clock)
 
@@ -294,7 +298,7 @@ class HomeContainer:
             attribute=attribute,
             keep=self.snapshots.keep,
             require=self.write_guard.require,
-            check_content=self.home.check_content,
+            check_content=partial(check_content, self.home),
             locked=partial(write_locks, self.home, lock_dir=self.profile.locks),
             swapped=lambda root, rel: self.saves.wrote(root.directory / rel),
         )

@@ -10,8 +10,8 @@ offered when the process that typed it is gone; one whose text is in the file by
 `SaveWatch` remembers each write for a few seconds. An agent may read a file, work, and replace it without
 reading it again, and a successful save is lost. When the file changes to a version that lacks the change, the
 text is kept as a draft and reported. A version that contains the change, or moves it, is no loss, nor is one
-that differs only in front matter which the agent rewrites (`Home.essence`). The text is held in memory until
-then, as the history may not have it yet.
+that differs only in front matter which the agent rewrites (`agents.base.comparable`). The text is held in
+memory until then, as the history may not have it yet.
 
 Threading: blocking, any thread but the GUI's; a lock guards what `SaveWatch` remembers. Failure: `UserError`.
 A file that `SaveWatch` cannot read counts as unchanged and is read again later; a draft it cannot keep is
@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from reverie.agents.base import Companion, Home
+from reverie.agents.base import Companion, Home, comparable
 from reverie.agents.scopes import ProjectGap, ScopeContext, ScopeRoot
 from reverie.clock import Clock
 from reverie.errors import UserError, user_error_from_os
@@ -484,8 +484,9 @@ class SaveWatch:
 
     def _agent_is_at_work(self) -> bool:
         """Whether a transcript of the home grew in the last seconds."""
+        sessions = self._home.home.sessions
         try:
-            places = self._home.home.sessions_in_use()
+            places = () if sessions is None else sessions.sessions_in_use()
         except UserError:
             return False
         for place in places:
@@ -512,7 +513,7 @@ def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) 
 def _lines(home: Home, content: bytes | None) -> Counter[str]:
     """What a text says, line by line, without its shape."""
     text = "" if content is None else content.decode("utf-8", "replace")
-    lines = home.essence(text).text.splitlines()
+    lines = comparable(home, text).text.splitlines()
     return Counter(bare for line in lines if (bare := line.strip()) and bare != "---")
 
 

@@ -23,17 +23,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from reverie.agents.base import SessionPlace
-from reverie.agents.mux.transcript import TailEvent, TailPosition, TranscriptTail
+from reverie.agents.transcripts import Tail, TailEvent, TailPosition
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
 from reverie.files.lease import Lease, LeaseHeld, LeaseHolder
-from reverie.files.watch import WatchState
+from reverie.files.watch import Changes, WatchState
 from reverie.memory.usage import UsageRestored
 from reverie.services.container import HomeContainer
 
 if TYPE_CHECKING:
     from reverie.files.watch import Watcher
-    from reverie.files.watch_plan import WatchTarget
+    from reverie.files.watch_sources import WatchTarget
 
 
 # Keeps pins and use that Reverie set while the agent writes its own state over them (formats/mux.md 20.D1).
@@ -132,8 +131,8 @@ class HostServices:
     """What a host drives. All block; `UserError` is told in Activity. `follow` gets a transcript that
     changed, and says whether that was all there is to do: then nothing reads it turn by turn."""
 
-    open_tail: Callable[[str], TranscriptTail | None]
-    keep_tail: Callable[[str, TranscriptTail], None]
+    open_tail: Callable[[str], Tail | None]
+    keep_tail: Callable[[str, Tail], None]
     turn_ended: Callable[[str, TailEvent], object]
     launched: Callable[[], object]
     compacted: Callable[[str], object]
@@ -191,7 +190,7 @@ class HostSession:
         self._places: dict[str, SessionPlace] | None = None
         self._files: dict[Path, str] = {}
         self._archived: frozenset[str] = frozenset()
-        self._tails: dict[str, TranscriptTail] = {}
+        self._tails: dict[str, Tail] = {}
         self._fresh: set[str] = set()
         self._threads: list[threading.Thread] = []
         self._left = 0
@@ -244,7 +243,7 @@ class HostSession:
     def deliver(self, changes: Changes) -> None:
         """What changed on the disk; only marks who has to look."""
         settings = self._parts.profile.settings_file
-        usage = self._parts.home.usage_sidecar
+        usage = None if self._parts.home.sidecars is None else self._parts.home.sidecars.usage
         if usage is not None and (changes.rescan or usage in changes.paths):
             self._keeper.wake()
         if changes.rescan or settings in changes.paths:
@@ -333,7 +332,8 @@ class HostSession:
         """Which transcripts are in use, and who was archived meanwhile."""
         home = self._parts.home
         contents = home.contents()
-        places = {place.workspace_id: place for place in home.sessions_in_use()}
+        in_use = () if home.sessions is None else home.sessions.sessions_in_use()
+        places = {place.workspace_id: place for place in in_use}
         archived = frozenset(workspace.id for workspace in contents.workspaces() if workspace.archived)
         first = self._places is None
         before = self._places or {}
@@ -378,10 +378,11 @@ class HostSession:
         if events or first:
             self._services.keep_tail(workspace_id, tail)
 
-    def _open(self, workspace_id: str, *, fresh: bool) -> TranscriptTail | None:
+    def _open(self, workspace_id: str, *, fresh: bool) -> Tail | None:
         place = (self._places or {}).get(workspace_id)
-        if fresh and place is not None:
-            return TranscriptTail(place.directory, TailPosition())
+        writer = self._parts.home.writer
+        if fresh and place is not None and writer is not None:
+            return writer.tail(place, TailPosition())
         return self._services.open_tail(workspace_id)
 
     # Watching
@@ -403,16 +404,16 @@ class HostSession:
 
     def _targets(self) -> list[WatchTarget]:
         """The transcripts in use, and what tells that others came into use (design.md section 4)."""
-        from reverie.files.watch_plan import WatchTarget
+        from reverie.files.watch_sources import WatchTarget
 
-        settings = self._parts.profile.settings_file
+        home, settings = self._parts.home, self._parts.profile.settings_file
         targets = [WatchTarget(settings.parent, recursive=False, only=(settings.name,))]
         targets += [
             WatchTarget(place.directory, recursive=False, only=place.names)
-            for place in self._parts.home.use_watched()
+            for place in (() if home.sessions is None else home.sessions.session_watches())
         ]
-        if self._parts.home.usage_sidecar is not None:
-            usage = self._parts.home.usage_sidecar
+        if home.sidecars is not None:
+            usage = home.sidecars.usage
             targets.append(WatchTarget(usage.parent, recursive=False, only=(usage.name,)))
         targets += [
             WatchTarget(place.directory, recursive=False, only=place.files[-1:])

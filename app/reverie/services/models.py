@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.capabilities import AgentDreamConfig, AgentWriterConfig
-from reverie.agents.mux.config import parse_agent_definition
+from reverie.agents.definition import parse_agent_definition
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import StoreError, UserError
 from reverie.jobs.consolidate.engine import Engine
@@ -87,7 +87,10 @@ class Models(ModelServices):
         keys: KeyStore | None = None,
     ) -> None:
         super().__init__(
-            lambda: parts.settings, env=env, keys=keys, offered=lambda: parts.home.model_services()
+            lambda: parts.settings,
+            env=env,
+            keys=keys,
+            offered=lambda: () if parts.home.models is None else parts.home.models.model_services(),
         )
         self._parts = parts
 
@@ -238,7 +241,10 @@ class Models(ModelServices):
         return ""
 
     def _config(self, context: ScopeContext | None) -> AgentDreamConfig:
-        return self._parts.home.dream_wishes(None if context is None else context.workspace_id)
+        models = self._parts.home.models
+        if models is None:
+            return AgentDreamConfig()
+        return models.dream_config(None if context is None else context.workspace_id)
 
     def _instructions(self, context: ScopeContext) -> str:
         """The home's own prompt for a dream, else the built-in one."""

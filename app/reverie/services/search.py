@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.memory.attribution import OUTSIDE
 from reverie.memory.listing import is_gone, read_rel
 from reverie.memory.paths import memory_path
@@ -332,7 +332,7 @@ class SearchService:
         )
 
     def _pinned(self, index: SearchIndex, home_id: str, shelf: _Shelf) -> set[int]:
-        from reverie.memory.listing import use_of
+        from reverie.memory.listing import scope_usage
 
         home, found = shelf.parts.home, set[int]()
         usage = {key: use for key, use in shelf.parts.usage.load_for_showing().items() if use.pinned}
@@ -340,7 +340,7 @@ class SearchService:
             root = place.root
             if root is None:
                 continue
-            use = use_of(root, usage, lambda rel, root=root: home.usage_key(root, rel))  # type: ignore[misc]
+            use = scope_usage(root, usage, lambda rel, root=root: home.usage_key(root, rel))  # type: ignore[misc]
             rels = [rel for rel, each in use.by_rel.items() if each.pinned] if use is not None else []
             found |= {id_ for id_, _sha in index.ids(home_id, key, rels).values()}
         return found

@@ -24,9 +24,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.agents.base import TranscriptSource
+from reverie.agents.base import (
+    Transcripts,
+    TranscriptSource,
+)
 from reverie.agents.transcripts import PagedTranscript
-from reverie.errors import Ambiguous, StoreError, UserError
+from reverie.errors import (
+    Ambiguous,
+    StoreError,
+    Unavailable,
+    UserError,
+)
 from reverie.files.paths import is_there
 from reverie.files.sidecar import stringify
 from reverie.llm.trace_facts import (
@@ -158,8 +166,8 @@ class TraceService:
     def entries(self) -> tuple[TraceEntry, ...]:
         """Every trace there is, newest first, read from directories alone."""
         found = list(self._own_entries())
-        places = self._parts.home.dump_places()
-        for workspace_id, directory in places.directories if places is not None else ():
+        writer = self._parts.home.writer
+        for workspace_id, directory in () if writer is None else writer.dump_places().directories:
             found += _files(directory, workspace_id, own=False)
         return tuple(
             sorted(found, key=lambda entry: (entry.started_at, entry.id), reverse=True)[:MOST_ENTRIES]
@@ -565,29 +573,39 @@ class TranscriptService:
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
         """Those of one project, or all; newest first."""
-        return self._parts.home.sources(project_path)
+        transcripts = self._parts.home.transcripts
+        return () if transcripts is None else transcripts.sources(project_path)
 
     def told(self, source: TranscriptSource) -> TranscriptSource:
         """With title, project and state, if need be from its beginning; as it was where nothing tells."""
         try:
-            return self._parts.home.source_told(source)
+            return self._transcripts.described_source(source)
         except (UserError, OSError):
             return source
 
     def open(self, source: TranscriptSource) -> PagedTranscript:
         """To read page by page; opening reads nothing yet."""
-        return PagedTranscript(self._parts.home.open_source(source), source.path)
+        return PagedTranscript(self._transcripts.open_source(source), source.path)
+
+    @property
+    def _transcripts(self) -> Transcripts:
+        transcripts = self._parts.home.transcripts
+        if transcripts is None:
+            raise Unavailable("This agent keeps no transcripts.")
+        return transcripts
 
     def of_workspace(self, workspace_id: str) -> TranscriptSource | None:
         """The transcript of a workspace, listed or not; None: it has none. Raises `Unavailable`."""
         for source in self.sources():
             if source.id == workspace_id:
                 return source
-        place = self._parts.home.session(workspace_id)
+        sessions = self._parts.home.sessions
+        place = None if sessions is None else sessions.session_place(workspace_id)
         if place is None or not any(is_there(place.directory / name) for name in place.files):
             return None
         return TranscriptSource(workspace_id, "session", place.directory)
 
     def jobs(self) -> tuple[AgentJob, ...]:
         """The agent's own books of background jobs, newest first."""
-        return self._parts.home.agent_jobs()
+        jobs = self._parts.home.jobs
+        return () if jobs is None else jobs.agent_jobs()

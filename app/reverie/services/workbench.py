@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING
 from reverie.agents.base import Companion, TitlesRead
 from reverie.agents.scopes import Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import StoreError, Unavailable
-from reverie.files.coalesce import Changes
-from reverie.files.watch import Watcher
-from reverie.files.watch_plan import WatchTarget
+from reverie.files.watch import Changes, Watcher
+from reverie.files.watch_sources import WatchTarget
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import UsageRestored
@@ -228,10 +227,12 @@ class Workbench:
         """Read the titles of up to `most` workspaces that are not known yet, those of this project first.
         Whether any was read, and the list where it has anything new by that. Raises `Unavailable` when the
         home vanished."""
-        home = self.parts.home
-        found = home.learn_titles(most, project_path) if project_path else TitlesRead()
+        sessions = self.parts.home.sessions
+        if sessions is None:
+            return False, None
+        found = sessions.learn_titles(most, project_path) if project_path else TitlesRead()
         if not found.read:
-            found = home.learn_titles(most)
+            found = sessions.learn_titles(most)
         # A session at work is read again after every answer, and mostly says the same: no list for that.
         return found.read > 0, self.contents() if found.changed else None
 
@@ -293,7 +294,7 @@ class Workbench:
     @property
     def takes_notes(self) -> bool:
         """Whether the agent of this home takes notes from a person; costs nothing."""
-        return bool(self.parts.home.note_path("x", 0))
+        return self.parts.home.store_rules is not None
 
     def add_note(self, context: ScopeContext, text: str) -> str:
         """Write a note to the agent; its memory path."""
@@ -374,7 +375,8 @@ class Workbench:
         """Bring what was seen changing into the history, and note or put back pins and use that the agent
         overwrote; while something is `pending`, call `keep_usage` a second later."""
         self.parts.snapshots.observe(source="the watcher", dirty=None if changes.rescan else changes.paths)
-        if self.parts.home.usage_sidecar is None or not self._touches(changes, self.parts.home.usage_sidecar):
+        sidecars = self.parts.home.sidecars
+        if sidecars is None or not self._touches(changes, sidecars.usage):
             return UsageRestored()
         return self.keep_usage()
 

@@ -345,7 +345,7 @@ _WHAT_PASSES = frozenset(
 )
 # A header of a request, as `X-ClickHouse-Key`.
 _KEY_HEADER = re.compile(r"[Xx]-[\w-]+-[Kk]ey\Z")
-_SECRET_NAMES_LETTER = re.compile(r"[A-Za-z]")
+_ASCII_LETTER = re.compile(r"[A-Za-z]")
 _NOTHING_MORE = re.compile(r"""[ \t\r,;)\]}*|"'`.]*(?:\n|\Z)""")
 _LONG_RUN = re.compile(r"[A-Za-z0-9+/]{20}")
 _MEMBER = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z")

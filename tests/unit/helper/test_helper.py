@@ -23,8 +23,8 @@ from reverie.agents.scopes import ProjectGap, Scope, ScopeUnavailable
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.errors import Ambiguous, Conflict, StoreError, Unavailable, UserError
-from reverie.files.coalesce import Changes
 from reverie.files.locks import is_ours
+from reverie.files.watch import Changes
 from reverie.helper import process
 from reverie.helper import server as serve
 from reverie.helper.frames import FrameWriter, read_frame

@@ -75,7 +75,7 @@ class HarvestService:
     def _source(self, request: HarvestRequest) -> HarvestSource:
         """What is to be harvested. Raises with the reason why nothing is."""
         workspace_id = request.context.workspace_id
-        transcript = None if workspace_id is None else self._parts.home.transcript(workspace_id)
+        writer = self._parts.home.writer
         if workspace_id is None:
             raise Unavailable(
                 "There is no transcript to harvest.",
@@ -83,13 +83,14 @@ class HarvestService:
                 next_step="Choose a workspace.",
                 reason="no-transcript",
             )
-        if transcript is None:
+        if writer is None:
             raise Unavailable(
                 "Transcripts of this agent are not harvested.",
                 cause="A harvest reads what mux compacted.",
                 next_step="For a session of Claude Code, `reverie notes` writes down what was said.",
                 reason="no-transcript",
             )
+        transcript = writer.transcript(workspace_id)
         boundary = _chosen(transcript.boundaries(), request.boundary_key)
         record = self.log.record(workspace_id, boundary.summary_message_id)
         refused = refusal(record, now=self._parts.clock())

@@ -31,8 +31,8 @@ from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.run import DreamDependencies
 from reverie.llm.client import spent
 from reverie.memory.paths import memory_path, rel_problem
+from reverie.memory.scope_files import FileChange
 from reverie.runs.changes import Progress
-from reverie.runs.journal import PlannedChange
 from reverie.runs.record import SUCCEEDED, Outcome, RunRecord, not_applied
 from reverie.runs.run import Costs, Job, Plan, RunContext, RunEnd, RunResult
 from reverie.runs.transaction import LeaseLost
@@ -251,7 +251,7 @@ class HarvestJob(Job[Checked]):
             run.record or self._pending,
         )
 
-    def _planned(self, candidates: list[InboxCandidate]) -> PlannedChange | None:
+    def _planned(self, candidates: list[InboxCandidate]) -> FileChange | None:
         boundary = self.source_read.boundary
         root = self._parts.home.scope_root(self._request.context, Scope.WORKSPACE)
         rel = inbox_rel(boundary)
@@ -262,7 +262,7 @@ class HarvestJob(Job[Checked]):
         entry = files.entry(rel)
         before = None if entry is None else files.read(rel)
         after = inbox_text(boundary, candidates).encode() if candidates else None
-        return None if before == after else PlannedChange(root, rel, before, after)
+        return None if before == after else FileChange(root, rel, before, after)
 
     def _save(self, record: Mapping[str, Any], *, after: Mapping[str, Any] | None) -> None:
         """Save the harvest record. Raises `LeaseLost` where that of another harvest stands there by now."""

@@ -311,7 +311,7 @@ class SweepService:
         return self._dreams.run(request, engine, cancel=cancel, progress=progress)
 
     def _workspaces(self) -> tuple[SweepWorkspace, ...]:
-        recencies = self._home.recencies()
+        recencies = () if self._home.sessions is None else self._home.sessions.recencies()
         listed = {workspace.id: workspace for workspace in self._home.contents().workspaces()}
         found = []
         for workspace_id, recency in recencies:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reverie.agents.capabilities import Thread
 from reverie.agents.codex.locations import bucket_of, normalised_cwd
-from reverie.agents.codex.threads import Thread
 from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import StoreError, UserError
 from reverie.files.atomic import is_write_protected
@@ -30,8 +30,8 @@ from reverie.jobs.extraction.state import DirectoryRow, SkippedThread, ThreadRow
 from reverie.jobs.extraction.writing import ExtractDependencies, context_of, sweep
 from reverie.llm.client import spent
 from reverie.memory.paths import memory_path
+from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.journal import PlannedChange
 from reverie.runs.limits import RunLimits, stop_of
 from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord
 from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd, RunResult, Thought
@@ -334,9 +334,10 @@ class DirectoryRun(ExtractJob[Staging]):
     def _held_by_agent(self) -> bool:
         context = context_of(self._directory.cwd, self._directory.bucket)
         with contextlib.suppress(UserError):
+            jobs = self._parts.run.home.jobs
             return any(
                 line.scope is Scope.PROJECT and line.state == "running"
-                for line in self._parts.run.home.agent_status(context)
+                for line in (() if jobs is None else jobs.agent_status(context))
             )
         return False
 
@@ -367,7 +368,7 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
     kept = [entry.rel for entry in found if entry.rel == INDEX and is_write_protected(entry.mode)]
     left = [str(memory_path(root.scope, rel)) for rel in kept if rel in layout.files]
     changes = [
-        PlannedChange(root, rel, before.get(rel), after)
+        FileChange(root, rel, before.get(rel), after)
         for rel, after in layout.files.items()
         if rel not in kept
     ]
@@ -381,10 +382,10 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
 def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> Plan:
     """One rollout's result as a note to the agent, which folds it into its memory itself."""
     header, title = new.header, " ".join(new.title.split())
-    rel = parts.run.home.note_path(title, parts.run.clock(), header.thread_id)
+    rel = parts.extraction.note_path(title, parts.run.clock(), header.thread_id)
     about = f"About the session {header.thread_id} in {header.cwd}"
     text = f"{about}{f' ({title})' if title else ''}:\n\n{new.trace.strip()}\n"
-    change = PlannedChange(root, rel, None, text.encode("utf-8", "surrogateescape"))
+    change = FileChange(root, rel, None, text.encode("utf-8", "surrogateescape"))
     return Plan(f"Note for Codex written: {new.summary[:80].rstrip('.')}.", (change,))
 
 

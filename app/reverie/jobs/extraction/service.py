@@ -20,9 +20,8 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from reverie.agents.codex.home import CodexHome
+from reverie.agents.capabilities import Thread
 from reverie.agents.codex.locations import bucket_of, normalised_cwd
-from reverie.agents.codex.threads import Thread
 from reverie.agents.codex.transcript import RolloutHead, rollout_head
 from reverie.errors import Unavailable, UserError
 from reverie.files.lease import LeaseHolder
@@ -99,17 +98,10 @@ class ExtractService:
     def plan(self, request: ExtractRequest) -> ThreadSelection:
         """Which threads would be extracted. Reads the beginning of those whose books say too little, and
         changes nothing. Raises `Unavailable`."""
-        home = self._parts.run.home
-        if not isinstance(home, CodexHome):
-            raise Unavailable(
-                "There is nothing to extract here.",
-                cause="Only Codex keeps rollouts that become memories this way.",
-                next_step="Choose a Codex home.",
-                reason="not-codex",
-            )
+        extraction = self._parts.extraction
         rows, failures = self._parts.state.rows(), self._parts.state.failures()
 
-        by_agent = home.extracted_at() if home.extracts_to_notes else {}
+        by_agent = extraction.extracted_at() if extraction.extracts_to_notes else {}
 
         def stored(thread_id: str) -> int | None:
             row = rows.get(thread_id)
@@ -120,7 +112,7 @@ class ExtractService:
         wanted = None
         if request.project_path is not None:
             wanted = {request.project_path, normalised_cwd(request.project_path)}
-        threads = [each for each in home.threads() if not wanted or not each.cwd or each.cwd in wanted]
+        threads = [each for each in extraction.threads() if not wanted or not each.cwd or each.cwd in wanted]
         failed = {each.id for each in threads if failures.get(each.id) == (each.updated_at or 0)}
         lost: list[SkippedThread] = []
         heads: set[str] = set()
@@ -141,8 +133,8 @@ class ExtractService:
 
     @property
     def _to_notes(self) -> bool:
-        home = self._parts.run.home
-        return isinstance(home, CodexHome) and home.extracts_to_notes
+        extraction = self._parts.run.home.extraction
+        return extraction is not None and extraction.extracts_to_notes
 
     def status(self, request: ExtractRequest) -> ExtractStatus:
         """Where it stands, for a footer."""

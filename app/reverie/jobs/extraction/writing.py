@@ -16,8 +16,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reverie.agents.base import Extraction
 from reverie.agents.scopes import ScopeContext, ScopeRoot
-from reverie.errors import UserError
+from reverie.errors import Unavailable, UserError
 from reverie.files.atomic import LEFT_OVER_AFTER_S
 from reverie.files.rooted import RootedDirectory
 from reverie.jobs.extraction.state import ExtractState
@@ -37,6 +38,19 @@ class ExtractDependencies:
     activity: Activity
     save_trace: Callable[[str, Mapping[str, Any]], object]
     state: ExtractState
+
+    @property
+    def extraction(self) -> Extraction:
+        """What the home has to extract from. Raises `Unavailable` for an agent without threads."""
+        extraction = self.run.home.extraction
+        if extraction is None:
+            raise Unavailable(
+                "There is nothing to extract here.",
+                cause="Only Codex keeps rollouts that become memories this way.",
+                next_step="Choose a Codex home.",
+                reason="not-codex",
+            )
+        return extraction
 
 
 def context_of(cwd: str, bucket: str) -> ScopeContext:

@@ -448,7 +448,7 @@ class NotesService:
     def standing(self, session_id: str) -> NotesStanding:
         """The notes as they stand. Changes nothing; reads what is new in the transcript. Raises
         `UserError`."""
-        place = self._parts.run.home.notes_place(session_id)
+        place = self._place(session_id)
         if place is None:
             return NotesStanding(session_id, gate="unknown-session", sentence="There are no notes here.")
         settings = self._parts.settings()
@@ -486,8 +486,12 @@ class NotesService:
 
     # Looking
 
+    def _place(self, session_id: str) -> NotesPlace | None:
+        notes = self._parts.run.home.notes
+        return None if notes is None else notes.notes_place(session_id)
+
     def _look(self, session_id: str) -> _Looked | NotesOutcome:
-        place = self._parts.run.home.notes_place(session_id)
+        place = self._place(session_id)
         if place is None:
             return self._gate(
                 "unknown-session", session_id, "The home lists no such session.", level="warning"

@@ -377,9 +377,9 @@ class _Examined:
 
 
 class DoctorControl(QObject):
-    """`mended()`: a fix was applied, so settings may be others. `debug_switched()`: the log tells more."""
+    """`fixed()`: a fix was applied, so settings may be others. `debug_switched()`: the log tells more."""
 
-    mended = Signal()
+    fixed = Signal()
     debug_switched = Signal()
 
     def __init__(self, tab: DoctorTab, clock: Clock) -> None:
@@ -410,12 +410,12 @@ class DoctorControl(QObject):
         old = self._session
         if old is not None:
             for signal in (old.status_changed, old.activity_changed, old.tree_changed):
-                signal.disconnect(self.look_again)
+                signal.disconnect(self.recheck)
         self._session = session
         if session is not None:
             for signal in (session.status_changed, session.activity_changed, session.tree_changed):
-                signal.connect(self.look_again)
-        self.look_again()
+                signal.connect(self.recheck)
+        self.recheck()
 
     def stop(self) -> None:
         """The window closes."""
@@ -424,7 +424,7 @@ class DoctorControl(QObject):
             self._lane.stop()
 
     @Slot()
-    def look_again(self) -> None:
+    def recheck(self) -> None:
         """Something changed: examine again, once it is quiet, when somebody looks."""
         self._stale = True
         context = self._session.context if self._session is not None else None
@@ -531,7 +531,7 @@ class DoctorControl(QObject):
 
     def _on_mended(self, found: _Examined) -> None:
         self._on_examined(found)
-        self.mended.emit()
+        self.fixed.emit()
 
     def _on_failed(self, error: UserError) -> None:
         self._stale = True
