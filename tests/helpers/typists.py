@@ -233,13 +233,14 @@ def _judged(
     from reverie.compose import open_parts
     from reverie.profile import Profile
     from reverie.services.drafts import DraftService
+    from reverie.services.edits import current_text
 
     if not report["killed"]:
         return [f"{place.name}: the window ended by itself"]
     if (home / REL).read_bytes() != start:
         return [f"{place.name}: the file was written"]
     parts = open_parts(home, Profile.under(place / "profile"), system_clock)
-    found = DraftService(parts, "00000000").offered()
+    found = DraftService(parts, "00000000").offered(current_text(parts))
     if found.damaged:
         return [f"{place.name}: a draft is damaged"]
     least = report["typed"] if whole else report["kept"]

@@ -522,6 +522,16 @@ class CompanionFiles:
         return RootedDirectory(place.directory), place.rel
 
 
+def current_text(parts: HomeContainer) -> Callable[[ScopeContext, str, Companion | None], FileText]:
+    """Reads a memory or a companion as the editor shows it, without counting it as seen."""
+    edits, companions = UserEdits(parts), CompanionFiles(parts)
+
+    def read(context: ScopeContext, path: str, companion: Companion | None) -> FileText:
+        return edits.read(context, path) if companion is None else companions.read(companion)
+
+    return read
+
+
 def kept_file(path: Path) -> Path:
     """The file whose bytes change: the history keeps no links, and what a link leads to is written."""
     if not is_link(path):

@@ -20,7 +20,7 @@ from reverie.ui.jobs import JobControl, Lane
 
 if TYPE_CHECKING:
     from reverie.memory.usage import UsageRestored
-    from reverie.services.lost_saves import LostSave
+    from reverie.services.drafts import LostSave
     from reverie.services.workbench import Workbench
 
 _AGAIN_MS = 1000

@@ -14,8 +14,8 @@ from reverie.errors import UserError
 from reverie.memory.scope_files import FileChange
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer, HomeKey
-from reverie.services.drafts import DraftService
-from reverie.services.lost_saves import WATCHED_S, LostSave, SaveWatch, contains_change
+from reverie.services.drafts import WATCHED_S, DraftService, LostSave, SaveWatch, contains_change
+from reverie.services.edits import current_text
 from reverie.settings import Settings
 
 PATH = "/memories/project/a.md"
@@ -47,7 +47,7 @@ class Bench:
         return self.parts.saves.check()
 
     def drafts(self) -> list[tuple[str, str | None, bool]]:
-        offers = DraftService(self.parts, "00000000").offered().offers
+        offers = DraftService(self.parts, "00000000").offered(current_text(self.parts)).offers
         return [(each.draft.content, each.draft.base, each.draft.overwritten) for each in offers]
 
 
