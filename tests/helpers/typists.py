@@ -50,7 +50,7 @@ _NEEDED = (
     "reverie.services.models",
     "reverie.services.lint",
     "reverie.services.orphans",
-    "reverie.services.record_changes",
+    "reverie.failures.record_changes",
     "reverie.services.traces",
     "reverie.services.run_views",
     "reverie.services.traces",

@@ -28,8 +28,6 @@ from reverie.agents.capabilities import (
 )
 from reverie.agents.scopes import ScopeContext
 from reverie.clock import DAY_MS
-from reverie.doctor.claude_checks import CLAUDE_CHECKS
-from reverie.doctor.claude_checks import look as claude_facts
 from reverie.doctor.facts import (
     DoctorHome,
     DoctorHooks,
@@ -145,9 +143,8 @@ def gather(
         refusals=parts.write_guard.unknown(context),
         agent_checks=tuple(
             (check, None if check.suspect is None else maker_of(parts.actors, check.suspect))
-            for check in (() if home.jobs is None else home.jobs.checks())
+            for check in (() if home.jobs is None else home.jobs.checks(context))
         ),
-        claude=claude_facts(home, context),
     )
 
 
@@ -299,9 +296,7 @@ def judge(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
         checks = (*LAYOUT_CHECKS, no_writer, *MACHINE_CHECKS, *DREAM_CHECKS)
     elif needs_no_writer(facts):
         checks = (*LAYOUT_CHECKS, feature, *MACHINE_CHECKS, *DREAM_CHECKS)
-    claude = facts.claude
     return (
         *agent_findings(facts, fixes),
-        *(() if claude is None else (check(claude, facts.now) for check in CLAUDE_CHECKS)),
         *(check(facts, fixes) for check in checks),
     )
