@@ -41,7 +41,7 @@ _NEEDED = (
     "reverie.compose",
     "reverie.jobs.consolidate.review",
     "reverie.jobs.consolidate.engine",
-    "reverie.jobs.consolidate.service",
+    "reverie.jobs.consolidate.run",
     "reverie.memory.history.history",
     "reverie.memory.lint",
     "reverie.memory.recording",

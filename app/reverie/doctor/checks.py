@@ -84,7 +84,7 @@ def gather(
     env: Mapping[str, str] | None = None,
 ) -> WorkspaceFacts:
     """Look at everything once. Raises `Unavailable` where the home is gone."""
-    from reverie.jobs.consolidate.service import dream_lease_name
+    from reverie.jobs.consolidate.run import dream_lease_name
     from reverie.jobs.writer.service import writer_lease_name
 
     home, workspace_id = parts.home, context.workspace_id

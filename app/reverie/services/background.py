@@ -21,9 +21,9 @@ from reverie.agents.capabilities import AgentWriterConfig
 from reverie.agents.scopes import ScopeContext
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.extraction.progress import ExtractProgress, ExtractResult
+from reverie.jobs.extraction.run import ExtractDependencies
 from reverie.jobs.extraction.service import Engines, ExtractRequest, ExtractService
 from reverie.jobs.extraction.state import SKIP_WORDS, ExtractState, SelectionLimits
-from reverie.jobs.extraction.writing import ExtractDependencies
 from reverie.jobs.notes.engine import NotesEngine, RulesNotes
 from reverie.jobs.notes.service import NotesBook, NotesDependencies, NotesOutcome, NotesService, NotesStanding
 from reverie.jobs.writer.engine import RulesWriter, WriterEngine

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.jobs.consolidate.coverage import status_of
-from reverie.jobs.consolidate.service import dream_lease_name
-from reverie.runs.changes import Progress
+from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.runs.record import RunRecord
+from reverie.runs.result import Progress
 from reverie.services.container import HomeContainer
 from reverie.services.views import (
     ChangedFile,

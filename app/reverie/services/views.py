@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.memory.store import sha256_of_text
-from reverie.runs.changes import Progress
+from reverie.runs.result import Progress
 
 if TYPE_CHECKING:
     from reverie.agents.base import Companion, HomeContents

@@ -29,8 +29,8 @@ from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import UsageRestored
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.changes import Progress
 from reverie.runs.record import Parts
+from reverie.runs.result import Progress
 from reverie.services.changes import ChangeKind, ChangeSet
 from reverie.services.container import HomeContainer
 from reverie.services.drafts import LostSave

@@ -24,7 +24,7 @@ from reverie.ui.translation import tr
 
 if TYPE_CHECKING:
     from reverie.files.lease import LeaseHolder
-    from reverie.runs.changes import Progress
+    from reverie.runs.result import Progress
     from reverie.services.container import HomeContainer
     from reverie.services.views import StatusView
     from reverie.ui.background.activity_tab import ActivityTab, DecisionRow
@@ -276,7 +276,7 @@ def _places(session: HomeSession) -> dict[str, str]:
 
 def _at_work(parts: HomeContainer, places: Mapping[str, str]) -> tuple[_RunningWork, ...]:
     """Who holds a lease of a run of this home. For jobs."""
-    from reverie.jobs.consolidate.service import dream_lease_name
+    from reverie.jobs.consolidate.run import dream_lease_name
     from reverie.jobs.writer.service import writer_lease_name
 
     names = [(dream_lease_name(parts.home_id), "")]
