@@ -1,15 +1,19 @@
-"""The settings as a dialog: a page for each thing that runs, one for the window, one for the rest, and a
-search over all of them.
+"""The settings dialog: a page for each thing that runs, one for the window, one for the rest, and a search
+over all of them.
 
-A form and nothing else: what it needs to know is shown to it, what a person wants leaves it by signal, and
-jobs do both (`settings_control`). A key is never among the values. Every setting of the schema has a field:
-those that no page lays out are made from their types (`settings_generated`), and a test compares.
+A form and nothing else: it is shown a draft, gives one back by signal, and jobs read and save (`control`).
+A key
+is never among the values. Every setting of the schema has a field: those that no page lays out are made from
+their types (`fields`), and a test compares.
+
+Threading: GUI thread; nothing is read or written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
@@ -26,14 +30,13 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, LARGEST_FONT, MARGIN, Icons, WindowStyle
+from reverie.ui.appearance import GAP, LARGEST_FONT, MARGIN, Icons
 from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.settings import draft as words
-from reverie.ui.settings.draft import BackgroundDraft, Extract, Notes, Setting, SettingsDraft, System1
+from reverie.ui.settings.draft import Setting, SettingsDraft, explanation
 from reverie.ui.settings.fields import (
     AdvancedPage,
-    Fields,
+    GeneratedFields,
     ModelPage,
     Rows,
     SettingsPage,
@@ -56,8 +59,8 @@ TOKENS_STEP = 50_000
 
 
 class BackgroundPage(SettingsPage):
-    """The budgets are for editing only while something may run. `home`: what the home that is shown is
-    called, empty where none is open; then there is nothing to edit."""
+    """What may run in the background in one home, and how much of it. `home`: the name of the home that is
+    shown; without one there is nothing to edit."""
 
     def __init__(self, home: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -85,37 +88,17 @@ class BackgroundPage(SettingsPage):
         without.setVisible(not home)
         self.switch.setEnabled(bool(home))
         self.switch.toggled.connect(self._on_switch)
-        self.runs.valueChanged.connect(self.changed)
-        self.tokens.valueChanged.connect(self.changed)
+        self.bind("background.*", enabled=self.switch, runs_per_day=self.runs, tokens_per_day=self.tokens)
         self._on_switch(False)
 
     @property
-    def rows(self) -> Rows:
-        return {
-            "background.*.enabled": (self.switch,),
-            "background.*.runs_per_day": (self.runs,),
-            "background.*.tokens_per_day": (self.tokens,),
-        }
-
-    @property
-    def value(self) -> BackgroundDraft | None:
-        if not self._home:
-            return None
-        return BackgroundDraft(self.switch.isChecked(), self.runs.value(), self.tokens.value())
-
-    def show_value(self, value: BackgroundDraft) -> None:
-        self.switch.setChecked(value.enabled)
-        self.runs.setValue(value.runs_per_day)
-        self.tokens.setValue(value.tokens_per_day)
+    def values(self) -> dict[str, Any]:
+        return super().values if self._home else {}
 
     @Slot(bool)
     def _on_switch(self, on: bool) -> None:
         self.runs.setEnabled(on)
         self.tokens.setEnabled(on)
-        self.changed.emit()
-
-
-# The fourth page of the settings: the memory writer that works between the turns of a conversation.
 
 
 MOST_TURNS = 50
@@ -127,7 +110,7 @@ _CHARS = 18
 
 
 class System1Page(ModelPage):
-    """Everything is for editing only while the writer works."""
+    """The memory writer. Everything but the switch is enabled only while it is on."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -161,13 +144,20 @@ class System1Page(ModelPage):
         )
         self.count = number(1, MOST_TRACES, self.tr("Traces to keep at most"))
         self.room = number(1, MOST_MEGABYTES, self.tr("Megabytes of traces to keep at most"), self.tr(" MB"))
-        self._shown = System1()
         self._lay_out()
         self.switch.toggled.connect(self._on_switch)
-        for field in (self.interval, self.time, self.count, self.room):
-            field.valueChanged.connect(self.changed)
-        for box in (self.target, self.traces):
-            box.currentIndexChanged.connect(self.changed)
+        self.bind(
+            "system1",
+            {"keep_bytes": MB},
+            enabled=self.switch,
+            interval=self.interval,
+            target=self.target,
+            model=self.model,
+            time_limit_s=self.time,
+            traces=self.traces,
+            keep_count=self.count,
+            keep_bytes=self.room,
+        )
         self._on_switch(False)
 
     def _lay_out(self) -> None:
@@ -185,45 +175,6 @@ class System1Page(ModelPage):
             self.what,
         )
 
-    @property
-    def rows(self) -> Rows:
-        return {
-            "system1.enabled": (self.switch,),
-            "system1.interval": (self.interval,),
-            "system1.target": (self.target,),
-            "system1.model": (self.model,),
-            "system1.time_limit_s": (self.time,),
-            "system1.traces": (self.traces,),
-            "system1.keep_count": (self.count,),
-            "system1.keep_bytes": (self.room,),
-        }
-
-    @property
-    def value(self) -> System1:
-        seconds, megabytes, shown = self.time.value(), self.room.value(), self._shown
-        # The form rounds both; what nobody touched stays exact.
-        return System1(
-            self.switch.isChecked(),
-            self.interval.value(),
-            str(self.target.currentData()),
-            self.model_name,
-            shown.time_limit_s if seconds == _seconds(shown) else seconds,
-            str(self.traces.currentData()),
-            self.count.value(),
-            shown.keep_bytes if megabytes == _megabytes(shown) else megabytes * MB,
-        )
-
-    def show_value(self, value: System1) -> None:
-        self._shown = value
-        self.switch.setChecked(value.enabled)
-        self.interval.setValue(value.interval)
-        self.target.setCurrentIndex(max(0, self.target.findData(value.target)))
-        self.model.setText(value.model)
-        self.time.setValue(_seconds(value))
-        self.traces.setCurrentIndex(max(0, self.traces.findData(value.traces)))
-        self.count.setValue(value.keep_count)
-        self.room.setValue(_megabytes(value))
-
     @Slot(bool)
     def _on_switch(self, on: bool) -> None:
         for control in (
@@ -236,18 +187,6 @@ class System1Page(ModelPage):
             self.room,
         ):
             control.setEnabled(on)
-        self.changed.emit()
-
-
-def _seconds(value: System1) -> int:
-    return max(1, round(value.time_limit_s))
-
-
-def _megabytes(value: System1) -> int:
-    return max(1, round(value.keep_bytes / MB))
-
-
-# The page of the settings for session notes: whether they are kept, by which thresholds, and by whom.
 
 
 NOTES_MOST_TOKENS = 10_000_000
@@ -256,7 +195,7 @@ NOTES_MOST_SECONDS = 3_600
 
 
 class NotesPage(ModelPage):
-    """The thresholds are for editing only while notes are kept."""
+    """Session notes. The thresholds are enabled only while notes are kept."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -277,11 +216,17 @@ class NotesPage(ModelPage):
         self.time = number(
             1, NOTES_MOST_SECONDS, self.tr("Time limit of an update, in seconds"), self.tr(" s")
         )
-        self._shown = Notes()
         self._lay_out()
         self.switch.toggled.connect(self._on_switch)
-        for field in (self.start, self.growth, self.calls, self.time):
-            field.valueChanged.connect(self.changed)
+        self.bind(
+            "notes",
+            enabled=self.switch,
+            model=self.model,
+            start_tokens=self.start,
+            growth_tokens=self.growth,
+            tool_calls=self.calls,
+            time_limit_s=self.time,
+        )
         self._on_switch(False)
 
     def _lay_out(self) -> None:
@@ -297,57 +242,16 @@ class NotesPage(ModelPage):
             self.what,
         )
 
-    @property
-    def rows(self) -> Rows:
-        return {
-            "notes.enabled": (self.switch,),
-            "notes.model": (self.model,),
-            "notes.start_tokens": (self.start,),
-            "notes.growth_tokens": (self.growth,),
-            "notes.tool_calls": (self.calls,),
-            "notes.time_limit_s": (self.time,),
-        }
-
-    @property
-    def value(self) -> Notes:
-        seconds = self.time.value()
-        return Notes(
-            self.switch.isChecked(),
-            self.model_name,
-            self.start.value(),
-            self.growth.value(),
-            self.calls.value(),
-            # The form rounds it; what nobody touched stays exact.
-            self._shown.time_limit_s if seconds == _notes_seconds(self._shown) else seconds,
-        )
-
-    def show_value(self, value: Notes) -> None:
-        self._shown = value
-        self.switch.setChecked(value.enabled)
-        self.model.setText(value.model)
-        self.start.setValue(value.start_tokens)
-        self.growth.setValue(value.growth_tokens)
-        self.calls.setValue(value.tool_calls)
-        self.time.setValue(_notes_seconds(value))
-
     @Slot(bool)
     def _on_switch(self, on: bool) -> None:
         # The model stays: an update by hand uses it, whether notes are kept or not.
         for control in (self.start, self.growth, self.calls):
             control.setEnabled(on)
-        self.changed.emit()
-
-
-def _notes_seconds(value: Notes) -> int:
-    return max(1, round(value.time_limit_s))
-
-
-# The page of the settings for the extraction of rollouts: whether it runs at the start, how much of it, and
-# by whom.
 
 
 class ExtractPage(ModelPage):
-    """Everything counts for an extraction by hand, too, so nothing is ever greyed out."""
+    """The extraction of rollouts. Everything applies to an extraction by hand too, so nothing is ever
+    disabled."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -369,9 +273,14 @@ class ExtractPage(ModelPage):
             1, 3_600, self.tr("Time limit for each rollout and each directory, in seconds"), self.tr(" s")
         )
         self._lay_out()
-        self.switch.toggled.connect(self.changed)
-        for field in (self.rollouts, self.idle, self.time):
-            field.valueChanged.connect(self.changed)
+        self.bind(
+            "extract",
+            at_launch=self.switch,
+            model=self.model,
+            max_rollouts=self.rollouts,
+            idle_seconds=self.idle,
+            time_limit_s=self.time,
+        )
 
     def _lay_out(self) -> None:
         self.lay_out(
@@ -385,42 +294,12 @@ class ExtractPage(ModelPage):
             self.what,
         )
 
-    @property
-    def rows(self) -> Rows:
-        return {
-            "extract.at_launch": (self.switch,),
-            "extract.model": (self.model,),
-            "extract.max_rollouts": (self.rollouts,),
-            "extract.idle_seconds": (self.idle,),
-            "extract.time_limit_s": (self.time,),
-        }
-
-    @property
-    def value(self) -> Extract:
-        return Extract(
-            self.switch.isChecked(),
-            self.model_name,
-            self.rollouts.value(),
-            self.idle.value(),
-            self.time.value(),
-        )
-
-    def show_value(self, value: Extract) -> None:
-        self.switch.setChecked(value.at_launch)
-        self.model.setText(value.model)
-        self.rollouts.setValue(value.max_rollouts)
-        self.idle.setValue(value.idle_seconds)
-        self.time.setValue(value.time_limit_s)
-
-
-# The page of the settings that says how the window looks: theme, font size, language.
-
 
 _SMALLEST_FONT = 6
 
 
 class WindowPage(SettingsPage):
-    """The values of `window_wishes.WindowStyle`."""
+    """Theme, font size and language, which take effect at once or at the next start."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -447,35 +326,18 @@ class WindowPage(SettingsPage):
         # The dialog adds what the schema has besides.
         self.more = QFormLayout()
         self.stack(fill(QFormLayout(), rows), self.note, self.more)
-        self.theme.currentIndexChanged.connect(self.changed)
-        self.font_size.valueChanged.connect(self.changed)
-        self.language.currentIndexChanged.connect(self.changed)
+        self.bind("window", theme=self.theme, font_size=self.font_size, language=self.language)
 
     @property
-    def rows(self) -> Rows:
-        return {
-            "window.theme": (self.theme,),
-            "window.font_size": (self.font_size,),
-            "window.language": (self.language,),
-        }
-
-    @property
-    def value(self) -> WindowStyle:
-        size = self.font_size.value()
-        return WindowStyle(
-            size if size >= _SMALLEST_FONT else 0, self.language.currentData(), self.theme.currentData()
-        )
-
-    def show_value(self, value: WindowStyle) -> None:
-        self.theme.setCurrentIndex(self.theme.findData(value.theme))
-        self.language.setCurrentIndex(self.language.findData(value.language))
-        self.font_size.setValue(max(value.font_size, _SMALLEST_FONT - 1))
+    def values(self) -> dict[str, Any]:
+        values = super().values
+        if self.font_size.value() < _SMALLEST_FONT:
+            values["window.font_size"] = 0
+        return values
 
 
-# Finding a setting as one types: rows and pages that do not match are hidden, and come back.
-#
-# What is found: the label of a row, its accessible name, its explanation, its key and its place in
-# `config.toml`; a page whose title has every word shows all of its rows. Threading: GUI thread.
+# The search hides rows and pages that do not match. A row matches by its label, accessible name, explanation,
+# key or place in `config.toml`; a page whose title matches shows all of its rows.
 
 
 class SettingsSearch(SearchField):
@@ -523,8 +385,8 @@ class SettingsFinder:
             shown = [*widgets, *(labels[each] for each in widgets if each in labels)]
             for widget in shown:
                 if not widget.toolTip():
-                    widget.setToolTip(as_tooltip(words.explained(setting)))
-            widgets[0].setAccessibleDescription(words.explained(setting))
+                    widget.setToolTip(as_tooltip(explanation(setting)))
+            widgets[0].setAccessibleDescription(explanation(setting))
             self._rows[tab].append(_FoundRow(tuple(shown), _searched(title, setting, shown)))
             self.keys[key] = widgets[0]
 
@@ -572,7 +434,7 @@ class SettingsFinder:
 
 
 def _searched(title: str, setting: Setting, shown: Iterable[QWidget]) -> str:
-    said = [title, setting.key, setting.where, words.explained(setting)]
+    said = [title, setting.key, setting.where, explanation(setting)]
     for widget in shown:
         said.append(widget.accessibleName())
         if isinstance(widget, QLabel | QAbstractButton):
@@ -605,7 +467,7 @@ def _forms(layout: QLayout | None) -> Iterator[QFormLayout]:
 
 
 class SettingsDialog(QDialog):
-    """`save(Draft)`: keep this. The pages have signals of their own."""
+    """`save(SettingsDraft)`: OK or Apply. The pages have signals of their own."""
 
     save = Signal(object)
 
@@ -624,7 +486,7 @@ class SettingsDialog(QDialog):
         self.extract = ExtractPage()
         self.window_page = WindowPage()
         self.advanced = AdvancedPage()
-        self._generated: list[Fields] = []
+        self._generated: list[GeneratedFields] = []
         self.message = MessageBar(icons, "settings-message")
         self.pages = QTabWidget()
         self.pages.setDocumentMode(True)
@@ -671,18 +533,11 @@ class SettingsDialog(QDialog):
 
     @property
     def draft(self) -> SettingsDraft:
-        """The values as they stand in the form."""
+        """What the form gives back: all that is laid out by hand, and of the rest what was edited."""
+        pages = [page.values for page, _title in self._all if page is not self.providers]
+        generated = [form.edits for form in self._generated]
         return SettingsDraft(
-            self.engine.engine,
-            self.engine.time.value(),
-            self.engine.loss.value(),
-            dict(self.providers.base_urls),
-            self.background.value,
-            self.system1.value,
-            self.window_page.value,
-            self.notes.value,
-            self.extract.value,
-            {key: value for fields in self._generated for key, value in fields.edits.items()},
+            {key: value for values in (*pages, *generated) for key, value in values.items()},
             self.providers.edits,
         )
 
@@ -690,7 +545,7 @@ class SettingsDialog(QDialog):
     def problem(self) -> str:
         """Why this cannot be saved; empty if it can."""
         pages = (self.engine, self.providers, self.system1, self.notes, self.extract)
-        problems = [*(page.problem for page in pages), *(fields.problem for fields in self._generated)]
+        problems = [*(page.problem for page in pages), *(form.problem for form in self._generated)]
         return next(filter(None, problems), "")
 
     @property
@@ -707,12 +562,12 @@ class SettingsDialog(QDialog):
         rest = [setting for setting in left if setting not in of_providers and setting not in of_window]
         self.providers.expect(of_providers)
         self._generated = [
-            Fields(self.window_page.more, of_window, self),
-            Fields(self.advanced.more, rest, self),
+            GeneratedFields(self.window_page.more, of_window, self),
+            GeneratedFields(self.advanced.more, rest, self),
         ]
-        for fields in self._generated:
-            fields.edited.connect(self._on_changed)
-        made: dict[QWidget, Fields | None] = {
+        for form in self._generated:
+            form.edited.connect(self._on_changed)
+        made: dict[QWidget, GeneratedFields | None] = {
             self.providers: self.providers.more,
             self.window_page: self._generated[0],
             self.advanced: self._generated[1],
@@ -726,22 +581,12 @@ class SettingsDialog(QDialog):
 
     def show_draft(self, draft: SettingsDraft) -> None:
         """The settings as they are on disk. `show_schema` comes first."""
-        self.engine.show_draft(draft)
-        if draft.background is not None:
-            self.background.show_value(draft.background)
-        if draft.system1 is not None:
-            self.system1.show_value(draft.system1)
-        if draft.notes is not None:
-            self.notes.show_value(draft.notes)
-        if draft.extract is not None:
-            self.extract.show_value(draft.extract)
-        if draft.window is not None:
-            self.window_page.show_value(draft.window)
         self.providers.show_kept(draft.providers)
-        for fields in self._generated:
-            fields.show_values(draft.others)
+        for form in self._generated:
+            form.show_values(draft.values)
         for page, _title in self._all:
             if page is not self.providers:
+                page.show_values(draft.values)
                 page.setEnabled(True)
         self._loaded, self._dirty = True, False
         self._validate()
