@@ -28,9 +28,8 @@ from reverie.errors import UserError
 from reverie.files.locks import is_ours
 from reverie.log_level import is_debug, set_debug
 from reverie.runs.activity import ActivityEntry
-from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
-from reverie.ui.display_text import as_tooltip, exact_time, visible
+from reverie.ui.display_text import age, as_tooltip, exact_time, visible
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.run_panel import step_words
 from reverie.ui.translation import counted, tr
@@ -190,10 +189,10 @@ def below_words(decision: DecisionRow) -> str:
 
 def right_words(entry: ActivityEntry, now: int) -> str:
     """`12 times, 3 min ago`."""
-    age = words.age(now, entry.last_at)
+    last = age(now, entry.last_at)
     if entry.times == 1:
-        return age
-    return tr("{times}, {age}").format(times=counted("once", "%n times", entry.times), age=age)
+        return last
+    return tr("{times}, {age}").format(times=counted("once", "%n times", entry.times), age=last)
 
 
 def sign(entry: ActivityEntry) -> str:

@@ -44,13 +44,19 @@ from PySide6.QtWidgets import (
 from reverie.llm.trace_facts import Timeline, TimeSpan, TraceFacts
 from reverie.llm.trace_reader import CHUNK, JsonNode, JsonSource, children, text_of
 from reverie.services.traces import answer_text
-from reverie.ui import display_text as common
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace
-from reverie.ui.display_text import human_size, visible, visible_lines
+from reverie.ui.display_text import human_size, tokens, visible, visible_lines, when
 from reverie.ui.jobs import JobControl
-from reverie.ui.traces import timeline as words
 from reverie.ui.traces.feed import TraceFeed
-from reverie.ui.traces.timeline import StepPosition, StepsView, TimelineView
+from reverie.ui.traces.timeline import (
+    StepPosition,
+    StepsView,
+    TimelineView,
+    duration_label,
+    kind_label,
+    verdict_label,
+    verdict_tone,
+)
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, scrolled
@@ -695,8 +701,8 @@ class TraceDetailView(Column):
         row = detail.row
         buttons = [("evidence", self.tr("Show where"), self.tr("Select the step that shows it"))]
         self.verdict.say(
-            f"{words.verdict(row.verdict)}. {visible(row.sentence)}",
-            tone=words.tone(row.verdict),
+            f"{verdict_label(row.verdict)}. {visible(row.sentence)}",
+            tone=verdict_tone(row.verdict),
             buttons=buttons if row.place.attempt else (),
         )
         self.facts.say(self._facts(detail))
@@ -727,7 +733,7 @@ class TraceDetailView(Column):
         row = self.shown.detail.row
         return "\n".join(
             (
-                f"{words.verdict(row.verdict)}: {row.sentence}",
+                f"{verdict_label(row.verdict)}: {row.sentence}",
                 self.tr("Evidence: {text}").format(text=row.evidence),
                 self._facts(self.shown.detail),
                 str(row.path),
@@ -737,13 +743,13 @@ class TraceDetailView(Column):
     def _facts(self, detail: TraceDetail) -> str:
         row, facts = detail.row, detail.facts
         parts = [
-            words.kind(row.kind),
-            common.when(row.started_at),
+            kind_label(row.kind),
+            when(row.started_at),
             self.shown.workspace if self.shown is not None else "",
             row.model,
-            words.duration(row.duration_ms),
+            duration_label(row.duration_ms),
             counted(self.tr("1 attempt"), "%n attempts", row.attempts),
-            common.tokens(row.tokens) if row.tokens else "",
+            tokens(row.tokens) if row.tokens else "",
             self.tr("triggered by {id}").format(id=facts.trigger_message_id)
             if facts.trigger_message_id
             else "",

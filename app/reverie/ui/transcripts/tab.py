@@ -41,7 +41,6 @@ from PySide6.QtWidgets import (
 
 from reverie.clock import Clock
 from reverie.errors import UserError
-from reverie.ui import display_text as common
 from reverie.ui.appearance import (
     GAP,
     MARGIN,
@@ -53,10 +52,10 @@ from reverie.ui.appearance import (
     tabular,
     theme_of,
 )
-from reverie.ui.display_text import as_tooltip, human_size, visible
+from reverie.ui.display_text import age, as_tooltip, human_size, visible, when
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.transcripts import text as words
 from reverie.ui.transcripts.reader import TranscriptView
+from reverie.ui.transcripts.text import job_kind, job_state, state_of
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
 from reverie.ui.widgets.layouts import size_sections
@@ -147,7 +146,7 @@ class SourceModel(QAbstractTableModel):
         if self._project is not None and source.project_path != self._project:
             return False
         project = f"{source.project_name}\n{source.project_path or ''}"
-        said = (source.title, project, source.id, words.state_of(source))
+        said = (source.title, project, source.id, state_of(source))
         return not self._text or self._text in "\n".join(said).casefold()
 
     def _with_told(self, source: TranscriptSource) -> TranscriptSource:
@@ -201,8 +200,8 @@ class SourceModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._shown(source, column)
         if role == Qt.ItemDataRole.ToolTipRole:
-            when = common.when(source.updated_at) if source.updated_at is not None else ""
-            return as_tooltip(source.title, source.project_path or "", when, str(source.path))
+            updated = when(source.updated_at) if source.updated_at is not None else ""
+            return as_tooltip(source.title, source.project_path or "", updated, str(source.path))
         if role == Qt.ItemDataRole.TextAlignmentRole and column == _SIZE:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         if role == Qt.ItemDataRole.SizeHintRole:
@@ -216,10 +215,10 @@ class SourceModel(QAbstractTableModel):
             case 1:
                 return visible(_project_of(source) or "–")
             case 2:
-                return common.age(self._now(), source.updated_at) if source.updated_at is not None else "–"
+                return age(self._now(), source.updated_at) if source.updated_at is not None else "–"
             case 3:
                 return human_size(source.size)
-        return words.state_of(source)
+        return state_of(source)
 
 
 def _project_of(source: TranscriptSource) -> str:
@@ -249,7 +248,7 @@ def _sort_key(source: TranscriptSource, column: int) -> Any:
             return source.updated_at or 0
         case 3:
             return source.size
-    return words.state_of(source)
+    return state_of(source)
 
 
 class SourceList(SearchedTable):
@@ -659,7 +658,7 @@ class JobsDialog(QDialog):
         self.is_read = True
         self.message.clear()
         counts = {state: sum(job.state == state for job in jobs) for state in _SIGNS}
-        told = [f"{count} {words.job_state(state)}" for state, count in counts.items() if count]
+        told = [f"{count} {job_state(state)}" for state, count in counts.items() if count]
         self.summary.say(", ".join(told) or self.tr("The agent has no jobs in its books."))
         current = self._current()
         self.table.clear()
@@ -675,13 +674,13 @@ class JobsDialog(QDialog):
 
     def _item(self, job: AgentJob) -> QTreeWidgetItem:
         now = self._now()
-        at = common.age(now, job.at) if job.at is not None else "–"
+        at = age(now, job.at) if job.at is not None else "–"
         retry = "–"
         if job.retry_at is not None and job.state == "failed":
             # The agent tries when it starts, not at that minute.
-            retry = common.when(job.retry_at) if job.retry_at > now else self.tr("at its next start")
-        state = words.job_state(job.state)
-        texts = (state, words.job_kind(job.kind), visible(job.about), at, retry, visible(job.sentence))
+            retry = when(job.retry_at) if job.retry_at > now else self.tr("at its next start")
+        state = job_state(job.state)
+        texts = (state, job_kind(job.kind), visible(job.about), at, retry, visible(job.sentence))
         item = QTreeWidgetItem(list(texts))
         theme = theme_of(self.table.palette())
         color = {"failed": theme.bad, "stale": theme.warn, "running": theme.accent, "done": theme.good}.get(
@@ -689,7 +688,7 @@ class JobsDialog(QDialog):
         )
         sign = readable(color, theme.base, SIGN_CONTRAST)
         item.setIcon(0, self._icons.sign(_SIGNS.get(job.state, "info"), sign, self.table.palette()))
-        item.setToolTip(3, as_tooltip(common.when(job.at)) if job.at is not None else "")
+        item.setToolTip(3, as_tooltip(when(job.at)) if job.at is not None else "")
         item.setToolTip(5, as_tooltip(job.sentence))
         item.setData(0, _JOB, job)
         return item
