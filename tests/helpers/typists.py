@@ -60,8 +60,8 @@ _NEEDED = (
     "reverie.ui.app",
     "reverie.ui.window.main_window",
     "reverie.ui.memory.tab",
-    "reverie.ui.window.open_homes",
-    "reverie.ui.window.selection",
+    "reverie.ui.window.homes",
+    "reverie.ui.window.homes",
     "reverie.ui.settings.control",
     "yaml.cyaml",
 )

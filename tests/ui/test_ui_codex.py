@@ -39,7 +39,7 @@ from reverie.ui.jobs import Lane
 from reverie.ui.memory import extraction as extraction_words
 from reverie.ui.memory.extraction import ExtractDialog, RolloutConsent
 from reverie.ui.memory.footer import Footer
-from reverie.ui.transcripts.jobs_dialog import JobsDialog
+from reverie.ui.transcripts.tab import JobsDialog
 from reverie.ui.transcripts.text import state_of
 from reverie.ui.widgets.lists import ROW_ROLE
 
