@@ -19,14 +19,7 @@ from test_ui_window import GuiThreadFiles
 from ui_windows import Windows
 
 from helpers.audit import problems
-from helpers.codex_home import (
-    JOBS_TABLE,
-    NOW_S,
-    OUTPUTS_TABLE,
-    CodexHomeMaker,
-    thread_id,
-    varied_rollouts,
-)
+from helpers.codex_home import JOBS_TABLE, NOW_S, OUTPUTS_TABLE, CodexHomeMaker, thread_id, varied_rollouts
 from helpers.model_server import ModelServer, Reply
 from helpers.rollouts import meta, said, write_rollout
 from reverie.agents.capabilities import AgentJob

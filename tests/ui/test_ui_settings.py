@@ -34,13 +34,7 @@ from reverie.ui.settings import dialog as settings_dialog
 from reverie.ui.settings import draft as settings_texts
 from reverie.ui.settings.control import SettingsControl
 from reverie.ui.settings.dialog import SettingsDialog
-from reverie.ui.settings.draft import (
-    SettingsDraft,
-    draft_of,
-    is_base_url,
-    schema,
-    with_draft,
-)
+from reverie.ui.settings.draft import SettingsDraft, draft_of, is_base_url, schema, with_draft
 from reverie.ui.settings.model_pages import EnginePage
 
 HOME = "h1"

@@ -15,17 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import (
-    AgentWriter,
-    Home,
-    SessionPlace,
-    Workspace,
-)
-from reverie.agents.capabilities import (
-    AgentWriterConfig,
-    MemoryKinds,
-    WriterPlace,
-)
+from reverie.agents.base import AgentWriter, Home, SessionPlace, Workspace
+from reverie.agents.capabilities import AgentWriterConfig, MemoryKinds, WriterPlace
 from reverie.agents.scopes import ScopeContext
 from reverie.clock import DAY_MS
 from reverie.doctor.facts import (

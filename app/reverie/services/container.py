@@ -20,10 +20,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import (
-    Home,
-    check_content,
-)
+from reverie.agents.base import Home, check_content
 from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.clock import Clock

@@ -23,10 +23,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from reverie.agents.base import (
-    SessionPlace,
-    Workspace,
-)
+from reverie.agents.base import SessionPlace, Workspace
 from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import Tail, TailEvent, TailPosition, Turn
