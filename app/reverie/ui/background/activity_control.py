@@ -19,7 +19,7 @@ from reverie.log_level import is_debug, set_debug
 from reverie.ui.background.activity_tab import RunningJob
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.memory.run_panel import step_words
+from reverie.ui.memory.footer import step_words
 from reverie.ui.translation import tr
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 
 from reverie.ui.appearance import CalmSelection, Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible
-from reverie.ui.memory.orphans.labels import orphan_reason, orphan_title
+from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
 from reverie.ui.traces.feed import Followed
 from reverie.ui.tree.node_model import AnyIndex, NodeModel
 from reverie.ui.tree.rows import RowLook, RowNode, shared

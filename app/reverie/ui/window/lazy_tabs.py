@@ -28,10 +28,8 @@ from reverie.ui.window.open_homes import OpenHomes
 
 if TYPE_CHECKING:
     from reverie.ui.background.services import ServicesView
-    from reverie.ui.context.control import ContextControl
-    from reverie.ui.context.tab import ContextTab
-    from reverie.ui.failures.control import FailuresControl
-    from reverie.ui.failures.tab import FailuresTab
+    from reverie.ui.context_tab import ContextControl, ContextTab
+    from reverie.ui.failures_tab import FailuresControl, FailuresTab
     from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.traces.tab import TracesTab
     from reverie.ui.transcripts.jobs_dialog import JobsDialog
@@ -52,14 +50,9 @@ LATE_MODULES = (
     "reverie.context.loki",
     "reverie.context.mux",
     "reverie.ui.dialogs",
-    "reverie.ui.context.control",
-    "reverie.ui.context.tab",
-    "reverie.ui.memory.extraction",
-    "reverie.ui.failures.control",
-    "reverie.ui.failures.tab",
+    "reverie.ui.context_tab",
+    "reverie.ui.failures_tab",
     "reverie.ui.editor.drafts",
-    "reverie.ui.memory.history.window",
-    "reverie.ui.memory.orphans.page",
     "reverie.ui.memory.runs_dialog",
     "reverie.ui.settings.fields",
     "reverie.ui.window.palette",
@@ -257,8 +250,7 @@ class LateTabs(QObject):
 
     def _make_context(self) -> ContextControl:
         assert self.is_built
-        from reverie.ui.context.control import ContextControl
-        from reverie.ui.context.tab import ContextTab
+        from reverie.ui.context_tab import ContextControl, ContextTab
 
         memory, tab = self._around.memory, ContextTab(self._around.icons)
         control = ContextControl(tab, self._around.clock, memory.buffers, memory.edits)
@@ -271,8 +263,7 @@ class LateTabs(QObject):
 
     def _make_failures(self) -> FailuresControl:
         assert self.is_built
-        from reverie.ui.failures.control import FailuresControl
-        from reverie.ui.failures.tab import FailuresTab
+        from reverie.ui.failures_tab import FailuresControl, FailuresTab
 
         around, tab = self._around, FailuresTab(self._around.icons)
         control = FailuresControl(tab, around.icons, around.clock, around.memory.edits)
