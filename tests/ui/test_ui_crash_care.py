@@ -37,13 +37,13 @@ def stuck(self):
     leave(self)
 
 main_window.MainWindow.shut_down = stuck
-furnish = main_window.MainWindow._furnish
+build_ui = main_window.MainWindow._build_ui
 
-def furnish_and_close(self):
-    furnish(self)
+def build_and_close(self):
+    build_ui(self)
     self.shown_in_full.connect(self.close)
 
-main_window.MainWindow._furnish = furnish_and_close
+main_window.MainWindow._build_ui = build_and_close
 sys.exit(app.run_window(profile=Profile.under(Path(sys.argv[1])), homes=[Path(sys.argv[2])], offscreen=True))
 """
 _FAULT = """

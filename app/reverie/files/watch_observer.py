@@ -19,7 +19,7 @@ Known limits: after something was moved out of a watched tree, what happens ther
 second later, as watchdog waits for the other half of the move. Each directory that is armed costs a thread,
 which sleeps. Directories with hidden names are watched, and the plan drops what happens in them.
 
-Threading and failure: as `files.watch_source` says.
+Threading and failure: as `files.watch_sources` says.
 """
 
 # ruff: noqa: PTH116, PTH119, PTH208 - strings, because this runs once per event
@@ -43,8 +43,7 @@ from weakref import WeakSet
 from watchdog import events
 from watchdog.observers.api import BaseObserver, EventEmitter, ObservedWatch
 
-from reverie.files.watch_plan import Watched
-from reverie.files.watch_source import Sink
+from reverie.files.watch_sources import Sink, Watched
 
 log = logging.getLogger("reverie.watch")
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.jobs.consolidate.coverage import status_of
-from reverie.jobs.consolidate.service import dream_lease_name
-from reverie.runs.changes import Progress
+from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.runs.record import RunRecord
+from reverie.runs.result import Progress
 from reverie.services.container import HomeContainer
 from reverie.services.views import (
     ChangedFile,
@@ -112,7 +112,7 @@ def status_view(parts: HomeContainer, context: ScopeContext) -> StatusView:
         interrupted=tuple(run for run in runs if run.outcome == "interrupted" and not run.reverted),
         problems=(*shown.problems, *_usage_problem(parts)),
         spent=_spent_per_scope(parts, context),
-        agent=parts.home.agent_status(context),
+        agent=() if parts.home.jobs is None else parts.home.jobs.agent_status(context),
     )
 
 
@@ -328,9 +328,9 @@ def _title(group: ReviewedGroup) -> str:
 
 
 def _file(file: ReviewedFile) -> ReviewFile:
-    from reverie.memory.diff import line_union_lines_of
+    from reverie.memory.diff import text_lines
 
-    context = line_union_lines_of(file.before or "") if file.verb in ("edit", "rename") else []
+    context = text_lines(file.before or "") if file.verb in ("edit", "rename") else []
     hunks = []
     for position, hunk in enumerate(file.hunks):
         before = file.hunks[position - 1] if position else None

@@ -19,15 +19,16 @@ from typing import Any
 import pytest
 
 from helpers.watching import Recorder, Start, locate, wait_until
-from reverie.files.watch_plan import Watched, WatchTarget
+from reverie.files.watch_sources import Watched, WatchTarget
 
 if sys.platform != "linux":
     pytest.skip("inotify is Linux's", allow_module_level=True)
 
 from watchdog.observers.inotify import InotifyObserver
 
+from reverie.files.watch import native_source
 from reverie.files.watch_observer import ObserverSource
-from reverie.files.watch_source import EventSource, native_source
+from reverie.files.watch_sources import EventSource
 
 
 class Ear:

@@ -16,11 +16,9 @@ import pytest
 
 from helpers.expect_log import ExpectLog
 from helpers.watching import Recorder, Start, tree, wait_until
-from reverie.files import watch_limits
-from reverie.files.coalesce import BURST_PATHS, Changes
-from reverie.files.watch import Watcher
-from reverie.files.watch_plan import Watched, WatchTarget
-from reverie.files.watch_source import EventSource, Sink, native_source
+from reverie.files import watch as watch_limits
+from reverie.files.watch import BURST_PATHS, Changes, Watcher, native_source
+from reverie.files.watch_sources import EventSource, Sink, Watched, WatchTarget
 
 
 class Wrapped:

@@ -35,7 +35,7 @@ from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
 
 if TYPE_CHECKING:
-    from reverie.files.coalesce import Changes
+    from reverie.files.watch import Changes
     from reverie.services.views import FileText
 
 

@@ -47,7 +47,7 @@ from reverie.ui.widgets.message_bar import MessageBar, Tone
 
 if TYPE_CHECKING:
     from reverie.agents.capabilities import StatusLine
-    from reverie.runs.changes import Progress
+    from reverie.runs.result import Progress
     from reverie.services.models import ModelChoice
     from reverie.services.views import (
         CoverageRow,
