@@ -13,7 +13,7 @@ from ui_windows import ACME, INGEST, LIMIT_MS, Windows
 
 from reverie.clock import system_clock
 from reverie.ui.appearance import Icons, StartupOptions
-from reverie.ui.tree.model import MemoryTreeModel
+from reverie.ui.tree.view import MemoryTreeModel
 from reverie.ui.widgets.lists import ROW_ROLE
 from reverie.ui.window import splash_tree
 from reverie.ui.window.main_window import MainWindow

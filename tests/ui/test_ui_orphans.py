@@ -27,7 +27,7 @@ from reverie.services.orphans import (
 from reverie.ui.app import make_application
 from reverie.ui.appearance import Icons
 from reverie.ui.jobs import Lane
-from reverie.ui.memory.orphans.page import MergeStoreDialog, OrphansPage
+from reverie.ui.memory.orphaned_stores import MergeStoreDialog, OrphansPage
 from reverie.ui.window.homes import Place
 
 ACME = "/home/dev/projects/acme-api"

@@ -31,7 +31,7 @@ from reverie.runs.activity import ActivityEntry
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.memory.run_panel import step_words
+from reverie.ui.memory.footer import step_words
 from reverie.ui.translation import counted, tr
 from reverie.ui.tree.rows import RowNode, shared
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel

@@ -27,7 +27,7 @@ from reverie.ui import dialogs
 from reverie.ui.appearance import CalmSelection, Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible
 from reverie.ui.jobs import JobControl, Lanes
-from reverie.ui.memory.orphans.labels import orphan_reason, orphan_title
+from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
 from reverie.ui.session import HomeSession, Opened, adopt_home_job, open_home_job
 from reverie.ui.traces.feed import Followed
 from reverie.ui.translation import tr

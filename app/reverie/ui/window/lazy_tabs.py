@@ -28,10 +28,8 @@ from reverie.ui.window.homes import OpenHomes
 
 if TYPE_CHECKING:
     from reverie.ui.background.services import ServicesView
-    from reverie.ui.context.control import ContextControl
-    from reverie.ui.context.tab import ContextTab
-    from reverie.ui.failures.control import FailuresControl
-    from reverie.ui.failures.tab import FailuresTab
+    from reverie.ui.context_tab import ContextControl, ContextTab
+    from reverie.ui.failures_tab import FailuresControl, FailuresTab
     from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.traces.tab import TracesTab
     from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
@@ -51,14 +49,9 @@ LAZY_MODULES = (
     "reverie.context.loki",
     "reverie.context.mux",
     "reverie.ui.dialogs",
-    "reverie.ui.context.control",
-    "reverie.ui.context.tab",
-    "reverie.ui.memory.extraction",
-    "reverie.ui.failures.control",
-    "reverie.ui.failures.tab",
+    "reverie.ui.context_tab",
+    "reverie.ui.failures_tab",
     "reverie.ui.editor.drafts",
-    "reverie.ui.memory.history.window",
-    "reverie.ui.memory.orphans.page",
     "reverie.ui.memory.runs_dialog",
     "reverie.ui.settings.fields",
     "reverie.ui.window.palette",
@@ -255,8 +248,7 @@ class LazyTabs(QObject):
 
     def _make_context(self) -> ContextControl:
         assert self.is_built
-        from reverie.ui.context.control import ContextControl
-        from reverie.ui.context.tab import ContextTab
+        from reverie.ui.context_tab import ContextControl, ContextTab
 
         memory, tab = self._context.memory, ContextTab(self._context.icons)
         control = ContextControl(tab, self._context.clock, memory.buffers, memory.edits)
@@ -269,8 +261,7 @@ class LazyTabs(QObject):
 
     def _make_failures(self) -> FailuresControl:
         assert self.is_built
-        from reverie.ui.failures.control import FailuresControl
-        from reverie.ui.failures.tab import FailuresTab
+        from reverie.ui.failures_tab import FailuresControl, FailuresTab
 
         context, tab = self._context, FailuresTab(self._context.icons)
         control = FailuresControl(tab, context.icons, context.clock, context.memory.edits)
