@@ -1,11 +1,10 @@
-"""Why the memory writer or the dream did not run: every gate in its order, each with evidence and a fix.
+"""Why the writer or a consolidation did not run: every gate in its order, with evidence and a fix.
 
-`examine` gathers the facts and judges them; the checks themselves (`writer_checks`, `machine_checks`,
-`dream_checks`) are pure functions of the facts. The first failure is the cause: what comes after it may only
-follow from it.
+`examine` gathers the facts and judges them; the checks (`run_checks`, `claude_checks`) are pure functions of
+the facts. The first failure is the cause: later ones may only follow from it.
 
 Threading: blocks on disk, with `with_probe` on the network; any thread but the GUI's. Failure: `Unavailable`
-where the home is gone.
+where the home is gone; whatever else cannot be read is a fact, too.
 """
 
 from __future__ import annotations
@@ -67,10 +66,7 @@ if TYPE_CHECKING:
     from reverie.runs.activity import ActivityEntry
 
 
-# Gather the facts of one workspace; see `doctor.facts` for what they are and what looking never does.
-#
-# Threading: blocking, any thread but the GUI's. Failure: `Unavailable` where the home is gone; whatever
-# else cannot be read is a fact, too.
+# Gathering the facts of one workspace; see `doctor.facts`.
 
 
 _ACTIVITY_ENTRIES = 500

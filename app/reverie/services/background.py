@@ -1,10 +1,12 @@
-"""Which engine a background run uses, and the triggers of one home wired to it.
+"""The jobs of one home wired to their engines: consolidation, memory writer, session notes, extraction.
 
-A background run never asks anybody: it uses what the settings say, else the agent's own model, else the rules
-(`services.models`), and sends nothing to where no person has agreed that it goes. The switch and the budget
-are read anew for each trigger, so that a switch turned off stops the next run.
+A background run asks no questions: it uses the model that the settings name, else the agent's own, else the
+rules (`services.models`), and sends nothing to a destination that the user has not consented to. A model from
+the settings that cannot be asked stops the run; one that was only inferred is skipped. The switch and the
+budget are read again for each trigger, so that turning a switch off stops the next run.
 
-Threading: blocking; any thread but the GUI's. Failure: `UserError` for an engine that cannot be asked.
+Threading: blocking; any thread but the GUI's. Failure: `UserError` for an engine that cannot be asked; a run
+itself ends in a result.
 """
 
 from __future__ import annotations
@@ -112,14 +114,8 @@ class BackgroundJobs:
         return Budget(home.enabled, home.runs_per_day, home.tokens_per_day)
 
 
-# The memory writer of one home, wired: which engine it uses, and where it keeps what it knows.
-#
-# The model is what the settings name for the writer; else what the agent itself would use for it, the model
-# of the turn that triggered the run, the agent's default; else the rules. A model that the settings name
-# and that cannot be asked stops the run (`model-unavailable`); one that was only guessed is passed over.
-# Nothing is sent to where no person has agreed that memories of this home go.
-#
-# Threading: any thread but the GUI's. Failure: `UserError`.
+# The memory writer: the model of the settings, else the agent's own, that of the turn, its default, the
+# rules.
 
 
 def open_writer(
@@ -208,14 +204,7 @@ class WriterEngines:
         return choice.engine, choice.reason
 
 
-# The session notes of one home, wired: which engine updates them, and where Reverie keeps what it knows.
-#
-# The model is what the settings name for the notes; else what the agent itself would use, where it can be
-# reached; else the rules. A model that the settings name and that cannot be asked stops the update. Nothing
-# is sent to where no person has agreed that memories of this home go, unless the person who starts it named
-# the model in the settings.
-#
-# `SessionNotes` is what the window asks. Threading: any thread but the GUI's. Failure: `UserError`.
+# Session notes. A model that the settings name needs no further consent where the user starts the run.
 
 
 class SessionNotes:
@@ -333,14 +322,8 @@ class NotesEngines:
         return choice.engine, choice.reason
 
 
-# The extraction of one Codex home, wired: which engine, which limits, and what a window is told of it.
-#
-# The engine is what a person named, else what the settings say for extraction, else what a consolidation
-# would use (`services.models`). Nothing is sent to where no person has agreed that memories of this home
-# go.
-#
-# Threading: blocking; any thread but the GUI's. `progress` is called on the thread that runs it. Failure:
-# `UserError` for an engine that cannot be asked; a run itself ends in a result.
+# Extraction from Codex rollouts: the engine that the user named, else that of the settings, else that of a
+# consolidation.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
-"""Notes that say the same, for a person to look through and to merge by hand.
+"""Notes with the same content, to be looked through and merged by the user.
 
-How they are found says `services.duplicates`; it reads files and nothing else. A merge is one
-`ChangeSet` of kind "merge": one file is written, the others go, and one `Undo` takes all of it back. What
-is merged is what was looked at: the hashes are kept.
+Found in three steps: equal bodies by their folded text; then likely pairs, without comparing every pair
+(`jobs.consolidate.rules.similarity`); then the judgement of a consolidation. Pairs that share most words but
+differ in a number, a name or a version are listed as "alike", with the reason. A merge is one `ChangeSet` of
+kind "merge": one file is written, the others go, one `Undo` takes it back; the hashes that were shown are
+what is merged.
 
-Threading: blocking, any thread but the GUI's; `check` is called often, may raise to stop, and gives the
-interpreter away now and then. Failure: `UserError`; files that cannot be compared are counted, not lost.
+Threading: blocking, any thread but the GUI's; `check` is called often, may raise to stop, and releases the
+interpreter now and then (`Patient`). Failure: `UserError`; files that cannot be compared are counted.
 """
 
 from __future__ import annotations
@@ -37,18 +39,7 @@ if TYPE_CHECKING:
     from reverie.memory.usage_rules import MemoryUsage
 
 
-# Which of the notes in memory say the same.
-#
-# Found in three steps: equal bodies by their fold; then pairs worth a look, without looking at every pair
-# (`jobs.consolidate.rules.similarity`), so that any number of files costs little more than reading them;
-# then the judgement
-# of a dream (`jobs.consolidate.rules.similarity`). A person may see more than a dream would touch: pairs
-# that have most
-# words in common but differ in a number, a name or a version are listed as "alike", with the judgement's
-# reason.
-#
-# Pure but for time: `check` is called often, may raise to stop, and gives the interpreter away now and then
-# (`Patient`). Nothing is raised besides.
+# Finding duplicates; pure but for time.
 
 
 GroupKind = Literal["exact", "near", "alike"]

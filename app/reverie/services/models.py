@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from reverie.llm.keys import KeyStore
 
 
-# The prompt that an agent's own files give for a run, where they give one that can be used.
-#
-# Threading: blocks on disk. Failure: a prompt that cannot be used is told in Activity, and the built-in one
-# is used.
+# The agent's own prompt for a run. One that cannot be used is reported in Activity, and the built-in one is
+# used.
 
 
 _OF = {"dream": "consolidation", "writer": "the memory writer"}

@@ -1,4 +1,7 @@
-"""The footer of a context, and runs as lists show them, read from sidecars and records.
+"""What is shown of runs: the footer of a context, the list of runs, their costs, and reviews.
+
+Everything is read from sidecars and run records, never from what a run returned. Showing a review changes
+nothing; applying one goes through `jobs.consolidate`.
 
 Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 """
@@ -37,10 +40,8 @@ if TYPE_CHECKING:
     from reverie.runs.run import RunResult
 
 
-# What models cost, per scope: of the last run that asked one, and of this calendar month (UTC).
-#
-# A run counts for its workspace, for its project (shared by the project's workspaces) and for global memory
-# (shared by all). Pure; records in, sums out.
+# Costs of models per scope: of the last run that asked one, and of this calendar month (UTC). A run counts
+# for its workspace, for its project and for global memory. Pure.
 
 
 def month_start(now: int) -> int:
@@ -227,13 +228,7 @@ def _harvest_row(status: Status) -> HarvestRow | None:
     )
 
 
-# Reviews of one home's runs: what a window shows of a run, group by group, and applying what a person
-# chose.
-#
-# `ReviewService` blocks on disk and must not be used on the GUI thread. Looking at a review changes nothing
-# anywhere.
-#
-# Failure: `UserError` for what a person can mend.
+# Reviews: a run shown group by group, and applying what the user chose.
 
 
 _CONTEXT_LINES = 3

@@ -98,9 +98,7 @@ class SearchAnswer:
     complete: bool = True
 
 
-# Where the rows of a search index lie, and in which context a person is shown them.
-#
-# Threading: blocks; not for the GUI's thread. Failure: `UserError`.
+# The places of indexed rows, and the context in which each is shown.
 
 
 @dataclass(frozen=True, slots=True)

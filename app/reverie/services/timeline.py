@@ -200,10 +200,8 @@ class RestorePlan:
     same: int = 0
 
 
-# What stands on disk at a place of the history, told as the history tells it: by content id.
-#
-# Reads only. Failure: `UserError`; a folder that cannot be read in full is an error, for half of it
-# would look like a deletion of the rest.
+# Files on disk as the history describes them, by content id. A folder that cannot be read in full is an
+# error: half of it would look like a deletion of the rest.
 
 
 class OnDisk(NamedTuple):
