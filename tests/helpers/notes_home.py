@@ -15,8 +15,10 @@ from reverie.agents.base import (
     Workspace,
     no_workspace,
 )
-from reverie.agents.capabilities import NotesPlace
+from reverie.agents.capabilities import NotesPlace, SessionScan
+from reverie.agents.claude import transcript
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
+from reverie.agents.transcripts import ReadableTranscript
 from reverie.clock import Clock
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer, HomeKey
@@ -67,6 +69,15 @@ class NotesHome(Home):
     @property
     def notes(self) -> SessionNotes:
         return self
+
+    def session_scan(self, place: NotesPlace) -> SessionScan:
+        return transcript.SessionScan(place.transcript)
+
+    def session_title(self, place: NotesPlace) -> str:
+        return transcript.session_title(place.transcript)
+
+    def session_messages(self, place: NotesPlace) -> ReadableTranscript:
+        return transcript.ClaudeReadable(place.transcript)
 
     def notes_place(self, session_id: str) -> NotesPlace | None:
         path = self._sessions().get(session_id)

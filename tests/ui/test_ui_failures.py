@@ -16,7 +16,7 @@ from ui_windows import ACME, Driver, Windows
 
 from helpers.audit import problems
 from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error
-from reverie.agents.loki.records import AntiPattern
+from reverie.agents.capabilities import AntiPattern
 from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.compose import open_parts

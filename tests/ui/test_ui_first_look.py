@@ -29,7 +29,7 @@ _LATE = {
     "PySide6.QtNetwork", "httpx", "keyring", "pydantic", "pygit2", "sqlite3", "watchdog", "yaml",
     "reverie.settings", "reverie.services.workbench", "reverie.ui.window.actions", "reverie.ui.dialogs",
     "reverie.ui.window.lazy_tabs", "reverie.ui.editor.pane", "reverie.ui.memory.footer",
-    "reverie.ui.memory.tab", "reverie.ui.window.home_list",
+    "reverie.ui.memory.tab", "reverie.ui.window.homes",
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from reverie.agents.scopes import (
     EDITABLE,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         NotesPlace,
         Records,
         RootChange,
+        SessionScan,
         StatusLine,
         Thread,
         WriteLock,
@@ -224,6 +225,11 @@ class Home(ABC):
     @property
     def models(self) -> ModelPreferences | None:
         """Models and services that the agent's own settings name."""
+        return None
+
+    @property
+    def failures(self) -> FailureStore | None:
+        """A store of failures and what was learnt of them."""
         return None
 
     @property
@@ -502,6 +508,15 @@ class SessionNotes(Protocol):
         """Where the notes of a session lie; None: no such session. Raises `Unavailable` for an id that cannot
         be a directory name."""
 
+    def session_scan(self, place: NotesPlace) -> SessionScan:
+        """Counts what a session's transcript holds, and later only what was added to it."""
+
+    def session_title(self, place: NotesPlace) -> str:
+        """What the session is called; empty for none."""
+
+    def session_messages(self, place: NotesPlace) -> ReadableTranscript:
+        """The session's transcript to read."""
+
 
 class AgentJobs(Protocol):
     """What an agent says of its own background jobs."""
@@ -512,8 +527,8 @@ class AgentJobs(Protocol):
     def agent_jobs(self) -> tuple[AgentJob, ...]:
         """The agent's own list of background jobs, newest first."""
 
-    def checks(self) -> tuple[AgentCheck, ...]:
-        """What its jobs wait for, for the doctor. Reads the disk."""
+    def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
+        """What its jobs wait for in this context, for the doctor. Reads the disk."""
 
 
 class ConsolidationRules(Protocol):
@@ -571,6 +586,22 @@ class ModelPreferences(Protocol):
 
     def model_services(self) -> tuple[ModelService, ...]:
         """The model services that Reverie may use too."""
+
+
+class FailureStore(Protocol):
+    """A store of failures and what was learnt of them."""
+
+    @property
+    def memory(self) -> Path:
+        """The memory root."""
+
+    @property
+    def crashes(self) -> Path:
+        """Where the records of crashes lie."""
+
+    def database_patterns(self, problems: list[str]) -> tuple[dict[str, Any], ...]:
+        """The patterns that are in the store's database and in no file. What cannot be read is added to
+        `problems`."""
 
 
 class OrphanedStores(Protocol):

@@ -83,8 +83,7 @@ def sweep(session: Invocation) -> int:
 
 def harvest(session: Invocation) -> int:
     """Harvest the newest compaction of a workspace, then dream; exit 1 unless both succeeded."""
-    from reverie.jobs.consolidate.harvest import follow_up
-    from reverie.jobs.consolidate.harvest_run import HarvestRequest
+    from reverie.jobs.consolidate.harvest import HarvestRequest, follow_up
     from reverie.services.background import BackgroundJobs
 
     parts, engine_name = the_home(session), session.arguments.engine

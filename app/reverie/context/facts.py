@@ -19,11 +19,11 @@ from typing import Any, TypeVar
 from reverie.agents.base import Companion, Home, Loading
 from reverie.agents.claude.attachments import RECALL_BYTES, LoadedContext, LoadedFile, recorded
 from reverie.agents.claude.home import ClaudeHome
-from reverie.agents.claude.index import INDEX
 from reverie.agents.claude.projects import running_sessions
 from reverie.agents.codex.home import CodexHome
 from reverie.agents.codex.prompt import SUMMARY, PromptSettings, prompt_settings
 from reverie.agents.loki.home import LokiHome
+from reverie.agents.memory_index import INDEX
 from reverie.agents.reading import never_opened
 from reverie.agents.scopes import Caps, Scope, ScopeContext
 from reverie.context.view import ContextEntry, ContextPart, Gauge, Note, Reason, State

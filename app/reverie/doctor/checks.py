@@ -14,21 +14,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import (
-    AgentWriter,
-    Home,
-    SessionPlace,
-    Workspace,
-)
-from reverie.agents.capabilities import (
-    AgentWriterConfig,
-    MemoryKinds,
-    WriterPlace,
-)
+from reverie.agents.base import AgentWriter, Home, SessionPlace, Workspace
+from reverie.agents.capabilities import AgentWriterConfig, MemoryKinds, WriterPlace
 from reverie.agents.scopes import ScopeContext
 from reverie.clock import DAY_MS
-from reverie.doctor.claude_checks import CLAUDE_CHECKS
-from reverie.doctor.claude_checks import look as claude_facts
 from reverie.doctor.facts import (
     DoctorHome,
     DoctorHooks,
@@ -56,8 +45,15 @@ from reverie.doctor.run_checks import (
     no_writer,
 )
 from reverie.errors import UserError
+from reverie.jobs.consolidate.run import dream_lease_name
+from reverie.jobs.consolidate.triggers import counts, tokens_of
+from reverie.jobs.writer.service import writer_lease_name
 from reverie.jobs.writer.state import PROJECT_MEMORY, interval_of
+from reverie.llm.trace_facts import facts_of
+from reverie.llm.trace_facts import judge as trace_verdict
+from reverie.llm.trace_reader import read_dump
 from reverie.log_level import asked_by, is_debug
+from reverie.runs.record import started_of
 from reverie.settings import Settings, load_settings
 from reverie.text.summaries import some
 
@@ -81,10 +77,7 @@ def gather(
     with_probe: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> WorkspaceFacts:
-    """Look at everything once. Raises `Unavailable` where the home is gone."""
-    from reverie.jobs.consolidate.service import dream_lease_name
-    from reverie.jobs.writer.service import writer_lease_name
-
+    """Read everything once. Raises `Unavailable` where the home is gone."""
     home, workspace_id = parts.home, context.workspace_id
     settings, problems = load_settings(parts.profile.settings_file)
     writer, sessions = home.writer, home.sessions
@@ -141,9 +134,8 @@ def gather(
         refusals=parts.write_guard.unknown(context),
         agent_checks=tuple(
             (check, None if check.suspect is None else maker_of(parts.actors, check.suspect))
-            for check in (() if home.jobs is None else home.jobs.checks())
+            for check in (() if home.jobs is None else home.jobs.checks(context))
         ),
-        claude=claude_facts(home, context),
     )
 
 
@@ -208,14 +200,11 @@ def _verdict(dumps: tuple[Path, ...]) -> str:
     """What the newest trace comes to, in words."""
     if not dumps:
         return ""
-    from reverie.llm.trace_facts import facts_of, judge
-    from reverie.llm.trace_reader import read_dump
-
     try:
         dump = read_dump(dumps[0], sketch=True)
     except UserError as error:
         return str(error)
-    verdict = judge(facts_of(dump.document), dump.damage, lost=dump.lost)
+    verdict = trace_verdict(facts_of(dump.document), dump.damage, lost=dump.lost)
     where = verdict.evidence.sentence()
     return f"{verdict.sentence} ({where.rstrip('.')})" if where else verdict.sentence
 
@@ -243,8 +232,6 @@ def _nearest_directory(path: Path) -> FileFacts:
 
 def _spent(parts: DoctorHome, now: int) -> tuple[int, int]:
     """Background runs of the last 24 hours and their tokens, as the triggers count them."""
-    from reverie.jobs.consolidate.triggers import counts, tokens_of
-    from reverie.runs.record import started_of
 
     found = []
     for run_id in parts.runs.ids():
@@ -295,9 +282,7 @@ def judge(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
         checks = (*LAYOUT_CHECKS, no_writer, *MACHINE_CHECKS, *DREAM_CHECKS)
     elif needs_no_writer(facts):
         checks = (*LAYOUT_CHECKS, feature, *MACHINE_CHECKS, *DREAM_CHECKS)
-    claude = facts.claude
     return (
         *agent_findings(facts, fixes),
-        *(() if claude is None else (check(claude, facts.now) for check in CLAUDE_CHECKS)),
         *(check(facts, fixes) for check in checks),
     )

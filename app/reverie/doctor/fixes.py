@@ -14,7 +14,7 @@ from typing import Any
 
 from reverie.agents.scopes import Refusal, Scope, ScopeRoot
 from reverie.doctor.facts import DoctorHome, DoctorHooks, Maker, WorkspaceFacts
-from reverie.doctor.findings import Finding, Fix
+from reverie.doctor.findings import Finding, Fix, ago
 from reverie.errors import StoreError, UserError, user_error_from_os
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private, walk_paths
@@ -173,6 +173,8 @@ def agent_findings(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
     found = []
     for check, maker in facts.agent_checks:
         fix, evidence = None, check.evidence
+        if check.at is not None:
+            evidence = f"{evidence} ({ago(facts.now, check.at)})"
         if check.suspect is not None and maker is not None:
             evidence = f"{evidence} {_SENTENCES[maker]}"
             if maker != "others":

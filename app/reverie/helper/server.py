@@ -29,6 +29,7 @@ from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.helper.process import FrameWriter, read_frame
 from reverie.log_level import wanted_level
+from reverie.memory.search.index import UpdateObserver, UpdateStopped
 from reverie.memory.usage import UsageRestored
 from reverie.profile import Profile
 from reverie.services.views import MemoryView, RevertView, RunView
@@ -140,8 +141,6 @@ def lint(
 
 
 def update_index(runner: TaskRunner, control: TaskControl, dirty: frozenset[Path] | None) -> None:
-    from reverie.memory.search.index import UpdateObserver, UpdateStopped
-
     try:
         runner.workbench.update_index(dirty, UpdateObserver(control.cancel.is_set, control.progress))
     except UpdateStopped:

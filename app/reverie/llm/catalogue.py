@@ -1,10 +1,11 @@
-"""Which model services there are, and how to reach each: what is known, overridden by the settings.
+"""Which model services there are, how to reach each, and whether a model works.
 
-A model is named `provider:model`. Local services need no key, and get no proxy; the usual ports are looked at
-on request only (`detect_local`). Whether text leaves this machine is told by the address, not by the name.
+Built-in services can be overridden by the settings. A model is named `provider:model`. Local services need no
+key and get no proxy; their usual ports are probed on request only (`detect_local`). Whether text leaves this
+machine is decided by the address, not by the name.
 
 Threading: `known` and `provider` may ask the keyring, so not on the GUI thread. Failure: `ProviderError` with
-fault `settings` or `key`; a service that is down shows only when it is asked.
+fault `settings` or `key`; a service that is down is noticed only when it is asked.
 """
 
 from __future__ import annotations
@@ -310,11 +311,8 @@ def _models(listed: Any) -> tuple[str, ...] | None:
     return tuple(name for name in ids if isinstance(name, str))
 
 
-# Does this model work? One real question with one tool, told step by step in words.
-#
-# Later steps are skipped when an earlier one fails. The question holds nothing of anybody's memories.
-#
-# Threading: one event loop. Failure: what a person can mend is a step that failed, never an exception.
+# The test of a model: one real request with one tool, reported step by step. Steps after a failed one are
+# skipped. The request holds no text of memories. What a person can fix is a failed step, never an exception.
 
 
 StepName = Literal["reachable", "key", "model", "tool-calling", "streaming"]

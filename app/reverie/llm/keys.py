@@ -1,10 +1,10 @@
-"""Keys of model services: from the environment, else from the system's keyring; never in a file of ours.
+"""Keys of model services: from the environment, else from the system's keyring; never in a file of Reverie's.
 
-The keyring is imported on first use, and may ask its owner to unlock it: call from a worker thread. It has
-`ASK_S` seconds to answer, in a thread of its own. One that is locked, or does not answer, is reported as such
-and not asked again for a while; `never_unlock` is for where nobody may be there to answer its prompt. A
-machine without one simply has no keys in it; only storing says so, as a `UserError`. No key gets into a
-sentence.
+The keyring is imported on first use, because its back ends take long to load and most commands need no key.
+It may ask its owner to unlock it, so it is called from a worker thread, and has `ASK_S` seconds to answer, in
+a thread of its own. A keyring that is locked or does not answer is reported and not asked again for a while;
+`never_unlock` is for processes without anybody to answer its prompt. A machine without a keyring simply has
+no keys in it; only storing one raises `UserError`. No key gets into a sentence.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""The OpenAI chat completions format, as OpenAI speaks it and as servers that imitate it do.
+"""OpenAI's two wire formats, chat completions and Responses, as OpenAI speaks them and as other servers
+imitate them.
 
-Requests hold what every imitation knows; the rest is left out when a server refuses it. Answers are read
+Chat requests hold what every imitation knows; the rest is left out when a server refuses it. Answers are read
 tolerantly: null fields, missing ids and indexes, whole calls in one chunk, names in pieces or repeated, a
-`function_call` twin, usage in a chunk without choices, no `[DONE]`. Not tolerated: what is not JSON, an
+`function_call` twin, usage in a chunk without choices, no `[DONE]`. Not tolerated: anything but JSON, an
 answer without any choice, and an end before the model said why it stopped.
 
-Pure, except that the reader reports progress.
+Pure, except that the readers report progress.
 """
 
 from __future__ import annotations
@@ -313,14 +314,10 @@ def _chat_message(message: Message) -> dict[str, Any]:
     return {"role": "user", "content": message.text}
 
 
-# The OpenAI Responses format, as OpenAI and the servers that Codex is set up for speak it.
-#
-# Nothing is stored by the service (`store` is false), so each question carries the conversation. What a
-# model thought is not sent back. An answer is whole once `response.completed` or `response.incomplete` has
-# come; its items are taken as they are done, or from the final response where a server sends no items
-# before.
-#
-# Pure, except that the reader reports progress.
+# The Responses format. The service stores nothing (`store` is false), so each request carries the
+# conversation; reasoning is not sent back. An answer is whole after `response.completed` or
+# `response.incomplete`; its items are taken as they are done, or from the final response if the server sends
+# no items before.
 
 
 _NO_LIMIT = "no-limit"

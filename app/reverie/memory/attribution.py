@@ -19,11 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.agents.base import (
-    AgentWriter,
-    Home,
-    SessionPlace,
-)
+from reverie.agents.base import AgentWriter, Home, SessionPlace
 from reverie.agents.scopes import COMPANIONS
 from reverie.agents.transcripts import MemoryCall
 from reverie.clock import DAY_MS

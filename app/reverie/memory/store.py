@@ -24,10 +24,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
-from reverie.agents.base import (
-    Home,
-    check_content,
-)
+from reverie.agents.base import Home, check_content
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError
 from reverie.files.atomic import is_write_protected, made_all_the_same

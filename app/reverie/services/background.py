@@ -22,13 +22,18 @@ from typing import TYPE_CHECKING
 from reverie.agents.capabilities import AgentWriterConfig
 from reverie.agents.scopes import ScopeContext
 from reverie.files.sidecar import Sidecar
+from reverie.jobs.consolidate.extractors import ModelExtractor, RulesExtractor, candidates_in, sentences
+from reverie.jobs.consolidate.triggers import Budget, TriggerDependencies, Triggers
+from reverie.jobs.extraction.model import ModelStageOne, ModelStageTwo
 from reverie.jobs.extraction.progress import ExtractProgress, ExtractResult
+from reverie.jobs.extraction.run import ExtractDependencies
 from reverie.jobs.extraction.service import Engines, ExtractRequest, ExtractService
+from reverie.jobs.extraction.stage_one import RulesStageOne, preference_in
+from reverie.jobs.extraction.stage_two import RulesMerge
 from reverie.jobs.extraction.state import SKIP_WORDS, ExtractState, SelectionLimits
-from reverie.jobs.extraction.writing import ExtractDependencies
-from reverie.jobs.notes.engine import NotesEngine, RulesNotes
+from reverie.jobs.notes.engine import ModelNotes, NotesEngine, RulesNotes
 from reverie.jobs.notes.service import NotesBook, NotesDependencies, NotesOutcome, NotesService, NotesStanding
-from reverie.jobs.writer.engine import RulesWriter, WriterEngine
+from reverie.jobs.writer.engine import ModelWriter, RulesWriter, WriterEngine, corrections
 from reverie.jobs.writer.service import WriterDependencies, WriterService
 from reverie.jobs.writer.state import OwnMarks
 from reverie.llm.trace import Dumps
@@ -36,7 +41,7 @@ from reverie.log_level import asked_by, is_debug
 from reverie.memory.attribution import AGENT, OUTSIDE
 from reverie.services.container import HomeContainer
 from reverie.services.models import AUTO, RULES, ModelChoice, Models, own_instructions
-from reverie.settings import System1Settings
+from reverie.settings import System1Settings, load_settings
 
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Trigger
@@ -65,18 +70,13 @@ class BackgroundJobs:
         """What mines a transcript. Raises `UserError`."""
         name = self._name(context, requested)
         if name == RULES:
-            from reverie.jobs.consolidate.extractors import RulesExtractor
-
             return RulesExtractor()
-        from reverie.jobs.consolidate.extractors import ModelExtractor
 
         self._models.provider(name)  # what is wrong with it is said before the run begins
         return ModelExtractor(self._models.asking(name), workspace_name=context.workspace_id or "")
 
     def triggers(self, cancel: threading.Event) -> Triggers:
         """The triggers of this home; `cancel` ends what they have under way."""
-        from reverie.files.sidecar import Sidecar
-        from reverie.jobs.consolidate.triggers import TriggerDependencies, Triggers
 
         parts = self._parts
         seen = parts.own_sidecars / "seen-coverage.json"
@@ -106,9 +106,6 @@ class BackgroundJobs:
         return name
 
     def _budget(self) -> Budget:
-        from reverie.jobs.consolidate.triggers import Budget
-        from reverie.settings import load_settings
-
         settings, _problems = load_settings(self._parts.profile.settings_file)
         home = settings.background.of(self._parts.home_id)
         return Budget(home.enabled, home.runs_per_day, home.tokens_per_day)
@@ -179,13 +176,11 @@ class WriterEngines:
         cannot be asked."""
         name, _why = self.choose(self._parts.read_settings().system1, config, turn_model)
         if name == RULES:
-            from reverie.jobs.consolidate.extractors import candidates_in
 
             def statements(text: str) -> Iterator[str]:
                 return (str(candidate["text"]) for candidate in candidates_in(text))
 
             return RulesWriter(statements, self._parts.clock)
-        from reverie.jobs.writer.engine import ModelWriter
 
         return ModelWriter(
             self._models.asking(name), own_instructions(self._parts, context, config, "writer")
@@ -207,7 +202,7 @@ class WriterEngines:
 # Session notes. A model that the settings name needs no further consent where the user starts the run.
 
 
-class SessionNotes:
+class SessionNotesService:
     """Session notes as the window shows and updates them."""
 
     def __init__(self, parts: HomeContainer) -> None:
@@ -303,10 +298,7 @@ class NotesEngines:
         """The engine for a run in `context`. Raises `UserError`."""
         name, _why = self.choose(context)
         if name == RULES:
-            from reverie.jobs.writer.engine import corrections
-
             return RulesNotes(corrections, self._parts.clock)
-        from reverie.jobs.notes.engine import ModelNotes
 
         return ModelNotes(self._models.asking(name))
 
@@ -441,11 +433,7 @@ class ExtractionService:
 
     def _engines(self, name: str) -> Engines:
         if name == RULES:
-            from reverie.jobs.extraction.stage_one import RulesStageOne
-            from reverie.jobs.extraction.stage_two import RulesMerge
-
             return Engines(RULES, lambda: RulesStageOne(_statements), RulesMerge)
-        from reverie.jobs.extraction.model import ModelStageOne, ModelStageTwo
 
         asking = self._models.asking(name)
         return Engines(name, lambda: ModelStageOne(asking), lambda: ModelStageTwo(asking))
@@ -501,8 +489,6 @@ def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractR
 
 def _statements(text: str) -> Iterator[str]:
     """What a person says outright: whole sentences by the rules of the harvest, else the clause in one."""
-    from reverie.jobs.consolidate.extractors import candidates_in, sentences
-    from reverie.jobs.extraction.stage_one import preference_in
 
     for sentence in sentences(text):
         whole = next(candidates_in(sentence), None)

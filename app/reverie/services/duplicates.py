@@ -18,10 +18,11 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, Unavailable
+from reverie.jobs.consolidate.rules.merge import merge
 from reverie.jobs.consolidate.rules.reading import NoteReading, read_note
 from reverie.jobs.consolidate.rules.similarity import candidate_pairs, compare, folded_body
 from reverie.memory.diff import lost_lines, union
@@ -84,7 +85,7 @@ class DuplicateGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class DuplicateProgress:
     """`done` of `total` steps of `step`: "read", "pair", "judge"."""
 
     step: Literal["read", "pair", "judge"]
@@ -92,7 +93,8 @@ class Progress:
     total: int
 
 
-class ReadNote(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReadNote:
     """A memory with its text."""
 
     file: DuplicateFile
@@ -103,7 +105,8 @@ class ReadNote(NamedTuple):
         return self.file.path
 
 
-class _Link(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Link:
     first: int
     second: int
     similarity: float
@@ -114,7 +117,7 @@ class DuplicateFinder:
     """One search over notes that are in memory."""
 
     def __init__(
-        self, notes: list[ReadNote], progress: Callable[[Progress], None], check: Callable[[], None]
+        self, notes: list[ReadNote], progress: Callable[[DuplicateProgress], None], check: Callable[[], None]
     ) -> None:
         self._notes = notes
         self._progress = progress
@@ -146,7 +149,7 @@ class DuplicateFinder:
         for number in speakers:
             self._check()
             self._lines.update({line_key(line) for line in self._notes[number].text.split("\n")})
-        self._progress(Progress("pair", 0, 1))
+        self._progress(DuplicateProgress("pair", 0, 1))
         texts = [self._notes[number].text for number in speakers]
         own = ["\n".join(line for line in text.split("\n") if not self._is_common(line)) for text in texts]
         pairs = self._pairs(texts, own)
@@ -154,7 +157,7 @@ class DuplicateFinder:
         alike: list[_Link] = []
         for done, (one, other) in enumerate(pairs):
             if done % 16 == 0:
-                self._progress(Progress("judge", done, len(pairs)))
+                self._progress(DuplicateProgress("judge", done, len(pairs)))
             first, second = speakers[one], speakers[other]
             verdict = compare(self._reading(first), self._reading(second), self._check)
             if verdict.duplicate:
@@ -302,7 +305,7 @@ class DuplicateService:
         self,
         context: ScopeContext | None,
         *,
-        progress: Callable[[Progress], None] = lambda _step: None,
+        progress: Callable[[DuplicateProgress], None] = lambda _step: None,
         check: Callable[[], None] = _never,
     ) -> DuplicateReport:
         """The groups in the scopes of `context`; None: in the whole home."""
@@ -359,7 +362,6 @@ class DuplicateService:
 
     def _united(self, first: str, second: str) -> str:
         """A dream's merge where no line is lost in it, else simply all lines of both."""
-        from reverie.jobs.consolidate.rules.merge import merge
 
         one, two = first.encode(), second.encode()
         merged = merge(first, second, self._parts.home.caps)
@@ -373,7 +375,10 @@ class DuplicateService:
         return list(home.roots()) if context is None else roots_of(home, context)
 
     def _read(
-        self, roots: Sequence[ScopeRoot], progress: Callable[[Progress], None], check: Callable[[], None]
+        self,
+        roots: Sequence[ScopeRoot],
+        progress: Callable[[DuplicateProgress], None],
+        check: Callable[[], None],
     ) -> tuple[list[ReadNote], int]:
         names = [(root, rel) for root in roots for rel in _names(root)]
         usage, contexts = self._parts.usage.load_for_showing(), Contexts(self._parts)
@@ -382,7 +387,7 @@ class DuplicateService:
         for number, (root, rel) in enumerate(names):
             check()
             if number % 64 == 0:
-                progress(Progress("read", number, len(names)))
+                progress(DuplicateProgress("read", number, len(names)))
             note = self._note(root, rel, usage.get(self._parts.home.usage_key(root, rel) or "") or UNUSED,
                               contexts.owner(root.key))  # fmt: skip
             if note is None:

@@ -11,8 +11,9 @@ and what goes wrong after it is a warning beside its result.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,17 +21,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.base import TranscriptSource
+from reverie.agents.capabilities import AntiPattern
 from reverie.agents.loki.anti_patterns import repeated
-from reverie.agents.loki.home import LokiHome
-from reverie.agents.loki.locations import DERIVED, FOLDERS, KIND, namespaces
+from reverie.agents.loki.locations import DERIVED, FOLDERS, namespaces
 from reverie.agents.loki.records import (
-    AntiPattern,
     anti_patterns_of,
     errors_of,
     patterns_of,
     read_object,
     read_record,
+    text_of,
 )
+from reverie.agents.loki.rendering import rendered
 from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.failures.crash import CrashGroup, crashes, groups
@@ -46,12 +48,7 @@ from reverie.failures.lessons import (
     told_among,
 )
 from reverie.failures.record import is_switched_off
-from reverie.files.atomic import made_all_the_same
-from reverie.files.locks import file_lock, lock_beside
-from reverie.memory.paths import memory_path
-from reverie.memory.store import sha256_of_bytes
-from reverie.services.container import HomeContainer, rooted_files
-from reverie.services.record_changes import (
+from reverie.failures.record_changes import (
     ABSENT,
     RecordChange,
     merged,
@@ -60,10 +57,15 @@ from reverie.services.record_changes import (
     skill_text,
     spelled,
 )
+from reverie.files.atomic import made_all_the_same
+from reverie.files.locks import file_lock, lock_beside
+from reverie.memory.paths import memory_path
+from reverie.memory.store import sha256_of_bytes
+from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.views import Undo
 
 if TYPE_CHECKING:
-    from reverie.services.record_changes import PatternsChange
+    from reverie.failures.record_changes import PatternsChange
 
 
 # Edits of records: a field, or merged patterns, and undoing each.
@@ -73,7 +75,7 @@ class RecordEdits:
     """The records of one home."""
 
     def __init__(self, parts: HomeContainer) -> None:
-        if parts.home.kind != KIND:
+        if parts.home.failures is None:
             raise Unavailable("This home keeps no records.", next_step="Open a project of loki-mode.")
         self._parts = parts
         self._root: ScopeRoot = parts.home.scope_root(parts.home.context(), Scope.PROJECT)
@@ -192,9 +194,20 @@ class Repeated:
     records: tuple[dict[str, Any], ...]
 
     @property
+    def title(self) -> str:
+        """What the first of them says."""
+        return text_of(self.records[0].get("pattern"))
+
+    @property
     def change(self) -> PatternsChange:
         """What merging them would do: `after` holds the one that stays."""
         return merged(self.rel, self.records)
+
+
+def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
+    """Patterns as Markdown, one below the other, without the headings of the store."""
+    told = (rendered(_PATTERNS, json.dumps({"patterns": [record]}).encode()) for record in records)
+    return "\n\n".join((text or "").partition("## ")[2].strip() for text in told)
 
 
 @dataclass(frozen=True)
@@ -264,15 +277,16 @@ class FailureService:
     def __init__(
         self, parts: HomeContainer, records: RecordEdits, env: Mapping[str, str] = os.environ
     ) -> None:
-        assert isinstance(parts.home, LokiHome)  # `records` exists for no other home
+        assert parts.home.failures is not None  # `records` exists for no other home
         self._parts = parts
-        self._home = parts.home
+        self._home = parts.home.failures
         self._records = records
         self._env = env
 
     def look(self) -> FailuresView:
         """Read all of it."""
         home, problems, now = self._home, list[str](), self._parts.clock()
+        transcripts = self._parts.home.transcripts
         on = is_on(self._env)
         found = retrieve(home.memory, now_ms=now)
         states: dict[tuple[Path, int], LessonState] = {
@@ -304,8 +318,8 @@ class FailureService:
             tuple(alike),
             groups(crashes(home.crashes, problems)),
             on,
-            not is_switched_off(home.root),
-            next(iter(home.sources()), None),
+            not is_switched_off(self._parts.home.root),
+            next(iter(transcripts.sources()), None) if transcripts is not None else None,
             tuple(dict.fromkeys(problems)),
             found.difference if on else "",
         )

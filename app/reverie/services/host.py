@@ -25,7 +25,8 @@ from reverie.agents.base import SessionPlace
 from reverie.agents.transcripts import Tail, TailEvent, TailPosition
 from reverie.errors import UserError
 from reverie.files.lease import Lease, LeaseHeld, LeaseHolder
-from reverie.files.watch import Changes, WatchState
+from reverie.files.watch import Changes, Watcher, WatchState
+from reverie.files.watch_sources import WatchTarget
 from reverie.memory.usage import UsageRestored
 from reverie.services.container import HomeContainer
 
@@ -374,8 +375,6 @@ class HostSession:
     # Watching
 
     def _watch(self) -> None:
-        from reverie.files.watch import Watcher
-
         watch = self._parts.settings.watch
         self._watcher = Watcher(
             self.deliver,
@@ -390,7 +389,6 @@ class HostSession:
 
     def _targets(self) -> list[WatchTarget]:
         """The transcripts in use, and what tells that others came into use (design.md section 4)."""
-        from reverie.files.watch_sources import WatchTarget
 
         home, settings = self._parts.home, self._parts.profile.settings_file
         targets = [WatchTarget(settings.parent, recursive=False, only=(settings.name,))]

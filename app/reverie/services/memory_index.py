@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from reverie.agents.claude.index import (
+from reverie.agents.memory_index import (
     INDEX,
     CannotMendError,
     IndexFinding,

@@ -29,6 +29,7 @@ from reverie.files.paths import is_directory
 from reverie.files.rooted import DirectoryEntry, RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.memory.diff import lost_lines, text_of, union
+from reverie.memory.history.objects import libgit2
 from reverie.memory.paths import memory_path, parse_memory_path, rel_problem
 from reverie.memory.store import sha256_of_bytes
 from reverie.services.changes import ChangeSet
@@ -68,7 +69,6 @@ def read_identity(
 ) -> Identity | None:
     """The repository at `path` itself, None where there is none that can be read. `known`: what it was
     before; roots that are still in it are not looked for again. `check` may raise to stop."""
-    from reverie.memory.history.objects import libgit2
 
     git = libgit2()
     if not os.path.lexists(path / ".git"):

@@ -14,10 +14,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.jobs.consolidate.apply import ApplyService, load_review
 from reverie.jobs.consolidate.coverage import status_of
-from reverie.jobs.consolidate.service import dream_lease_name
-from reverie.runs.changes import Progress
+from reverie.jobs.consolidate.review import came_to_pass, named_parts
+from reverie.jobs.consolidate.run import dream_lease_name
+from reverie.memory.diff import text_lines
 from reverie.runs.record import RunRecord
+from reverie.runs.result import Progress
 from reverie.services.container import HomeContainer
 from reverie.services.views import (
     ChangedFile,
@@ -260,8 +263,6 @@ class ReviewService:
     def review(self, run_id: str) -> ReviewView:
         """Any run, also an old one or one that was applied. Raises `StoreError` for a run that does not exist
         or whose images are gone."""
-        from reverie.jobs.consolidate.apply import load_review
-        from reverie.jobs.consolidate.review import came_to_pass
 
         loaded = load_review(self._parts.dream_dependencies, run_id)
         return ReviewView(
@@ -279,8 +280,6 @@ class ReviewService:
         self, run_id: str, paths: Sequence[str], hunks: Sequence[int]
     ) -> tuple[Parts, tuple[str, ...]]:
         """See `jobs.consolidate.review.named_parts`."""
-        from reverie.jobs.consolidate.apply import load_review
-        from reverie.jobs.consolidate.review import named_parts
 
         loaded = load_review(self._parts.dream_dependencies, run_id)
         if not loaded.can_take_back:
@@ -296,7 +295,6 @@ class ReviewService:
         cancel: threading.Event,
     ) -> RunView:
         """Carry out what was chosen of a run; blocks until that has its outcome."""
-        from reverie.jobs.consolidate.apply import ApplyService
 
         service = ApplyService(self._parts.dream_dependencies)
         return run_view(service.apply(run_id, selection, cancel=cancel, progress=progress))
@@ -323,8 +321,6 @@ def _title(group: ReviewedGroup) -> str:
 
 
 def _file(file: ReviewedFile) -> ReviewFile:
-    from reverie.memory.diff import text_lines
-
     context = text_lines(file.before or "") if file.verb in ("edit", "rename") else []
     hunks = []
     for position, hunk in enumerate(file.hunks):

@@ -24,17 +24,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.agents.base import (
-    Transcripts,
-    TranscriptSource,
-)
+from reverie.agents.base import Transcripts, TranscriptSource
 from reverie.agents.transcripts import PagedTranscript
-from reverie.errors import (
-    Ambiguous,
-    StoreError,
-    Unavailable,
-    UserError,
-)
+from reverie.errors import Ambiguous, StoreError, Unavailable, UserError
 from reverie.files.paths import is_there
 from reverie.files.sidecar import stringify
 from reverie.llm.trace_facts import (

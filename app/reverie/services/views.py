@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.memory.store import sha256_of_text
-from reverie.runs.changes import Progress
+from reverie.runs.result import Progress
 
 if TYPE_CHECKING:
     from reverie.agents.base import Companion, HomeContents
     from reverie.agents.capabilities import StatusLine
     from reverie.agents.identity import KnownHome
     from reverie.agents.scopes import Refusal, Scope, ScopeContext
+    from reverie.failures.record_changes import RecordChange
     from reverie.files.lease import LeaseHolder
     from reverie.jobs.consolidate.review import Review
     from reverie.llm.catalogue import ProviderInfo
     from reverie.memory.listing import ScopeListing
     from reverie.runs.record import Outcome, Parts
-    from reverie.services.record_changes import RecordChange
 
 
 __all__ = [

@@ -16,11 +16,7 @@ from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.failures.lessons import retrieve
-from reverie.files.locks import lock_beside
-from reverie.memory.history.reader import HistoryPlace
-from reverie.profile import Profile
-from reverie.services.failures import RecordEdits
-from reverie.services.record_changes import (
+from reverie.failures.record_changes import (
     ABSENT,
     FieldChange,
     PatternsChange,
@@ -29,6 +25,10 @@ from reverie.services.record_changes import (
     resolution,
     spelled,
 )
+from reverie.files.locks import lock_beside
+from reverie.memory.history.reader import HistoryPlace
+from reverie.profile import Profile
+from reverie.services.failures import RecordEdits
 from reverie.services.workbench import Workbench
 
 EPISODE = "episodic/2026-08-19/task-ep-2026-08-19-1.json"

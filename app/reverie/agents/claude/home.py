@@ -46,9 +46,9 @@ from reverie.agents.capabilities import (
     ComparableText,
     NotesPlace,
     RootChange,
+    SessionScan,
     StatusLine,
 )
-from reverie.agents.claude.index import INDEX
 from reverie.agents.claude.instructions import companions
 from reverie.agents.claude.locations import (
     DAILY_LOG,
@@ -82,6 +82,7 @@ from reverie.agents.claude.settings import (
     settings_problems,
 )
 from reverie.agents.known_layouts import claude_root, refusals
+from reverie.agents.memory_index import INDEX
 from reverie.agents.reading import directory_names
 from reverie.agents.scopes import (
     Caps,
@@ -471,7 +472,7 @@ class ClaudeHome(Home):
         return comparable_text(text)
 
     def index_updates(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
-        from reverie.agents.claude.index import follow
+        from reverie.agents.memory_index import follow
 
         return follow(change)
 
@@ -543,6 +544,21 @@ class ClaudeHome(Home):
             own / "prompt.md",
         )
 
+    def session_scan(self, place: NotesPlace) -> SessionScan:
+        from reverie.agents.claude.transcript import SessionScan
+
+        return SessionScan(place.transcript)
+
+    def session_title(self, place: NotesPlace) -> str:
+        from reverie.agents.claude.transcript import session_title
+
+        return session_title(place.transcript)
+
+    def session_messages(self, place: NotesPlace) -> ReadableTranscript:
+        from reverie.agents.claude.transcript import ClaudeReadable
+
+        return ClaudeReadable(place.transcript)
+
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
         from reverie.agents.claude.consolidation import status_lines
 
@@ -555,8 +571,16 @@ class ClaudeHome(Home):
     def agent_jobs(self) -> tuple[AgentJob, ...]:
         return ()  # the agent keeps no list of them
 
-    def checks(self) -> tuple[AgentCheck, ...]:
-        return ()
+    def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
+        from reverie.agents.claude.doctor import memory_checks
+
+        if not context.project_path:
+            return ()
+        try:
+            directory = self.scope_root(context, Scope.PROJECT).directory
+        except ScopeUnavailable:
+            return ()
+        return memory_checks(directory, self.memory_off(context), self.agent_status(context))
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
         self._require_available()

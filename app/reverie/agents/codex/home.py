@@ -297,7 +297,7 @@ class CodexHome(Home):
         books = self._memory_books()
         return jobs_of(books, self._threads(), int(self._now() * 1000))
 
-    def checks(self) -> tuple[AgentCheck, ...]:
+    def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
         from reverie.agents.codex.jobs import CodexFacts, checks
         from reverie.files.locks import is_held
 

@@ -21,6 +21,7 @@ from typing import Any
 from reverie.agents.base import (
     AgentJobs,
     ConsolidationRules,
+    FailureStore,
     Home,
     HomeContents,
     Project,
@@ -179,6 +180,10 @@ class LokiHome(Home):
         return _RECORDS
 
     @property
+    def failures(self) -> FailureStore:
+        return self
+
+    @property
     def consolidation(self) -> ConsolidationRules:
         return self
 
@@ -233,7 +238,7 @@ class LokiHome(Home):
     def agent_jobs(self) -> tuple[AgentJob, ...]:
         return ()  # the agent keeps no list of them
 
-    def checks(self) -> tuple[AgentCheck, ...]:
+    def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
         return ()
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:

@@ -15,10 +15,9 @@ from PySide6.QtCore import QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QWidget
 
-from reverie.agents.loki.records import AntiPattern, text_of
-from reverie.agents.loki.rendering import rendered
+from reverie.agents.capabilities import AntiPattern
 from reverie.failures.crash import Crash, CrashGroup
-from reverie.services.failures import FailuresView, LessonState, LessonView, Repeated
+from reverie.services.failures import FailuresView, LessonState, LessonView, Repeated, patterns_in_words
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, Icons
 from reverie.ui.display_text import as_tooltip, visible, visible_lines
@@ -142,7 +141,7 @@ def _pattern_rows(view: FailuresView, goal: str) -> Iterator[FailureRow]:
     for group in view.repeated:
         first = group.records[0]
         count = counted("1 record says the same", "%n records say the same", len(group.records))
-        look = TwoLines(_short(text_of(first.get("pattern"))), count, tr("to merge"), sign="flag")
+        look = TwoLines(_short(group.title), count, tr("to merge"), sign="flag")
         yield FailureRow(f"same {group.rel} {first.get('id')} {first.get('pattern')}", look, group)
     told = {id(each) for each in view.lessons_for(goal)}
     seen_ids: dict[str, int] = {}
@@ -213,11 +212,7 @@ def detail(row: FailureRow, view: FailuresView, goal: str) -> str:
 
 def records(found: Iterable[dict[str, Any]]) -> str:
     """Patterns in words, one below the other."""
-    told = (
-        rendered("semantic/patterns.json", json.dumps({"patterns": [record]}).encode()) for record in found
-    )
-    # Without the headings of the store.
-    return visible_lines("\n\n".join((text or "").partition("## ")[2].strip() for text in told))
+    return visible_lines(patterns_in_words(found))
 
 
 def _lesson_lines(view: LessonView, all_: FailuresView) -> Iterator[str]:

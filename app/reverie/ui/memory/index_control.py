@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.agents.claude.index import INDEX, MOST_CHARS, MOST_LINES, WISHED_CHARS, IndexFinding, IndexReport
+from reverie.agents.memory_index import INDEX, MOST_CHARS, MOST_LINES, WISHED_CHARS, IndexFinding, IndexReport
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace, theme_of
@@ -312,7 +312,7 @@ class IndexControl(QObject):
 
     @Slot(object)
     def _go(self, finding: IndexFinding) -> None:
-        from reverie.agents.claude.index import INDEX
+        from reverie.agents.memory_index import INDEX
 
         look = self.panel.look
         if look is None:
@@ -415,7 +415,7 @@ class IndexControl(QObject):
 
 def _cut_in(file: OpenFile) -> int | None:
     """Where the agent stops loading, in UTF-16 units of the shown document; None: it loads all."""
-    from reverie.agents.claude.index import cut_of
+    from reverie.agents.memory_index import cut_of
 
     cut = cut_of(file.content)
     if cut.line is None:

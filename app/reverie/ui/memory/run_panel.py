@@ -24,7 +24,7 @@ from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, WrapLabel
 from reverie.ui.widgets.message_bar import MessageBar, Tone
 
 if TYPE_CHECKING:
-    from reverie.runs.changes import Progress
+    from reverie.runs.result import Progress
     from reverie.services.views import RevertView, RunSummary, RunView
 
 

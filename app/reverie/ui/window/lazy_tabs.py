@@ -24,7 +24,7 @@ from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.session import HomeSession
 from reverie.ui.traces.feed import Followed
-from reverie.ui.window.open_homes import OpenHomes
+from reverie.ui.window.homes import OpenHomes
 
 if TYPE_CHECKING:
     from reverie.ui.background.services import ServicesView
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from reverie.ui.failures.tab import FailuresTab
     from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.traces.tab import TracesTab
-    from reverie.ui.transcripts.jobs_dialog import JobsDialog
-    from reverie.ui.transcripts.tab import TranscriptsTab
+    from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
 
 
 # What a job imports once the first tree is on screen: the tabs and dialogs that nobody looks at first.
@@ -66,7 +65,6 @@ LAZY_MODULES = (
     "reverie.ui.background.services",
     "reverie.ui.settings.dialog",
     "reverie.ui.traces.tab",
-    "reverie.ui.transcripts.jobs_dialog",
     "reverie.ui.transcripts.tab",
 )
 
@@ -168,7 +166,7 @@ class LazyTabs(QObject):
     @property
     def has_failures(self) -> bool:
         """Whether the agent of the shown home learns of failing."""
-        return self._session is not None and self._session.workbench.parts.home.records is not None
+        return self._session is not None and self._session.workbench.parts.home.failures is not None
 
     @property
     def agent_jobs(self) -> JobsDialog | None:
@@ -414,7 +412,7 @@ class LazyTabs(QObject):
         """What the agent of the shown home says of its own background jobs."""
         if self._session is None or not self.is_built:
             return
-        from reverie.ui.transcripts.jobs_dialog import JobsDialog
+        from reverie.ui.transcripts.tab import JobsDialog
 
         if self._jobs is None:
             self._jobs = JobsDialog(self._context.icons, self._context.clock, self._context.lane, self._tabs)
