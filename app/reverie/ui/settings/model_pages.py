@@ -31,7 +31,8 @@ from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 
 if TYPE_CHECKING:
-    from reverie.services.views import ModelsView, ProbeLine, ProviderView
+    from reverie.llm.catalogue import ProviderInfo
+    from reverie.services.views import ModelsView, ProbeLine
 
 
 _SIGNS = {"pass": "check", "fail": "error", "skip": "info"}
@@ -278,7 +279,7 @@ class ProvidersPage(SettingsPage):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._providers: dict[str, ProviderView] = {}
+        self._providers: dict[str, ProviderInfo] = {}
         self._addresses: dict[str, str] = {}
         self._kept: Mapping[str, Mapping[str, Any]] = {}
         self._edits: dict[str, dict[str, Any]] = {}
@@ -436,7 +437,7 @@ class ProvidersPage(SettingsPage):
         self._show_addresses()
         self._show_current()
 
-    def _add_row(self, provider: ProviderView) -> QTreeWidgetItem:
+    def _add_row(self, provider: ProviderInfo) -> QTreeWidgetItem:
         item = QTreeWidgetItem([visible(provider.name), key_source(provider.key_source), ""])
         item.setData(0, _ROLE, provider.name)
         self.table.addTopLevelItem(item)
@@ -450,12 +451,12 @@ class ProvidersPage(SettingsPage):
 
     @Slot()
     def _on_add(self) -> None:
-        from reverie.services.views import ProviderView
+        from reverie.llm.catalogue import ProviderInfo
 
         name = self._new_name
         if not name:
             return
-        self._providers[name] = ProviderView(name, "", "missing", local=False)
+        self._providers[name] = ProviderInfo(name, "", "", "missing", local=False)
         self._added.add(name)
         self.table.setCurrentItem(self._add_row(self._providers[name]))
         self.new.clear()
