@@ -28,7 +28,7 @@ from reverie.llm.provider import (
     ToolResult,
     ToolSpec,
 )
-from reverie.llm.transport import (
+from reverie.llm.wire import (
     Progress,
     ReplyReader,
     ServerEvent,
