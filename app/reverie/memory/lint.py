@@ -17,8 +17,7 @@ from itertools import groupby
 from typing import Literal
 
 from reverie.agents.scopes import Caps
-from reverie.memory import front_matter as frontmatter
-from reverie.memory import yaml12
+from reverie.memory import front_matter, yaml12
 from reverie.text.redact import Secret, find_secrets
 from reverie.text.summaries import some
 
@@ -412,9 +411,9 @@ def _bad_bytes(line: int) -> LintFinding:
 def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[LintFinding]:
     if not caps.descriptions:
         return
-    state = frontmatter.description(data, caps).state
+    state = front_matter.description(data, caps).state
     limit = f"{caps.description_prefix_bytes:,}"
-    if text.startswith(frontmatter.BOM) and frontmatter.split(text) is not None:
+    if text.startswith(front_matter.BOM) and front_matter.split(text) is not None:
         yield LintFinding(
             "front-matter",
             "warning",
@@ -429,7 +428,7 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
             "The front matter cannot be read, so the agent shows no description.",
         )
     elif state == "unclosed":
-        is_long = frontmatter.split(text) is not None
+        is_long = front_matter.split(text) is not None
         yield LintFinding(
             "front-matter",
             "warning",
@@ -446,7 +445,7 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
 
 def _broken_line(text: str) -> int:
     """The line the parser stumbled over, else that of the opening fence."""
-    block = frontmatter.split(text)
+    block = front_matter.split(text)
     if block is None:
         return 1
     try:

@@ -105,7 +105,7 @@ def unseen_reason(rel: str, size: int, caps: Caps) -> str:
     """Why the agent would not read a file of this name and size, wherever it stands in its list; or empty."""
     # Nearly every name passes at this glance; only ASCII spaces are white space that is printable.
     if not rel.isprintable() or _SUSPECT.search(rel) or ".." in rel or rel.endswith(" "):
-        from reverie.memory.front_matter import JS_SPACE
+        from reverie.memory.front_matter import JS_SPACE  # late: few names need it, none before first paint
 
         if is_undecodable(rel):
             return "its name is not valid UTF-8"

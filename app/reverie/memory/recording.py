@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reverie.agents.base import Home
 from reverie.agents.scopes import COMPANIONS, ScopeRoot
@@ -25,7 +25,7 @@ from reverie.files.atomic import is_temporary
 from reverie.files.directory import Directory, SwappedError, everything_below
 from reverie.files.locks import file_lock, lock_beside
 from reverie.files.paths import is_directory, is_file, is_link, own_is_there
-from reverie.memory.attribution import OUTSIDE, AgentWrites, ShareAssigner
+from reverie.memory.attribution import OUTSIDE, AgentWrites, ShareAssigner, WriteLog
 from reverie.memory.history.history import History, SnapshotSource
 from reverie.memory.history.reader import HistoryPlace
 from reverie.memory.history.roots import SeenChange
@@ -34,9 +34,6 @@ from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage, unescaped
 from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, write_locks
-
-if TYPE_CHECKING:
-    from reverie.memory.attribution import WriteLog
 
 
 def never_kept(directory: Path) -> list[str]:

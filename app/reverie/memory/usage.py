@@ -40,7 +40,7 @@ from reverie.files.directory import ensure_private
 from reverie.files.locks import file_lock
 from reverie.files.paths import read_regular
 from reverie.files.sidecar import Sidecar, parse_object, stringify
-from reverie.memory import usage_rules as rules
+from reverie.memory import usage_rules
 from reverie.memory.usage_rules import (
     Delta,
     Entries,
@@ -78,14 +78,19 @@ class LedgerFile:
     def write(self, ledger: Ledger) -> None:
         """Replace the file whole. Raises `UserError`; the old one stays then."""
         ensure_private(self._path.parent)
-        temporary = self._path.with_name(temporary_name(self._path.name))
-        try:
-            temporary.write_bytes(stringify(_stored(ledger)))
-            temporary.replace(self._path)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise user_error_from_os(error, f"“{self._path.name}” could not be written.") from error
+        _replace_unsynced(self._path, _stored(ledger))
+
+
+def _replace_unsynced(path: Path, data: dict[str, Any]) -> None:
+    """Replace a JSON file whole, without a sync. Raises `UserError`; the old one stays then."""
+    temporary = path.with_name(temporary_name(path.name))
+    try:
+        temporary.write_bytes(stringify(data))
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise user_error_from_os(error, f"“{path.name}” could not be written.") from error
 
 
 def _stored(ledger: Ledger) -> dict[str, Any]:
@@ -222,14 +227,7 @@ class OwnUses:
             rule(tally)
             if (tally.uses, tally.gone) == before:
                 return
-            temporary = self._path.with_name(temporary_name(self._path.name))
-            try:
-                temporary.write_bytes(stringify({"uses": tally.uses, "gone": tally.gone}))
-                temporary.replace(self._path)
-            except OSError as error:
-                with contextlib.suppress(OSError):
-                    temporary.unlink()
-                raise user_error_from_os(error, f"“{self._path.name}” could not be written.") from error
+            _replace_unsynced(self._path, {"uses": tally.uses, "gone": tally.gone})
 
     def _read(self) -> Tally:
         try:
@@ -312,7 +310,7 @@ class UsageLog:
     def load(self) -> dict[str, MemoryUsage]:
         """Every entry that says something, by logical key."""
         self._require_home()
-        return rules.usages(self._sidecar.read().data)
+        return usage_rules.usages(self._sidecar.read().data)
 
     def load_for_showing(self) -> dict[str, MemoryUsage]:
         """As `load`, with a mark at the pins that the running agent has not read yet. A sidecar that may not
@@ -352,17 +350,17 @@ class UsageLog:
 
     def record_read(self, key: str) -> None:
         """Count one use."""
-        self._change(lambda entries: rules.note_use(entries, key, self._clock(), write=False), [key])
+        self._change(lambda entries: usage_rules.note_use(entries, key, self._clock(), write=False), [key])
 
     def record_write(self, key: str, *, own: bool = False) -> None:
         """Count one use that was a write; `own`: a person's or Reverie's, not the agent's."""
-        self._change(lambda entries: rules.note_use(entries, key, self._clock(), write=True), [key])
+        self._change(lambda entries: usage_rules.note_use(entries, key, self._clock(), write=True), [key])
         if own:
             self._tally(lambda tally: tally.add(key))
 
     def set_pinned(self, key: str, pinned: bool, *, own: bool = False) -> None:
         """Pin, which counts as use, or unpin, which does not: the statistics stay."""
-        self._change(lambda entries: rules.note_pin(entries, key, pinned, self._clock()), [key])
+        self._change(lambda entries: usage_rules.note_pin(entries, key, pinned, self._clock()), [key])
         if own and pinned:
             self._tally(lambda tally: tally.add(key))
 
@@ -370,7 +368,7 @@ class UsageLog:
         """Move the entry and those below it, over whatever is there; `counts`: with one write on the new
         key."""
         self._change(
-            lambda entries: rules.note_rename(entries, old_key, new_key, self._clock(), counts=counts),
+            lambda entries: usage_rules.note_rename(entries, old_key, new_key, self._clock(), counts=counts),
             subtrees=[old_key, new_key],
         )
 
@@ -383,7 +381,7 @@ class UsageLog:
 
     def delete(self, key: str) -> None:
         """Drop the entry and those below it."""
-        self._change(lambda entries: rules.note_delete(entries, key), subtrees=[key])
+        self._change(lambda entries: usage_rules.note_delete(entries, key), subtrees=[key])
         self._tally(lambda tally: tally.drop(key))
 
     def apply_delta(
@@ -392,7 +390,7 @@ class UsageLog:
         """Three-way, field by field: what is still as in `before` becomes as in `after`; the rest stays. What
         is counted more is Reverie's."""
         if before or after:
-            self._change(lambda entries: rules.merge(entries, before, after), [*before, *after])
+            self._change(lambda entries: usage_rules.merge(entries, before, after), [*before, *after])
             self._tally(lambda tally: tally.apply(before, after))
 
     def _tally(self, rule: Callable[[Tally], object]) -> None:
@@ -544,8 +542,12 @@ class _Request:
     exists: Callable[[str], bool]
 
     def states(self, entries: Entries, also: Iterable[str] = ()) -> dict[str, MemoryUsage | None]:
-        keys = [*also, *self.keys, *(key for top in self.subtrees for key in rules.keys_below(entries, top))]
-        return {key: rules.usage_of(entries[key]) if key in entries else None for key in keys}
+        keys = [
+            *also,
+            *self.keys,
+            *(key for top in self.subtrees for key in usage_rules.keys_below(entries, top)),
+        ]
+        return {key: usage_rules.usage_of(entries[key]) if key in entries else None for key in keys}
 
 
 @dataclass(frozen=True, slots=True)
@@ -564,7 +566,9 @@ def _outcome(
     """Put back what was lost, then make the change. `base` None: nobody overwrites this sidecar."""
     raw = data.get("entries")
     entries = raw if isinstance(raw, dict) else {}
-    rejected = {"entries": raw} if raw is not None and raw is not entries else rules.take_rejects(entries)
+    rejected = (
+        {"entries": raw} if raw is not None and raw is not entries else usage_rules.take_rejects(entries)
+    )
     found = _version(entries)
     before = ledger = Ledger() if base is None else base.as_of(file)
     if data and ledger.deltas and ledger.version != found:
@@ -579,7 +583,7 @@ def _outcome(
     request.rule(entries)
     if _version(entries) == found:
         return _UsageOutcome(None, ledger, {}, UsageRestored((), announce, pending=bool(lost)))
-    rules.prune(entries)
+    usage_rules.prune(entries)
     data["entries"] = entries
     ledger = ledger.with_changes(states, request.states(entries, states), request.now)
     origin = file, replace(before, origin=None)

@@ -19,9 +19,14 @@ from typing import Any, Literal
 from reverie.errors import StoreError, Unavailable, user_error_from_os
 from reverie.files.atomic import shown
 from reverie.files.sqlite import why
-from reverie.memory.history import repository as history_merge
 from reverie.memory.history.objects import Commit, Folder, Leaf, StoredCommit, TreeEntry, escape_rel
-from reverie.memory.history.repository import DamagedHistoryError, Merge, MissingVersionError, Repository
+from reverie.memory.history.repository import (
+    DamagedHistoryError,
+    Merge,
+    MissingVersionError,
+    Repository,
+    merge_versions,
+)
 from reverie.memory.history.roots import (
     FILES,
     FileVersion,
@@ -556,7 +561,7 @@ class HistoryReader:
 
     def merge(self, base: bytes, ours: bytes, theirs: bytes) -> Merge:
         """Three-way merge of lines; see `Merge`."""
-        return history_merge.merge_versions(base, ours, theirs)
+        return merge_versions(base, ours, theirs)
 
     def check(self) -> tuple[str, ...]:
         """Read everything back and say what is wrong, one sentence each; empty for a sound history."""
