@@ -234,7 +234,7 @@ def hidden_characters(text: str) -> list[HiddenCharacter]:
 
 
 def without_invisible(text: str) -> str:
-    """The text as it reads once what nobody sees is taken out; line feeds stay where they are."""
+    """The text without invisible characters; line feeds stay where they are."""
     return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
@@ -325,7 +325,7 @@ _HIDDEN: dict[HiddenKind, tuple[LintKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """One thing to check in a file."""
+    """One thing that a person may want to check in a file."""
 
     kind: LintKind
     severity: Severity

@@ -164,7 +164,7 @@ class Tally:
         """Of memories that were deleted; the newest last."""
 
     def add(self, key: str, count: int = 1) -> None:
-        """So many more, or fewer."""
+        """Add `count` uses; it may be negative."""
         left = max(0, self.uses.get(key, 0) + count)
         self.uses[key] = left
         if not left:
@@ -186,7 +186,7 @@ class Tally:
     def apply(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
     ) -> None:
-        """A change of several entries by a run or by hand, or its undo: what it counted more is ours."""
+        """A change of several entries by a run or by hand, or its undo: additional uses are Reverie's."""
         left = {key: self.uses.get(key, 0) for key in before if before[key] and not after.get(key)}
         for key in left:
             self.drop(key)
@@ -261,13 +261,13 @@ _CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.EINVAL, errn
 
 
 def _is_closed(error: Unavailable) -> bool:
-    """Whether it is the sidecar alone that cannot be read; a home that is gone has other causes."""
+    """Whether only the sidecar cannot be read; a missing home has other causes."""
     return isinstance(error.__cause__, OSError) and error.__cause__.errno in _CLOSED
 
 
 @dataclass(frozen=True, slots=True)
 class UsageRestored:
-    """What keeping Reverie's changes of pins and use came to."""
+    """The result of restoring Reverie's changes of pins and use."""
 
     keys: tuple[str, ...] = ()
     """The keys put back now."""
@@ -313,8 +313,8 @@ class UsageLog:
         return usage_rules.usages(self._sidecar.read().data)
 
     def load_for_showing(self) -> dict[str, MemoryUsage]:
-        """As `load`, with a mark at the pins that the running agent has not read yet. A sidecar that may not
-        be read shows as no entries: `problem` says so."""
+        """As `load`, with a mark at pins that the running agent has not read yet. A sidecar that may not be
+        read gives no entries; `problem` says so."""
         try:
             found = self.load()
         except Unavailable as error:
@@ -394,8 +394,8 @@ class UsageLog:
             self._tally(lambda tally: tally.apply(before, after))
 
     def _tally(self, rule: Callable[[Tally], object]) -> None:
-        """Note whose uses these were. The sidecar is changed by now: what fails here only blurs what is
-        shown."""
+        """Note Reverie's share of the uses. The sidecar is already changed: a failure here only makes the
+        display less exact."""
         try:
             self._own_uses.change(rule)
         except UserError as error:
@@ -450,8 +450,8 @@ class UsageLog:
         tell: bool = False,
         put_back: bool = True,
     ) -> UsageRestored:
-        """Apply `rule`, which changes no entries but those named. `tell`: count what a person is told of as
-        told. Without `put_back`, what was lost is only noted."""
+        """Apply `rule`, which changes only the named entries. `tell`: mark what the result announces as
+        announced. Without `put_back`, lost changes are only noted."""
         self._require_home()
         if self._ledger is None:
             ensure_private(self._sidecar.path.parent)
@@ -483,7 +483,7 @@ class UsageLog:
         return UsageRestored() if outcome is None else outcome.kept
 
     def _file_name(self) -> str:
-        """Tells the file that stands there from any other that ever did; empty if there is none."""
+        """Identifies the current file among all that were ever there; empty if there is none."""
         try:
             status = self._sidecar.path.stat()
         except FileNotFoundError:
@@ -493,7 +493,8 @@ class UsageLog:
         return f"{status.st_ino} {status.st_mtime_ns}"
 
     def _restore_ledger(self, ledger: Ledger, base: Ledger) -> None:
-        """A change that was refused is not to be made later on, as one that the agent overwrote."""
+        """Restore the ledger after a refused change, which must not be made later as one that the agent
+        overwrote."""
         with file_lock(self._lock_dir, self._sidecar.path):
             if self._ledger is not None and self._ledger.read().version == ledger.version:
                 self._ledger.write(base)
@@ -509,7 +510,8 @@ class UsageLog:
         self._rejected.update(add)
 
     def _file_test(self) -> Callable[[str], bool]:
-        """Whether a key stands for something on disk; the home is asked for its stores at the first call."""
+        """Returns a test whether a key names something on disk; asks the home for its roots at the first
+        call."""
         roots: list[ScopeRoot] = []
 
         def exists(key: str) -> bool:
@@ -552,7 +554,7 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _UsageOutcome:
-    """What a change comes to; `data` None: the sidecar stays as it is."""
+    """The result of a change. `data` None: the sidecar stays as it is."""
 
     data: dict[str, Any] | None
     ledger: Ledger
@@ -563,7 +565,7 @@ class _UsageOutcome:
 def _outcome(
     data: dict[str, Any], file: str, base: Ledger | None, request: _Request, *, by_agent: bool
 ) -> _UsageOutcome:
-    """Put back what was lost, then make the change. `base` None: nobody overwrites this sidecar."""
+    """Restore lost changes, then make the new one. `base` None: no agent overwrites this sidecar."""
     raw = data.get("entries")
     entries = raw if isinstance(raw, dict) else {}
     rejected = (
