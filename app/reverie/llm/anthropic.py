@@ -99,7 +99,7 @@ class AnthropicWire:
 
 
 class MessageReader:
-    """Events in, a `Turn` out."""
+    """Makes a `ModelTurn` from the events of a message."""
 
     def __init__(self, model: str, progress: Progress) -> None:
         self._model = model

@@ -196,7 +196,7 @@ class Catalogue:
         return None if models is None else LocalServer(name, entry.base_url, models)
 
     def _entry(self, name: str) -> _KnownService:
-        """What counts for a service: the settings over what is known."""
+        """The definition of a service: the settings over the built-in one."""
         known = _KNOWN.get(name, _KnownService("openai", "", ()))
         configured = self._settings.get(name)
         if configured is None:
@@ -342,7 +342,7 @@ _PASSES = {
 
 @dataclass(frozen=True, slots=True)
 class ProbeStep:
-    """One step of a test and what came of it, as a sentence for people."""
+    """One step of a test and its result, as a sentence for people."""
 
     name: StepName
     state: StepState
@@ -357,7 +357,7 @@ class ProbeReport:
 
 
 async def probe(provider: Provider, *, limit_s: float = 60) -> ProbeReport:
-    """Ask `provider` to call one tool. What a person can mend ends up in the steps, not in an exception."""
+    """Ask `provider` to call one tool. What a person can fix is a failed step, not an exception."""
     seen: list[StreamProgress] = []
     request = ModelRequest(
         system="You test whether tool calls work. Answer with a tool call only.",

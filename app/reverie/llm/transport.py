@@ -230,7 +230,7 @@ class Transport:
 
 
 def retry_after(value: str | None, now_s: float) -> float | None:
-    """Seconds to wait by a `Retry-After` header, in seconds or as an HTTP date; None: not said."""
+    """Seconds to wait by a `Retry-After` header, in seconds or as an HTTP date; None if there is none."""
     if not value:
         return None
     try:
@@ -333,7 +333,8 @@ class RemoteProvider:
         await self._transport.close()
 
     def _without_secrets(self, turn: ModelTurn) -> ModelTurn:
-        """A service knows its key, and may say it: it goes into no trace and no record."""
+        """Remove keys from an answer: a service knows its key and may repeat it, and it must get into no
+        trace or record."""
 
         def clean(text: str) -> str:
             for secret in self._service.secrets:
@@ -364,7 +365,7 @@ class RemoteProvider:
             await self._sleep(pause)
 
     async def _attempt(self, request: ModelRequest, progress: Progress) -> ModelTurn:
-        """One question, put differently as often as the service asks for it. Raises `ServiceProblem`."""
+        """One request, adapted as often as the service asks for it. Raises `ServiceProblem`."""
         service = self._service
         while True:
             reader = self._wire.reader(service.model, progress)

@@ -93,7 +93,7 @@ class EventParser:
 
 
 class ReplyReader(Protocol):
-    """Makes a `Turn` of one answer. Raises `Refusal` and `Malformed`."""
+    """Makes a `ModelTurn` of one answer. Raises `ServiceRefusal` and `Malformed`."""
 
     @property
     def handed_on(self) -> bool:
