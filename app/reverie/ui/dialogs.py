@@ -1,4 +1,8 @@
-"""Questions of the window. Each has a class method or function that asks and returns data."""
+"""Questions that the window asks: each function, or `ask` of a class, shows a dialog and returns the
+answer.
+
+Threading: GUI thread; each blocks in an event loop of its own.
+"""
 
 from __future__ import annotations
 
@@ -140,9 +144,6 @@ class ShortcutSheet(QDialog):
         outer.addWidget(area, 1)
         outer.addWidget(buttons)
         self.resize(440, min(620, inside.sizeHint().height() + 90))
-
-
-# What is asked before memories leave this machine for the first time: which files, and where to.
 
 
 class ConsentDialog(QDialog):

@@ -1,17 +1,15 @@
-"""One open home in a window: the workbench behind it, and the one way its views are refreshed.
+"""One open home in a window: its workbench, its watcher, and the only way its views are refreshed.
 
-Content reaches the views along one path only: the watcher delivers changes, a job reads what they touch, the
-result is emitted. Nothing that the window does itself (saving, deleting, a dream) emits a view; with the
-watcher stopped nothing moves. The exceptions are readings of what is no content: the first reading after a
-selection or an explicit refresh, marks of what was seen, and whether somebody else's run still holds the
-lease.
+Content reaches the views along one path: the watcher delivers changes, a job reads what they touch, the
+result is emitted. Nothing that the window does itself (saving, deleting, a consolidation) refreshes a view;
+with the watcher stopped nothing changes. Exceptions, none of them content: the first reading after a
+selection or an explicit refresh, the marks of what was seen, and whether another run still holds the lease.
 
-Threading: GUI thread. The workbench is touched only inside jobs: on the scan lane (reading, hand edits), the
-history lane (snapshots of what changed outside) and the consolidator lane (dreams, reverts). At most one
-refresh is under way; what arrives meanwhile is merged, so a busy writer cannot starve it.
+Threading: GUI thread. The workbench is used only inside jobs: on the scan lane (reading, hand edits), the
+history lane (snapshots of outside changes) and the consolidator lane. At most one refresh runs; what
+arrives meanwhile is merged, so a busy writer cannot starve it.
 
-Failure policy: a refresh that fails leaves the last views, tells `trouble`, and the next one reads
-everything.
+Failure: a refresh that fails keeps the last views, emits `trouble`, and the next one reads everything.
 """
 
 from __future__ import annotations
@@ -41,13 +39,9 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 
-# Keeps the history of a home up with what changed outside, behind the views and never in their way.
-#
-# The first time it catches up with everything that happened while nobody looked; then one batch of changes
-# at a time. A failure is told and tried again with the next change; what was noted meanwhile is not
-# forgotten.
-#
-# Threading: GUI thread; the work is done on the history lane.
+# Records outside changes in the history, behind the views: first everything that happened while no window
+# was open, then one batch of changes at a time. After a failure the next change tries again; nothing noted
+# is lost.
 
 
 _AGAIN_MS = 1000
@@ -269,10 +263,8 @@ class HomeWatcher(QObject):
             watcher.stop()
 
 
-# Whether somebody else's run still holds the lease. Leases lie outside the home and change without a file,
-# so the session asks every two seconds, and only while one is held.
-#
-# Threading: GUI thread; the asking is a job of the scan lane, left out while that has something else to do.
+# Leases lie outside the home and change without a file event, so while another run holds one, the session
+# asks every two seconds, unless the scan lane is busy.
 
 
 LEASE_POLL_MS = 2000
@@ -321,11 +313,8 @@ class LeasePoll(QObject):
         )
 
 
-# From the watcher's thread into the GUI thread.
-#
-# `post` is the watcher's `deliver`: it is called on the coalescer thread, emits one queued signal and never
-# raises, because an exception there would end the thread and leave the window deaf. What arrives is a hint;
-# the truth is then read from disk by a job.
+# From the watcher's thread to the GUI thread. `post` emits one queued signal and never raises: an exception
+# would end the watcher's thread. A change is only a hint; a job then reads the disk.
 
 
 log = logging.getLogger("reverie.bridge")
@@ -370,11 +359,6 @@ class WatchBridge(QObject):
     def _deliver(self, event: WatchEvent) -> None:
         if not self._closed:
             self.arrived.emit(event)
-
-
-# Opening a home in a job: what is made of its directory, and by which heavy libraries, off the GUI thread.
-#
-# Failure: what cannot be opened ends the job with its `UserError`.
 
 
 @dataclass(frozen=True, slots=True)

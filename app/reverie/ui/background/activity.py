@@ -1,6 +1,10 @@
 """The Activity tab: what runs now, and every decision of the background services, newest first.
 
-Shows what it is given and asks by signal; `activity.control` reads and acts.
+The widgets show what they are given; `ActivityControl` reads the decisions when they changed and the tab is
+visible, and carries out Cancel and Pause.
+
+Threading: GUI thread; decisions are read by jobs on the scan lane. Failure: shown in the tab; the next
+change, or coming back to the tab, tries again.
 """
 
 from __future__ import annotations
@@ -26,6 +30,8 @@ from PySide6.QtWidgets import (
 
 from reverie.errors import UserError
 from reverie.files.locks import is_ours
+from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.writer.service import writer_lease_name
 from reverie.log_level import is_debug, set_debug
 from reverie.runs.activity import ActivityEntry
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
@@ -49,9 +55,7 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# What the Activity tab says of a decision, and which decisions a filter takes. Pure, without Qt widgets.
-#
-# Texts come from disk and are made safe to draw here.
+# Labels of decisions, and the filters. Pure; texts from disk are made safe to draw here.
 
 
 _ROUTINE = ("debug", "info")
@@ -233,9 +237,6 @@ def _plain(value: object) -> str:
     return text if len(text) <= _LONGEST_DETAIL else text[:_LONGEST_DETAIL] + "…"
 
 
-# The list of decisions: a sign for the level, how often and how long ago at the right.
-
-
 class DecisionModel(LineModel):
     """Decisions, newest first. Ages are those of the moment in which a row is drawn."""
 
@@ -287,7 +288,7 @@ class DecisionList(LineList):
             self.picked.emit(self.current)
 
 
-# What is running now: a line, a progress bar and Cancel for each job. Takes no room while nothing runs.
+# What runs now: a line, a progress bar and Cancel for each job. Hidden while nothing runs.
 
 
 @dataclass(frozen=True, slots=True)
@@ -569,12 +570,6 @@ class DecisionDetail(QWidget):
         QGuiApplication.clipboard().setText("\n".join(lines))
 
 
-# Between the Activity tab, the homes and what runs: reads decisions when they changed and somebody looks.
-#
-# Threading: GUI thread; decisions are read by jobs on the scan lane. Failure: told in the tab; the next
-# change, or coming back to the tab, tries again.
-
-
 READ_AT_MOST = 2000
 BY_HAND = "by-hand"
 POLL_MS = 1000
@@ -819,8 +814,6 @@ def _places(session: HomeSession) -> dict[str, str]:
 
 def _at_work(parts: HomeContainer, places: Mapping[str, str]) -> tuple[_RunningWork, ...]:
     """Who holds a lease of a run of this home. For jobs."""
-    from reverie.jobs.consolidate.service import dream_lease_name
-    from reverie.jobs.writer.service import writer_lease_name
 
     names = [(dream_lease_name(parts.home_id), "")]
     names += [(writer_lease_name(parts.home_id, id_), place) for id_, place in places.items()]

@@ -1,6 +1,11 @@
-"""The Doctor tab: why nothing happened, and every check behind it as a list one can act on.
+"""The Doctor tab: why nothing happened, and every check behind it as a list with its fixes.
 
-Shows what it is given and asks by signal; `doctor.control` examines and mends.
+The widgets show what they are given; `DoctorControl` examines when the tab is visible and something
+changed, and applies fixes on demand. A real test of the model is made on request only; its result is kept
+until another model or workspace is examined.
+
+Threading: GUI thread; checks and fixes are jobs on a lane of its own, because a test of a model may take
+long. Failure: shown in the tab.
 """
 
 from __future__ import annotations
@@ -21,6 +26,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.compose import doctor_desk
+from reverie.doctor.checks import examine
 from reverie.doctor.findings import first_cause
 from reverie.errors import UserError
 from reverie.log_level import set_debug
@@ -41,11 +48,8 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# The checks of the Doctor, one below the other: sign, what has to hold, what was seen, and one press to
-# mend it.
-#
-# Rows are kept while their check stays, so that the focus stays where it is when the checks are made again.
-# Evidence comes from disk: plain text, wrapped anywhere.
+# The list of checks: sign, what has to hold, what was found, and a button for the fix. Rows are kept while
+# their check stays, so that the focus stays. Evidence comes from disk: plain text, wrapped anywhere.
 
 
 _SIGNS = {"pass": "check", "off": "info", "warn": "warning", "fail": "error"}
@@ -356,14 +360,6 @@ class DoctorTab(TabPage):
         QGuiApplication.clipboard().setText("\n".join(lines))
 
 
-# Between the Doctor tab and the checks: examines when somebody looks and something changed, mends on
-# demand.
-#
-# A real test of the model is made on request only; what it found is kept until another model or workspace
-# is examined. Threading: GUI thread; checks and fixes are jobs of a lane of their own, which begins with
-# the first question, because a test of a model may take long. Failure: told in the tab.
-
-
 SETTLE_MS = 500
 _PROBED = ("model-reachable", "tool-calling")
 
@@ -474,7 +470,6 @@ class DoctorControl(QObject):
         fix = next((one.fix for one in self.tab.findings if one.check == check), None)
 
         def work(control: JobControl) -> _Examined:
-            from reverie.doctor.checks import examine
 
             error = None
             if fix is not None:
@@ -512,7 +507,6 @@ class DoctorControl(QObject):
             switched()
 
         def make() -> DoctorContext:
-            from reverie.compose import doctor_desk
 
             watch = watcher.state if watcher is not None else None
             return replace(doctor_desk(parts, context), watch=watch, set_debug=debug)

@@ -1,7 +1,14 @@
-"""The background services as a window shows them: the hosts of its homes, Activity, the Doctor, a word in the
-status bar. Wires them to each other and to the consolidation; no rule of its own.
+"""The background services in a window: one host per open home, with Activity, the Doctor and a label in the
+status bar.
 
-Threading: GUI thread.
+A host runs while the services of its home are switched on, and is started only after the home is open and
+painted. A lease decides which process hosts: if another one does, this one watches and takes over when it
+ends. Switches are read again when settings were saved, something was fixed, or the window gets the focus,
+since other processes save settings too.
+
+Threading: GUI thread. Starting and stopping touch the disk and are jobs on a lane of its own; a host's
+threads report by queued signal. `stop` waits for every host, three seconds at most. Failure: what a host
+cannot do is in its status and in Activity.
 """
 
 from __future__ import annotations
@@ -17,6 +24,7 @@ from PySide6.QtWidgets import QLabel
 
 from reverie.clock import Clock
 from reverie.errors import UserError
+from reverie.services.host import Host
 from reverie.ui.appearance import GAP, Icons
 from reverie.ui.background.activity import ActivityControl, ActivityTab
 from reverie.ui.background.doctor import DoctorControl, DoctorTab
@@ -29,18 +37,6 @@ from reverie.ui.translation import counted, tr
 if TYPE_CHECKING:
     from reverie.services.host import Host, HostStatus
     from reverie.services.workbench import Workbench
-
-
-# The background services inside the window: one host per open home, on while a switch of it is on.
-#
-# Nothing is started before a home is open and painted. Who hosts is settled by lease: where another process
-# hosts, this one views and takes over when that one ends. Switches are looked at again when settings were
-# saved, when something was mended, and when the window gets the focus, since other processes save settings
-# too.
-#
-# Threading: GUI thread. Starting and stopping block on disk for a moment and are jobs of a lane of their
-# own; the host's own threads tell their status by queued signal. `stop` waits for every host, under three
-# seconds. Failure: what a host cannot do is in its status and in Activity.
 
 
 STOP_S = 3.0
@@ -163,8 +159,6 @@ class HostControl(QObject):
             host = hosts.get(home_id)
             if wanted and not paused:
                 if host is None:
-                    from reverie.services.host import Host
-
                     control.check()
                     host = hosts[home_id] = Host(workbench.parts, purpose="the window", on_status=told)
                 host.start()

@@ -1,7 +1,9 @@
-"""Between the settings dialog and the services: every question is a job, on a thread of its own.
+"""Connects the settings dialog with the settings, the keyring and the model services.
 
-Neither keyring nor model server may hold up the window, a refresh or a run; so the lane is this control's,
-and it begins with the first question.
+Every question is a job on a lane of this control's own, started with the first question: neither keyring
+nor model server may hold up the window, a refresh or a run.
+
+Threading: GUI thread. Failure: shown in the dialog, which stays open.
 """
 
 from __future__ import annotations

@@ -50,9 +50,6 @@ from reverie.ui.widgets.controls import SearchField, WrapLabel
 from reverie.ui.widgets.layouts import scrolled
 from reverie.ui.widgets.message_bar import MessageBar
 
-# The third page of the settings: what may run by itself in the home that is shown, and how much of it.
-
-
 MOST_RUNS = 1000
 MOST_TOKENS = 1_000_000_000
 TOKENS_STEP = 50_000

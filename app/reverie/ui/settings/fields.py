@@ -368,9 +368,6 @@ def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
     return after
 
 
-# Asking for a model by name: `provider:model`, with those at hand to pick from.
-
-
 class ModelDialog(QDialog):
     """`known` are offered, the first is written already."""
 

@@ -1,4 +1,11 @@
-"""The first page of the settings: which engine consolidates, whether it works, and what it may do."""
+"""The first two pages of the settings: what consolidates and its limits; model services, their keys and
+addresses, and servers on this machine.
+
+A key goes from its field into the system's keyring by a signal and is wiped from the field; it is never
+shown again, and no setting holds it.
+
+Threading: GUI thread; nothing is read or written here.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +30,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.services.views import ProviderView
 from reverie.ui.appearance import GAP, MARGIN, UNIT, CalmSelection, Icons, theme_of
 from reverie.ui.display_text import as_tooltip, engine, key_source, probe_state, visible
 from reverie.ui.settings.draft import AUTO, RULES, Setting, is_base_url, is_model_name
@@ -254,12 +262,6 @@ def _heading(text: str) -> QLabel:
     return made
 
 
-# The second page of the settings: model services, their keys and addresses, and servers on this machine.
-#
-# A key goes from the field into the system's keyring through a signal and is wiped from the field; it is
-# never shown again, and no setting holds it.
-
-
 LocalServer = tuple[str, str, Sequence[str]]
 """Provider, base URL, models."""
 _ROLE = Qt.ItemDataRole.UserRole
@@ -450,7 +452,6 @@ class ProvidersPage(SettingsPage):
 
     @Slot()
     def _on_add(self) -> None:
-        from reverie.services.views import ProviderView
 
         name = self._new_name
         if not name:

@@ -1,7 +1,9 @@
-"""Asking again what a run asked: another model, another prompt; original and replay beside each other.
+"""Replaying what a run asked, with another model or prompt, and comparing two traces side by side.
 
-Nothing is written. Before anything leaves this machine for a destination nobody has agreed to, the person is
-asked.
+Nothing is written. Before anything leaves this machine for a destination that was not agreed to yet, the
+dialog asks.
+
+Threading: GUI thread; replays and comparisons are jobs. Failure: shown in the dialog.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
+from reverie.services.traces import ReplayRequest, answer_text, trace_diff, tried_diff
 from reverie.ui.appearance import GAP, Icons, monospace, theme_of
 from reverie.ui.dialogs import ConsentDialog
 from reverie.ui.display_text import tokens, visible, visible_lines, when
@@ -52,8 +55,7 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 
-# Two traces beside each other: the facts that differ, both timelines on one scale, and every text that
-# differs.
+# The comparison: facts that differ, both timelines on one scale, and a diff of every text that differs.
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,6 @@ class ComparedTrace:
 
 def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
     """What is compared of a trace."""
-    from reverie.services.traces import answer_text, tried_diff
 
     row, facts = detail.row, detail.facts
     answers = "\n\n".join(
@@ -196,7 +197,6 @@ class TraceCompare(QDialog):
         self.show()
 
         def work(_control: JobControl) -> tuple[ComparedTrace, ComparedTrace, str]:
-            from reverie.services.traces import trace_diff
 
             details = [line.session.workbench.traces.open(str(line.row.path)) for line in (one, other)]
             sides = [side_of(when(detail.row.started_at), detail) for detail in details]
@@ -304,7 +304,6 @@ class ReplayDialog(QDialog):
     @Slot()
     def start(self) -> None:
         """Ask again, once a person has agreed that it may be sent."""
-        from reverie.services.traces import ReplayRequest
 
         workbench, detail = self._workbench, self._detail
         if workbench is None or detail is None or self.running:
@@ -334,7 +333,6 @@ class ReplayDialog(QDialog):
             return
 
         def work(control: JobControl) -> tuple[TraceDetail, ComparedTrace, ComparedTrace, str]:
-            from reverie.services.traces import trace_diff
 
             if needed is not None:
                 workbench.models.give_consent(wish.engine)

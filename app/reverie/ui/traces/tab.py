@@ -1,7 +1,10 @@
-"""The Traces tab: above, those of the place selected at the left or of all homes; below, one of them.
+"""The Traces tab: above, the traces of the selected place or of all homes; below, one of them.
 
-Answers the wishes of the detail: the transcript at the trigger, comparing two, replaying, copying, exporting.
-Everything from disk comes in jobs on the feed's own lane.
+Carries out what the detail asks for: the transcript at the trigger, comparing, replaying, copying,
+exporting.
+
+Threading: GUI thread; everything from disk comes in jobs on the feed's own lane. Failure: in the status
+bar.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError, user_error_from_os
+from reverie.services.traces import tried_diff, why_no_replay
 from reverie.ui.appearance import SIZE, Icons, Theme, theme_of
 from reverie.ui.display_text import amount, as_tooltip, visible, when
 from reverie.ui.jobs import JobControl
@@ -52,7 +56,7 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# The list of traces: what can be sorted and narrowed down, by keyboard too. Shows what it is given.
+# The list: sortable and filterable, by keyboard too. Shows what it is given.
 
 
 Index = QModelIndex | QPersistentModelIndex
@@ -320,7 +324,7 @@ class TraceList(SearchedTable):
         self.picked.emit()
 
 
-# What was said around the message that triggered a run, from the agent's own transcript. Reads only.
+# The messages around the one that triggered a run, from the agent's own transcript. Reads only.
 
 
 class TranscriptDialog(QDialog):
@@ -474,7 +478,6 @@ class TracesTab(TabPage):
         desk, row, workspace = wanted.session.workbench, wanted.row, wanted.place.workspace
 
         def work(_control: JobControl) -> Shown:
-            from reverie.services.traces import tried_diff, why_no_replay
 
             detail = desk.traces.open(str(row.path))
             no_replay = why_no_replay(detail.facts, shortened=detail.dump.shortened)

@@ -1,10 +1,11 @@
-"""The Transcripts tab: every transcript of the home that is shown above, the selected one below.
+"""The Transcripts tab: every transcript of the shown home above, the selected one below; and the window of
+the agent's own background jobs.
 
-Listed when it is first looked at, and again now and then while it is looked at, since most agents'
-transcripts lie outside of what is watched. Titles that are not in the list are read in small jobs, so that
-opening one never waits for them.
+Listed when the tab is first shown, and again now and then while it is visible, since most agents'
+transcripts lie outside the watched directories. Missing titles are read in small jobs, so that opening a
+transcript never waits for them.
 
-Threading: GUI thread; a lane of its own. Failure: told in the status bar.
+Threading: GUI thread; a lane of its own. Failure: in the status bar, or above the table of jobs.
 """
 
 from __future__ import annotations
@@ -68,11 +69,8 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# The list of transcripts: sorted, narrowed down, by keyboard too. Shows what it is given.
-#
-# Five thousand rows are nothing special: a row's texts are made when it is drawn. Titles that only the
-# transcript tells come later and fill in. What was a part of another one (a sub-agent's) stands right after
-# it.
+# The list: sorted and filterable, by keyboard too. A row's texts are made when it is drawn, so thousands of
+# rows cost little. Sub-agents' transcripts follow the one they belong to.
 
 
 Index = QModelIndex | QPersistentModelIndex
@@ -548,10 +546,8 @@ class TranscriptsTab(TabPage):
         self._again.stop()
 
 
-# What the agent's own books say of its background jobs: running, failed and why, stale, when it tries
-# again; from a job to the transcript it is about. Looking only; stays open beside the window.
-#
-# Threading: GUI thread; the books are read in a job. Failure: told above the table.
+# The agent's own background jobs: running, failed and why, stale, next attempt; each leads to its
+# transcript. Read-only; the window stays open beside the main one.
 
 
 _SIGNS = {"done": "check", "running": "refresh", "failed": "error", "stale": "warning", "waiting": "runs"}

@@ -1,8 +1,8 @@
 """The text of a transcript: entries below each other, each with a line that says who and when; tool calls,
-reasoning and what the agent put in are folded to that line.
+reasoning and what the agent added are folded to that line.
 
-What is folded is not in the document, so a long transcript costs what is shown of it. `reader_blocks` knows
-where an entry stands in it. Texts are untrusted: plain, and made safe by `entries`.
+Folded text is not in the document, so a long transcript costs only what is shown of it. Texts are
+untrusted: shown plain, with hidden and reordering characters escaped.
 
 Threading: GUI thread; no file is read here.
 """
@@ -36,9 +36,7 @@ from reverie.ui.appearance import UNIT, mixed, monospace, readable, theme_of
 from reverie.ui.display_text import visible, visible_lines, when
 from reverie.ui.translation import counted, tr
 
-# How a transcript is told: who speaks, what kind of entry it is, what became of a tool call.
-#
-# Pure but for the translation.
+# Labels: who speaks, what kind of entry it is, the result of a tool call. Pure, except for translation.
 
 
 _PREVIEW = 160
@@ -197,11 +195,8 @@ def job_kind(kind: str) -> str:
     return {"extraction": tr("Extraction"), "consolidation": tr("Consolidation")}.get(kind, visible(kind))
 
 
-# How an entry of a transcript is written: its lines with their formats, in the colours of a palette.
-#
-# Texts are untrusted: what hides or reorders is shown as an escape. Very long lines are broken, for one
-# line is laid out as a whole. No state is told by colour alone: words in the first line of an entry say the
-# same.
+# The lines of an entry with their formats. Very long lines are broken, because Qt lays out a line as a
+# whole. No state is shown by colour alone: the first line of an entry has it in words.
 
 
 LONGEST_LINE = 4_000
@@ -293,11 +288,9 @@ def _format(color: QColor, *, bold: bool = False) -> QTextCharFormat:
     return made
 
 
-# The entries of a transcript in a document: blocks carry the number of their entry as user state and are in
-# order, so an entry is found by halving.
-#
-# Qt may lose what a block carries where blocks are joined or split; it is given back here (`carried`,
-# `carry`). Threading: GUI thread.
+# Entries in the document: each block carries the number of its entry as user state, in order, so an entry
+# is found by bisection. Qt may lose the user state when blocks are joined or split; `carried` and `carry`
+# restore it.
 
 
 Carried = tuple[int, QTextBlockFormat]

@@ -1,9 +1,13 @@
-"""The homes of one window: finding, opening and closing them, and what the picker shows of them.
+"""The homes of one window: the list at the left; finding, opening and closing homes; unsaved text on
+closing.
 
-A home that a person closed stays closed when it is found again, until it is asked for by its path.
+A home that was closed by hand stays closed when it is found again, until it is opened by its path. One bad
+home never keeps the others away: each place is asked in a thread of its own before a job opens it, and one
+that does not answer in time is listed as such and opened as soon as it answers. Closing changes nothing on
+disk.
 
-One bad home never keeps the others away. Each place is asked in a thread of its own before a job opens it;
-one that does not answer in time is listed as such, and opened as soon as it answers.
+Threading: GUI thread; homes are found and opened, and their watchers and services ended, in jobs. Failure:
+a home that cannot be opened is listed with the reason, or reported by `failed`.
 """
 
 from __future__ import annotations
@@ -44,12 +48,8 @@ if TYPE_CHECKING:
     from reverie.ui.memory.tab import MemoryTab
 
 
-# The list at the left: homes, their projects, and the workspaces of each. What is selected is shown in the
-# tabs.
-#
-# Archived and multi-project workspaces are marked; stores that nothing points at stand under a node of
-# their own. Built as `rows.Node`s, so that a changed project list moves only what changed and the selection
-# stays.
+# The list. Archived and multi-project workspaces are marked; stores without a project have a node of their
+# own. Rows are `RowNode`s, so a changed project list moves only what changed and the selection stays.
 
 
 _DISPLAY = int(Qt.ItemDataRole.DisplayRole)

@@ -47,14 +47,13 @@ if TYPE_CHECKING:
 log = logging.getLogger("reverie.window")
 
 # Python's cyclic collector runs on whichever thread happens to allocate, and workers allocate most. A
-# dialog or
-# a model in a cycle would then be destroyed on a worker, which Qt answers with timers stopped from another
-# thread and, now and then, a crash. So while a `GcScheduler` lives, the automatic collector is off and a
-# timer of the GUI thread collects.
+# dialog or a model in a cycle would then be destroyed on a worker, which Qt answers with timers stopped
+# from another thread and, now and then, a crash. So while a `GcScheduler` lives, the automatic collector is
+# off and a timer of the GUI thread collects.
 #
-# A full collection holds the interpreter for a tenth of a second with ten thousand memories. So young objects
-# are collected in small portions, more often while a job runs, and the survivors are frozen. Frozen objects
-# are looked through only when no job runs and the window is not in use, or after `LONG_S`.
+# A full collection holds the interpreter for a tenth of a second with ten thousand memories. So young
+# objects are collected in small portions, more often while a job runs, and the survivors are frozen. Frozen
+# objects are looked through only when no job runs and the window is not in use, or after `LONG_S`.
 
 INTERVAL_MS = 100
 # A job creates tens of thousands of objects in 100 ms; collecting takes about a microsecond for each.

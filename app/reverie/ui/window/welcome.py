@@ -1,11 +1,11 @@
-"""What a stranger is told at the first start: which homes were found, what Reverie reads and never reads,
-that nothing runs by itself yet, where texts go when a model works, the demo home, and where settings lie.
+"""The welcome: which homes were found, what Reverie reads and never reads, that no background runs are on
+yet, where texts go when a model works, the demo home, and where settings are.
 
-Shown by itself once a profile, when the first window of it shows something; later from the Help menu. It
-blocks nothing: the window behind it can be used. Homes that open while it is shown are added.
+Shown once per profile, when its first window shows something; later from the Help menu. It is not modal,
+and homes that open meanwhile are added.
 
 Threading: GUI thread; the settings are read in a job. Failure: settings that cannot be read count as their
-defaults here, and are told where they are used.
+defaults here; the settings dialog reports them.
 """
 
 from __future__ import annotations
