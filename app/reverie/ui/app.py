@@ -305,17 +305,17 @@ def diagnostics(text: str, records: RecentRecords) -> str:
 def without_sayings(text: str) -> str:
     """A traceback with the kinds of its errors, without what they say of themselves."""
     kept: list[str] = []
-    told = False
+    has_kind = False
     for line in text.splitlines():
         if line.startswith(("  ", "Traceback ", "During handling", "The above exception")) or not line:
             # After the kind come only lines of its saying, until the next traceback begins.
-            if not told or line.startswith(("Traceback ", "During handling", "The above exception")):
+            if not has_kind or line.startswith(("Traceback ", "During handling", "The above exception")):
                 kept.append(line)
-                told = False
-        elif not told:
+                has_kind = False
+        elif not has_kind:
             found = _SAYING.match(line)
             kept.append(found["kind"] if found else "(its words are in the log)")
-            told = True
+            has_kind = True
     return "\n".join(kept) + "\n"
 
 
@@ -567,7 +567,7 @@ def is_first_start(remembered: Remembered, *, demo: bool) -> bool:
 
 
 def _nothing_more(_nothing: None) -> None:
-    """What is logged from now on says so itself."""
+    """The log file is open; there is nothing to do."""
 
 
 def restore_geometry(window: MainWindow, remembered: Remembered) -> None:

@@ -385,7 +385,7 @@ _TRANSLATED = ("de",)
 
 
 def read_window_style(settings_file: Path) -> WindowStyle:
-    """What the settings file says; defaults where it says nothing that counts."""
+    """The window's values of the settings file; the default for each that is missing or invalid."""
     try:
         content = read_regular(settings_file, _LARGEST)
     except OSError:
@@ -398,8 +398,8 @@ def read_window_style(settings_file: Path) -> WindowStyle:
         table = tomllib.loads(content.decode("utf-8-sig")).get("window")
     except (ValueError, RecursionError):
         return WindowStyle()
-    said = table if isinstance(table, dict) else {}
-    size, language, theme = said.get("font_size"), said.get("language"), said.get("theme")
+    values = table if isinstance(table, dict) else {}
+    size, language, theme = values.get("font_size"), values.get("language"), values.get("theme")
     fits = isinstance(size, int) and not isinstance(size, bool) and 0 <= size <= LARGEST_FONT
     return WindowStyle(
         size if fits and isinstance(size, int) else 0,

@@ -39,7 +39,7 @@ _MOST_NAMES = 8
 
 
 def ask_home(parent: QWidget) -> Path | None:
-    """A directory that a person chose, or None."""
+    """The chosen directory, or None."""
     title = QCoreApplication.translate("dialogs", "Open the home of an agent")
     options = QFileDialog.Option.ShowDirsOnly | QFileDialog.Option.DontUseNativeDialog
     dialog = QFileDialog(parent, title, str(Path.home()))
@@ -147,7 +147,8 @@ class ShortcutSheet(QDialog):
 
 
 class ConsentDialog(QDialog):
-    """Shows what `consent` says; accepting it means yes. Cancel is the default."""
+    """Asks before memories leave this machine for the first time: which files, and where to. Cancel is the
+    default."""
 
     def __init__(self, consent: ConsentView, engine: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)

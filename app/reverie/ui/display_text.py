@@ -47,7 +47,7 @@ def visible_lines(text: str) -> str:
 
 
 def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:
-    """`text`, of which nobody reads more than the first `most` characters."""
+    """`text` cut to `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -157,7 +157,7 @@ def notes(count: int) -> str:
 
 
 def uses(by_agent: int, own: int = 0) -> str:
-    """How often the agent used a memory, apart from what a person and Reverie did with it."""
+    """How often the agent used a memory; `own`: uses by the user and Reverie, shown separately."""
     if not own:
         return counted("used once", "used %n times", by_agent)
     return tr("used: agent {agent}×, you and Reverie {own}×").format(agent=by_agent, own=own)
@@ -283,7 +283,7 @@ def tokens(count: int) -> str:
 
 
 def money(usd: float | None) -> str:
-    """`$0.04`; unknown says so, and what is not quite nothing never looks like nothing."""
+    """`$0.04`; None is "cost unknown", and a cost below a cent never looks like zero."""
     if usd is None:
         return tr("cost unknown")
     if usd == 0:

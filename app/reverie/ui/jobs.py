@@ -134,7 +134,7 @@ class Lane(QObject):
     """One thread of work. `busy_changed(bool)` tells whether a job is open."""
 
     busy_changed = Signal(bool)
-    unclaimed = Signal(object)  # MendableError of a job without its own failure handler
+    unclaimed = Signal(object)  # UserError of a job without its own failure handler
     _submitted = Signal(object)
 
     _ids = itertools.count(1)
@@ -206,8 +206,7 @@ class Lane(QObject):
 
     @property
     def busy_seconds(self) -> float:
-        """For how long the thread has been at the job that it is at, in seconds, also if nobody waits for
-        that one any more; 0 while it has nothing to do. A sign of life begins it anew."""
+        """Seconds since the current job last reported progress; 0.0 when idle. Counts abandoned jobs too."""
         return time.monotonic() - self._since if self._handed_over and not self._stopping else 0.0
 
     def stop(self, limit_ms: int | None = None) -> bool:

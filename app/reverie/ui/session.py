@@ -48,7 +48,7 @@ _AGAIN_MS = 1000
 
 
 class HistoryRecorder(QObject):
-    """`started()`: the history is there. `kept()`: marks of what was seen may be others. `said(str)`.
+    """Signals: `started()`: the history is up to date; `kept()`: the marks of what was seen may have changed;
     `overwritten(tuple[LostSave, ...])`: another program overwrote a save; a draft keeps its text."""
 
     started = Signal()
@@ -97,7 +97,7 @@ class HistoryRecorder(QObject):
             self._keep_usage()
 
     def mark_seen(self, context: ScopeContext) -> None:
-        """Everything that stands now counts as seen."""
+        """Mark everything that is there now as seen."""
         workbench = self._workbench
 
         def work(_control: JobControl) -> None:
@@ -106,7 +106,7 @@ class HistoryRecorder(QObject):
         self._lane.submit("mark as seen", work, done=self._on_marked)
 
     def close(self) -> None:
-        """Nothing more is begun; what is under way ends by itself."""
+        """Start nothing more; what is running finishes."""
         self._closed = True
         self._again.stop()
 
@@ -271,9 +271,9 @@ LEASE_POLL_MS = 2000
 
 
 class LeasePoll(QObject):
-    """`told(StatusView)`: the status that was followed, with what runs now. `failed(UserError)`."""
+    """Signals: `status_read(StatusView)`: the followed status with what runs now; `failed(UserError)`."""
 
-    told = Signal(object)
+    status_read = Signal(object)
     failed = Signal(object)
 
     def __init__(self, workbench: Workbench, lane: Lane, parent: QObject) -> None:
@@ -309,7 +309,7 @@ class LeasePoll(QObject):
             return replace(status, running=workbench.status(context).running)
 
         self._lane.submit(
-            "ask for the lease", work, done=self.told.emit, failed=self.failed.emit, group="lease"
+            "ask for the lease", work, done=self.status_read.emit, failed=self.failed.emit, group="lease"
         )
 
 
@@ -497,7 +497,7 @@ class HomeSession(QObject):
         self.keeper.status_message.connect(self.notified)
         self.keeper.overwritten.connect(self.overwritten)
         self._lease_poll = LeasePoll(opened.workbench, lanes.scan, self)
-        self._lease_poll.told.connect(self._take_status)
+        self._lease_poll.status_read.connect(self._take_status)
         self._lease_poll.failed.connect(self._on_aside_failed)
         self._retry = QTimer(self)
         self._retry.setSingleShot(True)
@@ -526,7 +526,7 @@ class HomeSession(QObject):
 
     @Slot()
     def reload(self) -> None:
-        """Read everything of the selection again: a person asked, or it could not be read."""
+        """Read everything of the selection again."""
         if self.context is None:
             self.select(self._choice)
             return
@@ -776,13 +776,13 @@ class HomeSession(QObject):
             self.tree_changed.emit(found)
 
     def mark_seen(self) -> None:
-        """Everything of this home that stands now counts as seen."""
+        """Mark everything of this home that is there now as seen."""
         self.arrangement = self.arrangement._replace(also=frozenset())
         if self.context is not None:
             self.keeper.mark_seen(self.context)
 
     def focused(self) -> None:
-        """The window got the focus: events may have been missed while nobody looked."""
+        """The window got the focus: compare with the disk, since events may have been missed meanwhile."""
         if self.watcher is not None and self.rescan_on_focus:
             self.watcher.request_rescan("focus")
 

@@ -186,7 +186,7 @@ class FindingRow(QWidget):
             self._tint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The row to look at first stands out; a line ends each."""
+        """The row of the likely cause is highlighted; a line ends each row."""
         painter = QPainter(self)
         theme = theme_of(self.palette())
         if self._first:
@@ -301,7 +301,7 @@ class DoctorTab(TabPage):
         self._show()
 
     def set_busy(self, busy: bool) -> None:
-        """The checks are being made, or something is being mended."""
+        """The checks are running, or a fix is being applied."""
         self._busy = busy
         self.bar.setVisible(busy)
         for button in (self.look, self.probe):
@@ -316,8 +316,8 @@ class DoctorTab(TabPage):
             self.title.say(self.tr("Everything is in order"))
             self.cause.say(self.tr("All checks of {place} hold.").format(place=place))
         else:
-            said = self.tr("{title}: no") if first.state == "fail" else self.tr("{title}: not quite")
-            self.title.say(said.format(title=first.title))
+            sentence_text = self.tr("{title}: no") if first.state == "fail" else self.tr("{title}: not quite")
+            self.title.say(sentence_text.format(title=first.title))
             self.cause.say(first.evidence)
         self._show()
 
@@ -394,7 +394,7 @@ class DoctorControl(QObject):
         self._settle.timeout.connect(self._look_quietly)
         tab.shown.connect(self._on_shown)
         tab.examine.connect(self.examine)
-        tab.fix.connect(self.mend)
+        tab.fix.connect(self.apply_fix)
         tab.set_busy(False)
 
     @property
@@ -421,7 +421,7 @@ class DoctorControl(QObject):
 
     @Slot()
     def recheck(self) -> None:
-        """Something changed: examine again, once it is quiet, when somebody looks."""
+        """Something changed: examine again once it is quiet and the tab is visible."""
         self._stale = True
         context = self._session.context if self._session is not None else None
         if context != self._context:
@@ -456,7 +456,7 @@ class DoctorControl(QObject):
         self._submit(session, context, with_probe=with_probe, check="")
 
     @Slot(str)
-    def mend(self, check: str) -> None:
+    def apply_fix(self, check: str) -> None:
         """Apply the fix of a check, then look again."""
         session, context = self._session, self._context
         fix = next((one.fix for one in self.tab.findings if one.check == check), None)

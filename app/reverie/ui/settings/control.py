@@ -181,8 +181,8 @@ class SettingsControl(QObject):
             service.models.set_key(provider, key)
             return service.models.view(None)
 
-        said = self.tr("The key for {provider} is in the system's keyring.").format(provider=provider)
-        self._submit("keep a key", work, self._set_message(said), self._on_failed, "")
+        message = self.tr("The key for {provider} is in the system's keyring.").format(provider=provider)
+        self._submit("keep a key", work, self._set_message(message), self._on_failed, "")
 
     @Slot(str)
     def _forget_key(self, provider: str) -> None:
@@ -194,8 +194,8 @@ class SettingsControl(QObject):
             service.models.forget_key(provider)
             return service.models.view(None)
 
-        said = self.tr("The key for {provider} was removed from the keyring.").format(provider=provider)
-        self._submit("forget a key", work, self._set_message(said), self._on_failed, "")
+        message = self.tr("The key for {provider} was removed from the keyring.").format(provider=provider)
+        self._submit("forget a key", work, self._set_message(message), self._on_failed, "")
 
     def _set_message(self, sentence: str) -> Callable[[ModelsView], None]:
         def done(models: ModelsView) -> None:

@@ -431,12 +431,12 @@ class SettingsFinder:
 
 
 def _searched(title: str, setting: Setting, shown: Iterable[QWidget]) -> str:
-    said = [title, setting.key, setting.where, explanation(setting)]
+    texts = [title, setting.key, setting.where, explanation(setting)]
     for widget in shown:
-        said.append(widget.accessibleName())
+        texts.append(widget.accessibleName())
         if isinstance(widget, QLabel | QAbstractButton):
-            said.append(_plain(widget.text()))
-    return "\n".join(said).casefold()
+            texts.append(_plain(widget.text()))
+    return "\n".join(texts).casefold()
 
 
 def _plain(text: str) -> str:

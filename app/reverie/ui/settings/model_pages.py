@@ -217,7 +217,7 @@ class EnginePage(SettingsPage):
         self._validate()
 
     def tested(self, lines: Sequence[ProbeLine]) -> None:
-        """What each step of the test said."""
+        """Show the result of each step of the test."""
         self._end_test([(line.state, line.sentence) for line in lines])
 
     def test_failed(self, sentence: str) -> None:
@@ -399,7 +399,7 @@ class ProvidersPage(SettingsPage):
         return edits
 
     def show_kept(self, kept: Mapping[str, Mapping[str, Any]]) -> None:
-        """What stands in the settings of each provider; what has no entry has the defaults."""
+        """The settings of each provider; one without an entry has the defaults."""
         self._kept, self._edits = kept, {}
         self._show_more()
 

@@ -134,7 +134,7 @@ def full_text(source: JsonSource, node: JsonNode) -> str:
 def search(
     source: JsonSource, root: JsonNode, needle: str, check: Callable[[], None]
 ) -> tuple[DocumentHit, ...]:
-    """Where `needle` stands in names or values, in the order of the document."""
+    """The places of `needle` in names and values, in the order of the document."""
     if not needle:
         return ()
     spelled = {json.dumps(needle, ensure_ascii=ascii_only)[1:-1] for ascii_only in (False, True)}
@@ -453,7 +453,7 @@ _MOST_CHARS = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One text: who says it, and what."""
+    """One text and its author."""
 
     title: str
     text: str

@@ -47,7 +47,7 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class Belongs:
-    """The place of one trace; empty where nothing tells."""
+    """The workspace and project of one trace; empty where unknown."""
 
     workspace: str = ""
     project: str = ""
@@ -216,17 +216,17 @@ class TraceFeed(QObject):
             self.changed.emit()
 
     def _read(self, session: HomeSession) -> None:
-        desk, home = session.workbench, session.info.id
+        workbench, home = session.workbench, session.info.id
 
         def work(control: JobControl) -> tuple[TraceSummary, ...]:
             rows: list[TraceSummary] = []
-            told = 0.0
-            for row in desk.traces.rows():
+            reported = 0.0
+            for row in workbench.traces.rows():
                 control.check()
                 rows.append(row)
-                if time.monotonic() - told > _PAUSE_S:
+                if time.monotonic() - reported > _PAUSE_S:
                     control.report(tuple(rows))
-                    told = time.monotonic()
+                    reported = time.monotonic()
             return tuple(rows)
 
         self.submit(

@@ -77,7 +77,7 @@ def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
         f"— {tr('Attempt {n}').format(n=attempt.index)} —\n{answer_text(attempt) or attempt.error}"
         for attempt in facts.attempts
     )
-    told = (
+    cells = (
         verdict_label(row.verdict),
         row.evidence,
         row.model,
@@ -87,7 +87,7 @@ def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
         str(sum(len(attempt.calls) for attempt in facts.attempts)),
         tokens(row.tokens) if row.tokens else "–",
     )
-    return ComparedTrace(title, told, detail.timeline, answers, tried_diff(facts))
+    return ComparedTrace(title, cells, detail.timeline, answers, tried_diff(facts))
 
 
 def fact_names() -> tuple[str, ...]:
@@ -303,12 +303,12 @@ class ReplayDialog(QDialog):
 
     @Slot()
     def start(self) -> None:
-        """Ask again, once a person has agreed that it may be sent."""
+        """Replay, after asking for consent to send it."""
 
         workbench, detail = self._workbench, self._detail
         if workbench is None or detail is None or self.running:
             return
-        wish = ReplayRequest(
+        request = ReplayRequest(
             self.model.currentText().strip(),
             self.system.toPlainText(),
             self.user.toPlainText(),
@@ -316,18 +316,18 @@ class ReplayDialog(QDialog):
         )
         self.running = True
         self._follow()
-        self.message.say(self.tr("Asking {model}…").format(model=visible(wish.engine)))
+        self.message.say(self.tr("Asking {model}…").format(model=visible(request.engine)))
 
         def work(_control: JobControl) -> ConsentView | None:
-            return workbench.replays.consent_needed(detail, wish)
+            return workbench.replays.consent_needed(detail, request)
 
-        self._submit("ask for consent", work, partial(self._on_consent, wish))
+        self._submit("ask for consent", work, partial(self._on_consent, request))
 
-    def _on_consent(self, wish: ReplayRequest, needed: ConsentView | None) -> None:
+    def _on_consent(self, request: ReplayRequest, needed: ConsentView | None) -> None:
         workbench, detail = self._workbench, self._detail
         if workbench is None or detail is None:
             return
-        if needed is not None and not ConsentDialog.ask(self, needed, wish.engine):
+        if needed is not None and not ConsentDialog.ask(self, needed, request.engine):
             self._end()
             self.message.say(self.tr("Not started. Nothing was sent."))
             return
@@ -335,8 +335,8 @@ class ReplayDialog(QDialog):
         def work(control: JobControl) -> tuple[TraceDetail, ComparedTrace, ComparedTrace, str]:
 
             if needed is not None:
-                workbench.models.give_consent(wish.engine)
-            found = workbench.replays.run(detail, wish, cancel=control.cancel, progress=control.report)
+                workbench.models.give_consent(request.engine)
+            found = workbench.replays.run(detail, request, cancel=control.cancel, progress=control.report)
             sides = side_of(tr("Original"), detail), side_of(tr("Replay"), found)
             return found, *sides, trace_diff(detail.facts, found.facts)
 

@@ -215,11 +215,11 @@ class _Narrowed(QSortFilterProxyModel):
             return False
         if self.kind and found.kind != self.kind:
             return False
-        said = (
+        searched = (
             found.id, found.workspace_name, found.workspace_id, found.model, found.sentence, found.evidence,
             found.home, line.place.workspace,
         )  # fmt: skip
-        return not self.text or self.text in "\n".join(said).casefold()
+        return not self.text or self.text in "\n".join(searched).casefold()
 
     def lessThan(self, left: Index, right: Index) -> bool:
         one, other = left.data(SORT), right.data(SORT)
@@ -227,7 +227,7 @@ class _Narrowed(QSortFilterProxyModel):
 
 
 class TraceList(SearchedTable):
-    """The traces of the place selected at the left, or of all homes where a person asks for that."""
+    """The traces of the selected place, or of all homes on request."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Search traces"), self.tr("Traces"), parent)
@@ -346,14 +346,14 @@ class TranscriptDialog(QDialog):
     def is_read(self) -> bool:
         return self.view.is_read
 
-    def open_at(self, desk: TranscriptService, workspace_id: str, message_id: str) -> None:
+    def open_at(self, service: TranscriptService, workspace_id: str, message_id: str) -> None:
         """Read the transcript of a workspace and show it at a message."""
         self.title.say(self.tr("Reading the transcript…"))
         self.show()
 
         def opening() -> PagedTranscript | None:
-            source = desk.of_workspace(workspace_id)
-            return desk.open(source) if source is not None else None
+            source = service.of_workspace(workspace_id)
+            return service.open(source) if source is not None else None
 
         self.view.open(opening, ReadingStart(message_id))
 
@@ -372,7 +372,7 @@ _LEAST_ROWS = 96
 
 
 class TracesTab(TabPage):
-    """`said(str)`: a sentence for the status bar."""
+    """The tab. Signal: `status_message(str)`."""
 
     status_message = Signal(str)
 
@@ -475,11 +475,11 @@ class TracesTab(TabPage):
         ):
             return
         self._wanted = wanted
-        desk, row, workspace = wanted.session.workbench, wanted.row, wanted.place.workspace
+        workbench, row, workspace = wanted.session.workbench, wanted.row, wanted.place.workspace
 
         def work(_control: JobControl) -> Shown:
 
-            detail = desk.traces.open(str(row.path))
+            detail = workbench.traces.open(str(row.path))
             no_replay = why_no_replay(detail.facts, shortened=detail.dump.shortened)
             return Shown(detail, tried_diff(detail.facts), no_replay, workspace)
 
@@ -567,7 +567,7 @@ class TracesTab(TabPage):
             self.export_to(Path(name))
 
     def export_to(self, target: Path) -> None:
-        """Copy the shown document, byte by byte, to a place that a person chose."""
+        """Copy the shown document, byte for byte, to a chosen file."""
         shown = self.detail.shown
         if shown is None:
             return

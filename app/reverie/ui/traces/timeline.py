@@ -119,7 +119,7 @@ _MOST_ATTEMPTS = 40
 
 
 class TimelineView(QWidget):
-    """`picked(Span)`: a person chose a span."""
+    """`picked(Span)`: a span was selected by hand."""
 
     picked = Signal(object)
 
@@ -390,7 +390,7 @@ class StepPosition:
 
 
 class StepsView(QWidget):
-    """`picked(Place)`: a person chose a row."""
+    """`picked(StepPosition)`: a row was selected by hand."""
 
     picked = Signal(object)
 
@@ -495,9 +495,9 @@ class StepsView(QWidget):
         return self._item(StepPosition(attempt.index), name, ended, bad=bool(attempt.error))
 
     def _step_item(self, step: Step) -> QTreeWidgetItem:
-        said = step.text.strip() or counted(self.tr("1 tool call"), "%n tool calls", len(step.calls))
+        label = step.text.strip() or counted(self.tr("1 tool call"), "%n tool calls", len(step.calls))
         return self._item(
-            StepPosition(step.attempt, step.index), self.tr("Answer {n}").format(n=step.index), said
+            StepPosition(step.attempt, step.index), self.tr("Answer {n}").format(n=step.index), label
         )
 
     def _call_item(self, call: Call) -> QTreeWidgetItem:

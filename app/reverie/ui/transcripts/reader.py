@@ -157,10 +157,10 @@ class ReaderSearch(QObject):
                 self.say(self.tr("Not found.") if needle else "")
                 return
             around = place >= number if back else place <= number
-            told = (
+            note = (
                 self.tr("Found again from the end.") if back else self.tr("Found again from the beginning.")
             )
-            self.say(told if around and needle and place != number else "")
+            self.say(note if around and needle and place != number else "")
             self._view.go_to(place, needle, back=back)
 
         def failed(error: UserError) -> None:

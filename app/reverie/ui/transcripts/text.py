@@ -69,7 +69,7 @@ def who(message: Message) -> str:
 
 
 def facts_of(message: Message) -> tuple[str, ...]:
-    """What else stands in the first line of an entry."""
+    """The rest of the first line of an entry."""
     found = []
     if message.tool is not None:
         found.append(tool_state(message.tool))
@@ -95,8 +95,8 @@ def result() -> str:
     return tr("Result")
 
 
-def told(tool: ToolUse) -> str:
-    """What a tool was told, in short: the one thing that says it, where there is one."""
+def tool_summary(tool: ToolUse) -> str:
+    """The most telling argument of a tool call, if there is one."""
     if len(tool.input) > _SMALL or not tool.input.startswith("{"):
         return tool.input
     try:
@@ -116,7 +116,7 @@ def preview(message: Message) -> str:
     """The beginning of what is folded, on one line."""
     text = message.text
     if message.tool is not None:
-        text = f"{message.tool.name}  {told(message.tool)}"
+        text = f"{message.tool.name}  {tool_summary(message.tool)}"
     return visible(" ".join(text[: 4 * _PREVIEW].split()))[:_PREVIEW]
 
 
@@ -146,8 +146,8 @@ def left_out(count: int) -> str:
 
 def read_so_far(entries: int, first: int, facts: TranscriptStatistics, *, at_end: bool) -> str:
     """The line of facts below a transcript. `entries`: those read so far, `first`: the first one shown."""
-    said = counted("1 entry", "%n entries", entries)
-    found = [said if at_end else tr("{entries} so far").format(entries=said)]
+    count = counted("1 entry", "%n entries", entries)
+    found = [count if at_end else tr("{entries} so far").format(entries=count)]
     if first:
         found.append(tr("shown from number {number}").format(number=first + 1))
     if facts.unknown:
@@ -161,10 +161,10 @@ def read_so_far(entries: int, first: int, facts: TranscriptStatistics, *, at_end
 
 def state_of(source: TranscriptSource) -> str:
     """What is special about a transcript."""
-    told = ", ".join(_state(part) for part in source.state.split(", ")) if source.state else ""
+    states = [_state(part) for part in source.state.split(", ")] if source.state else []
     if source.archived and "archived" not in source.state:
-        told = ", ".join(each for each in (tr("archived"), told) if each)
-    return told
+        states.insert(0, tr("archived"))
+    return ", ".join(states)
 
 
 def _state(part: str) -> str:
@@ -478,7 +478,7 @@ class ReaderText(QPlainTextEdit):
         self._telling = True
 
     def replace_from(self, number: int, messages: Sequence[Message]) -> None:
-        """What stands from `number` on is other now."""
+        """The entries from `number` on changed."""
         self._telling = False
         place = self.verticalScrollBar().value()
         self._remove(number, self.end)

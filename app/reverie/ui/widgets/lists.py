@@ -120,9 +120,9 @@ class TwoLineDelegate(QStyledItemDelegate):
             upper.setRight(upper.right() - UNIT)
         if option.rect.width() >= self._right_from:
             painter.setPen(colours.dim)
-            for slot, said in ((upper, lines.right), (lower, lines.right_below)):
-                if said:
-                    slot.setRight(slot.right() - _draw_right(painter, slot, metrics, said) - GAP)
+            for slot, label in ((upper, lines.right), (lower, lines.right_below)):
+                if label:
+                    slot.setRight(slot.right() - _draw_right(painter, slot, metrics, label) - GAP)
         painter.setPen(colours.dim)
         painter.drawText(lower, 0, metrics.elidedText(lines.below, _CUTS[lines.cut_below], lower.width()))
         painter.setPen(colours.dim if lines.quiet else colours.text)
@@ -135,9 +135,9 @@ class TwoLineDelegate(QStyledItemDelegate):
             painter.drawPixmap(at, self._icons.pixmap(name, _SIGN, tint, ratio))
 
 
-def _draw_right(painter: QPainter, slot: QRect, metrics: QFontMetrics, said: str) -> int:
+def _draw_right(painter: QPainter, slot: QRect, metrics: QFontMetrics, label: str) -> int:
     """At the end of `slot`, in half of it at the most; returns how wide it is."""
-    text = metrics.elidedText(said, Qt.TextElideMode.ElideRight, slot.width() // 2)
+    text = metrics.elidedText(label, Qt.TextElideMode.ElideRight, slot.width() // 2)
     painter.drawText(slot, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
     return metrics.horizontalAdvance(text)
 

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class StackingSplitter(QSplitter):
-    """`narrow`: the width below which it stacks; `above`: how high the upper part is then, at first."""
+    """Two parts side by side, or one above the other where that is too narrow. Each order keeps its own
+    sizes.
+
+    `narrow`: the width below which it stacks; `above`: the height of the upper part then, at first."""
 
     def __init__(self, narrow: int, above: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -84,8 +87,10 @@ DEAD_S = 5.0
 
 
 class SlowDiskIndicator(QLabel):
-    """Empty while nothing takes long. `places` are those whose disks may be waited for. `said(str)`: a
-    sentence on a disk that does not answer, and on one that does again."""
+    """Says in the status bar that a job takes long, and whether a disk or network share does not answer.
+
+    Jobs wait for the disk of a home, and a share that is gone can block them for hours. `places`: the homes
+    to check. `status_message(str)`: a disk stopped answering, or answers again."""
 
     status_message = Signal(str)
 

@@ -86,8 +86,8 @@ class TabContext:
 
 
 class LazyTabs(QObject):
-    """`built()`: the tabs can be looked at. `changed()`: what is possible is another. `said(str)`: a sentence
-    for the status bar."""
+    """Signals: `built()`: the tabs can be shown; `changed()`: the set of enabled actions may have changed;
+    `status_message(str)`."""
 
     built = Signal()
     changed = Signal()
@@ -215,7 +215,7 @@ class LazyTabs(QObject):
 
     @Slot(int)
     def _on_current(self, index: int) -> None:
-        """Somebody looks at a tab: it is built now, if it was not."""
+        """A tab is shown: build it if it is not built yet."""
         makers = {
             _TRACES: (self._traces, self._make_traces),
             _TRANSCRIPTS: (self._transcripts, self._make_transcripts),
@@ -408,7 +408,7 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_agent_jobs(self) -> None:
-        """What the agent of the shown home says of its own background jobs."""
+        """Show the background jobs of the shown home's agent."""
         if self._session is None or not self.is_built:
             return
         from reverie.ui.transcripts.tab import JobsDialog

@@ -128,7 +128,7 @@ class Entry:
     """What the action waits for; empty if it is possible."""
     memory: bool = False
     destructive: bool = False
-    """The action takes something away. It is never selected unless a person selects it."""
+    """The action removes something; it is selected by hand only."""
 
     @property
     def literal_only(self) -> bool:

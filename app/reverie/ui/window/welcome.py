@@ -10,7 +10,7 @@ defaults here; the settings dialog reports them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,19 +25,19 @@ from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, scrolled
-from reverie.ui.window.homes import OpenHomes
 
 if TYPE_CHECKING:
-    pass
+    from reverie.ui.session import HomeSession
 
 
 @dataclass(frozen=True, slots=True)
 class RunPreferences:
-    """What the settings say of runs: ids of homes where they happen by themselves, and the model asked for
-    (`auto` and `rules` are none)."""
+    """What the settings say about runs."""
 
     background: tuple[str, ...] = ()
+    """The ids of the homes with background runs."""
     engine: str = "auto"
+    """`auto`, `rules` or a model."""
 
 
 class Welcome(QDialog):
@@ -45,14 +45,14 @@ class Welcome(QDialog):
 
     def __init__(
         self,
-        homes: OpenHomes,
+        sessions: Callable[[], Sequence[HomeSession]],
         profile: Profile,
         lane: Lane,
         actions: Sequence[QAction],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._homes, self._profile, self._lane = homes, profile, lane
+        self._sessions, self._profile, self._lane = sessions, profile, lane
         self._preferences = RunPreferences()
         self.setWindowTitle(self.tr("Welcome to Reverie"))
         self._bodies: dict[str, WrapLabel] = {}
@@ -68,12 +68,10 @@ class Welcome(QDialog):
         self._add("places", self.tr("Where settings lie"))
         self._column.addStretch(1)
         self._lay_out(inside, actions)
-        self._tell()
-        homes.listed.connect(self._tell)
-        homes.none_found.connect(self._tell)
+        self.update_text()
 
     def read_settings(self) -> None:
-        """Read what the settings say by now; it is told when it is known."""
+        """Read the settings again, and show them once they are read."""
         file = self._profile.settings_file
 
         def work(_control: JobControl) -> RunPreferences:
@@ -113,16 +111,17 @@ class Welcome(QDialog):
 
     @property
     def text(self) -> str:
-        """Everything it says."""
+        """The whole text of the dialog."""
         return "\n".join(body.text() for body in self._bodies.values())
 
     @Slot(object)
-    def _on_preferences(self, wishes: RunPreferences) -> None:
-        self._preferences = wishes
-        self._tell()
+    def _on_preferences(self, preferences: RunPreferences) -> None:
+        self._preferences = preferences
+        self.update_text()
 
     @Slot()
-    def _tell(self) -> None:
+    def update_text(self) -> None:
+        """Show the homes that are open by now, and the settings as they were read last."""
         say = self._bodies
         say["homes"].say(self._of_homes())
         say["reads"].say(
@@ -151,7 +150,7 @@ class Welcome(QDialog):
     def _of_homes(self) -> str:
         found = [
             self.tr("{kind}: {root}").format(kind=session.info.kind, root=_short(session.info.root))
-            for session in self._homes.sessions
+            for session in self._sessions()
         ]
         demo = self.tr("To try things out, open the demo home: a throw-away copy that ends with the window.")
         if not found:
