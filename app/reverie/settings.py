@@ -161,7 +161,8 @@ class ExtractSettings(_Section):
 
 
 class WindowSettings(_Section):
-    """How the window looks. `ui/look.py` reads the first three by itself, before this module is imported."""
+    """How the window looks. `ui/appearance.py` reads the first three itself, before this module is
+    imported."""
 
     font_size: Annotated[int, Field(ge=0, le=48)] = 0
     """In points; 0: what the system uses."""

@@ -378,11 +378,11 @@ def open_home_job(
     is `helper`'s, if there is one."""
 
     def work(_control: JobControl) -> Opened:
-        from reverie.compose import open_workbench
+        from reverie.compose import open_workbench  # heavy: imported by the job
 
         workbench: Workbench = open_workbench(path, profile, clock)
         if helper is not None:
-            from reverie.helper.workbench import HelpedWorkbench
+            from reverie.helper.workbench import HelpedWorkbench  # heavy: imported by the job
 
             workbench = HelpedWorkbench(workbench.parts, helper)
         info, home = workbench.contents(), workbench.parts.home
@@ -400,7 +400,7 @@ def adopt_home_job(
     it."""
 
     def work(control: JobControl) -> Opened:
-        from reverie.compose import adopt_home
+        from reverie.compose import adopt_home  # heavy: imported by the job
 
         adopt_home(path, known_id, profile, clock)
         return open_home_job(path, profile, clock, helper)(control)
@@ -541,7 +541,7 @@ class HomeSession(QObject):
         workbench = self.workbench
 
         def work(_control: JobControl) -> TreeUpdate:
-            from reverie.services.contexts import asked_context
+            from reverie.services.contexts import asked_context  # heavy: imported by the job
 
             context = asked_context(
                 workbench.parts.home,

@@ -419,7 +419,7 @@ class OpenHomes(QObject):
         """Open every home an agent of this user has."""
 
         def work(_control: JobControl) -> DiscoveredHomes:
-            from reverie.compose import look_for_homes
+            from reverie.compose import look_for_homes  # heavy: imported by the job
 
             return look_for_homes()
 
@@ -482,7 +482,7 @@ class OpenHomes(QObject):
         profile, clock, helper = self._profile, self._clock, self._helper
 
         def work(control: JobControl) -> Opened:
-            from reverie.compose import copy_demo_home
+            from reverie.compose import copy_demo_home  # heavy: imported by the job
 
             # Nobody else's to read, wherever temporary files are.
             directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -535,7 +535,7 @@ class OpenHomes(QObject):
         profile = self._profile
 
         def work(_control: JobControl) -> DiscoveredHomes:
-            from reverie.compose import look_for_stores
+            from reverie.compose import look_for_stores  # heavy: imported by the job
 
             return look_for_stores(homes, profile)
 

@@ -528,7 +528,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def show_welcome(self) -> None:
-        from reverie.ui.window.welcome import Welcome
+        from reverie.ui.dialogs import Welcome
 
         dialog = self.findChild(Welcome)
         if dialog is None:
