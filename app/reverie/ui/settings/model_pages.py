@@ -1,4 +1,11 @@
-"""The first page of the settings: which engine consolidates, whether it works, and what it may do."""
+"""The first two pages of the settings: what consolidates and its limits; model services, their keys and
+addresses, and servers on this machine.
+
+A key goes from its field into the system's keyring by a signal and is wiped from the field; it is never
+shown again, and no setting holds it.
+
+Threading: GUI thread; nothing is read or written here.
+"""
 
 from __future__ import annotations
 
@@ -210,7 +217,7 @@ class EnginePage(SettingsPage):
         self._validate()
 
     def tested(self, lines: Sequence[ProbeLine]) -> None:
-        """What each step of the test said."""
+        """Show the result of each step of the test."""
         self._end_test([(line.state, line.sentence) for line in lines])
 
     def test_failed(self, sentence: str) -> None:
@@ -253,12 +260,6 @@ def _heading(text: str) -> QLabel:
     made = QLabel(text)
     embolden(made)
     return made
-
-
-# The second page of the settings: model services, their keys and addresses, and servers on this machine.
-#
-# A key goes from the field into the system's keyring through a signal and is wiped from the field; it is
-# never shown again, and no setting holds it.
 
 
 LocalServer = tuple[str, str, Sequence[str]]
@@ -398,7 +399,7 @@ class ProvidersPage(SettingsPage):
         return edits
 
     def show_kept(self, kept: Mapping[str, Mapping[str, Any]]) -> None:
-        """What stands in the settings of each provider; what has no entry has the defaults."""
+        """The settings of each provider; one without an entry has the defaults."""
         self._kept, self._edits = kept, {}
         self._show_more()
 
@@ -451,7 +452,6 @@ class ProvidersPage(SettingsPage):
 
     @Slot()
     def _on_add(self) -> None:
-        from reverie.llm.catalogue import ProviderInfo
 
         name = self._new_name
         if not name:
