@@ -25,7 +25,7 @@ from reverie.services.container import HomeContainer, HomeKey
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
-    from reverie.doctor.facts import DoctorContext
+    from reverie.doctor.facts import DoctorHooks
     from reverie.services.workbench import Workbench
     from reverie.settings import Settings
 
@@ -89,9 +89,9 @@ def open_workbench(path: Path, profile: Profile, clock: Clock) -> Workbench:
     return Workbench(open_parts(path, profile, clock))
 
 
-def doctor_desk(parts: HomeContainer, context: ScopeContext) -> DoctorContext:
+def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
     """What the Doctor asks of this home's services: models, a real test of one, a run of the writer."""
-    from reverie.doctor.facts import DoctorContext, ModelFacts, ProbeFacts
+    from reverie.doctor.facts import DoctorHooks, ModelFacts, ProbeFacts
     from reverie.services.models import Models
 
     models, workspace_id = Models(parts), context.workspace_id
@@ -133,7 +133,7 @@ def doctor_desk(parts: HomeContainer, context: ScopeContext) -> DoctorContext:
                 "The memory writer did not write.", cause=outcome.text, next_step=outcome.next_step
             )
 
-    return DoctorContext(
+    return DoctorHooks(
         model=writer_model,
         dream_model=dream_model,
         probe=probe,

@@ -1,8 +1,8 @@
-"""The two families of error.
+"""The two families of errors.
 
-`UserError` is for what a person can mend: it always carries a title, a cause and a next step, and every
-surface (window, command line, Activity) shows those three. Any other exception is a bug of ours and goes to
-the crash path. Each I/O layer makes this split once, at its edge; nothing above it catches `OSError`.
+`UserError` is for what a person can fix: it always carries a title, a cause and a next step, and every
+surface (window, command line, Activity) shows those three. Any other exception is a bug and goes to the crash
+path. Each I/O layer makes this split once, at its edge; nothing above it catches `OSError`.
 
 `reason` is one machine word (`conflict`, `unavailable`, ...) that scripts and tests may rely on.
 """

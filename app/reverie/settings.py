@@ -1,12 +1,11 @@
-"""Wishes: typed settings with their defaults, in one TOML file that people also edit by hand.
+"""Typed settings with their defaults, in one TOML file that people also edit by hand.
 
-Loading never fails: a key that is wrong is dropped by itself, its default counts, and a sentence says so.
-Saving touches only the keys whose value differs, so comments, order, keys of other versions and what we could
-not understand stay as written; a file that is not TOML at all is kept beside its successor.
+Loading never fails: an invalid key is dropped by itself, its default counts, and a sentence says so. Saving
+touches only the keys whose value differs, so comments, order, keys of other versions and invalid text stay as
+written; a file that is not TOML at all is kept beside its successor.
 
 Importing this module costs a tenth of a second (pydantic): nothing on the way to the first painted window
-does.
-Callable from any thread. Failure: only saving raises, `UserError`.
+does. Any thread. Failure: only saving raises, `UserError`.
 """
 
 from __future__ import annotations

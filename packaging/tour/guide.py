@@ -22,7 +22,7 @@ from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.profile import Profile, resource
 from reverie.ui.app import make_application, qt_message
-from reverie.ui.appearance import Beginning, Icons
+from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.jobs import stuck_lanes
 from reverie.ui.screenshot import is_loaded, select_a_file
 from reverie.ui.session import HomeSession
@@ -66,7 +66,7 @@ def _tour(directory: Path, home: Path, scratch: Path, make_camera: type[Camera])
     profile = Profile.under(scratch / "profile")
     profile.config.mkdir(parents=True)
     profile.settings_file.write_text(SERVER, encoding="utf-8")
-    window = MainWindow(profile, system_clock, Icons(), Beginning((copy,)))
+    window = MainWindow(profile, system_clock, Icons(), StartupOptions((copy,)))
     window.resize(*WIDE)
     window.show()
     window.start()

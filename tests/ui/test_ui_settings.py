@@ -185,8 +185,8 @@ def test_a_writer_that_was_set_up_is_shown_as_it_is_and_saving_something_else_ke
     found.dialog.apply.click()
     found.wait()
     assert found.control.dialog is not None
-    assert found.control._desk is not None
-    kept = found.control._desk.settings().system1
+    assert found.control._service is not None
+    kept = found.control._service.settings().system1
     assert (kept.keep_bytes, kept.time_limit_s) == (1_234_567, 2.5)
     found.control.stop()
 

@@ -12,7 +12,7 @@ from helpers.audit import problems
 from reverie.clock import system_clock
 from reverie.settings import Settings, load_settings
 from reverie.ui.app import is_first_start
-from reverie.ui.appearance import Beginning, Icons
+from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.saved_window import Remembered
 from reverie.ui.window.main_window import MainWindow
 from reverie.ui.window.welcome import FirstStart, Welcome
@@ -60,7 +60,7 @@ def test_the_first_start_tells_homes_reading_runs_models_and_places_once(
 
 
 def test_where_no_home_is_found_it_offers_the_demo(windows: Windows, qtbot: Any, tmp_path: Path) -> None:
-    beginning = Beginning(demo=tmp_path / "demo")
+    beginning = StartupOptions(demo=tmp_path / "demo")
     window = MainWindow(windows.profile, system_clock, Icons(), beginning)
     windows.keep(window)
     FirstStart(window)

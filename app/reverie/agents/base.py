@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         NotesPlace,
         Records,
         RootChange,
-        SessionScan,
+        SessionMeter,
         StatusLine,
         Thread,
         WriteLock,
@@ -193,7 +193,7 @@ class Home(ABC):
         return None
 
     @property
-    def notes(self) -> SessionNotes | None:
+    def notes(self) -> AgentNotes | None:
         """Notes that the agent keeps of each session."""
         return None
 
@@ -501,14 +501,14 @@ class AgentWriter(Protocol):
         """The trace dumps on disk, of workspaces that are listed or not."""
 
 
-class SessionNotes(Protocol):
+class AgentNotes(Protocol):
     """Notes that the agent keeps of each session."""
 
     def notes_place(self, session_id: str) -> NotesPlace | None:
         """Where the notes of a session lie; None: no such session. Raises `Unavailable` for an id that cannot
         be a directory name."""
 
-    def session_scan(self, place: NotesPlace) -> SessionScan:
+    def session_scan(self, place: NotesPlace) -> SessionMeter:
         """Counts what a session's transcript holds, and later only what was added to it."""
 
     def session_title(self, place: NotesPlace) -> str:

@@ -168,7 +168,7 @@ class NotesPlace:
         return self.root.directory / self.rel
 
 
-class SessionFacts(Protocol):
+class SessionMeasure(Protocol):
     """What counts for when session notes are due."""
 
     @property
@@ -193,10 +193,10 @@ class SessionFacts(Protocol):
         """How many tools were called after this message; None: all; 0 where it is not there any more."""
 
 
-class SessionScan(Protocol):
+class SessionMeter(Protocol):
     """Follows one transcript; belongs to one thread at a time."""
 
-    def update(self) -> SessionFacts:
+    def update(self) -> SessionMeasure:
         """Take in what was added since the last time; the facts as they are then. Raises
         `FileNotFoundError`, `UserError`."""
 

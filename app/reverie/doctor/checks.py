@@ -29,8 +29,8 @@ from reverie.agents.capabilities import (
 from reverie.agents.scopes import ScopeContext
 from reverie.clock import DAY_MS
 from reverie.doctor.facts import (
-    DoctorContext,
     DoctorHome,
+    DoctorHooks,
     FileFacts,
     ModelFacts,
     ProbeFacts,
@@ -77,7 +77,7 @@ _ACTIVITY_ENTRIES = 500
 def gather(
     parts: DoctorHome,
     context: ScopeContext,
-    desk: DoctorContext,
+    hooks: DoctorHooks,
     *,
     now: int,
     with_probe: bool = False,
@@ -100,7 +100,7 @@ def gather(
     runs, tokens = _spent(parts, now)
     covered_at, coverage_problems = _coverage(parts, workspace_id)
     dumps = () if place is None else newest_dumps(place.dump_directory)
-    model = desk.model() if desk.model is not None else None
+    model = hooks.model() if hooks.model is not None else None
     return WorkspaceFacts(
         now=now,
         home_id=parts.home_id,
@@ -127,7 +127,7 @@ def gather(
         host=holder(parts.leases, f"host:{parts.home_id}"),
         writer=holder(parts.leases, writer_lease_name(parts.home_id, workspace_id or "")),
         dream=holder(parts.leases, dream_lease_name(parts.home_id)),
-        watch=desk.watch() if desk.watch is not None else None,
+        watch=hooks.watch() if hooks.watch is not None else None,
         free_bytes=free_bytes(home.root),
         own_free_bytes=free_bytes(parts.profile.data),
         recent_runs=runs,
@@ -136,8 +136,8 @@ def gather(
         coverage_problems=coverage_problems,
         log_level=_log_level(os.environ if env is None else env),
         model=model,
-        dream_model=desk.dream_model() if desk.dream_model is not None else None,
-        probe=_probed(desk, model) if with_probe else None,
+        dream_model=hooks.dream_model() if hooks.dream_model is not None else None,
+        probe=_probed(hooks, model) if with_probe else None,
         # Dumps are what a memory writer leaves: an agent without one has no place for them.
         has_writer=writer is not None,
         refusals=parts.write_guard.unknown(context),
@@ -154,11 +154,11 @@ def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None,
     return (None if directory is None else directory / PROJECT_MEMORY), gap
 
 
-def _probed(desk: DoctorContext, model: ModelFacts | None) -> tuple[ProbeFacts, ...] | None:
+def _probed(hooks: DoctorHooks, model: ModelFacts | None) -> tuple[ProbeFacts, ...] | None:
     """What a real test of the model says; None where there is nothing to test, empty for rules."""
-    if desk.probe is None or model is None or model.problem:
+    if hooks.probe is None or model is None or model.problem:
         return None
-    return () if model.engine == "rules" else desk.probe(model.engine)
+    return () if model.engine == "rules" else hooks.probe(model.engine)
 
 
 def _workspace(home: Home, workspace_id: str | None) -> Workspace | None:
@@ -276,16 +276,16 @@ CHECKS: tuple[Check, ...] = (*LAYOUT_CHECKS, *WRITER_CHECKS, *MACHINE_CHECKS, *D
 def examine(
     parts: DoctorHome,
     context: ScopeContext,
-    desk: DoctorContext | None = None,
+    hooks: DoctorHooks | None = None,
     *,
     now: int,
     with_probe: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
     """Every check of one workspace, in the order of the gates. `with_probe` asks the model for real."""
-    desk = desk or DoctorContext()
-    facts = gather(parts, context, desk, now=now, with_probe=with_probe, env=env)
-    return judge(facts, Fixes(parts, desk))
+    hooks = hooks or DoctorHooks()
+    facts = gather(parts, context, hooks, now=now, with_probe=with_probe, env=env)
+    return judge(facts, Fixes(parts, hooks))
 
 
 def judge(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:

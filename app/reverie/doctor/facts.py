@@ -93,7 +93,7 @@ class ProbeFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class DoctorContext:
+class DoctorHooks:
     """What the checks ask of others. None: nobody to ask, and the checks say so. `probe` really asks the
     model and costs money; `run_writer` runs the writer now; `watch` tells how this window watches."""
 

@@ -1,7 +1,7 @@
-"""What every database of ours that several processes share needs to know of SQLite.
+"""What every database that several processes share needs to know of SQLite.
 
-Threading: a connection belongs to who opened it; nothing is kept here. Failure: `sqlite3.Error`, of which the
-caller makes a sentence with `is_busy` and `why`.
+Threading: a connection belongs to whoever opened it; nothing is kept here. Failure: `sqlite3.Error`, which
+the caller turns into a sentence with `is_busy` and `why`.
 """
 
 from __future__ import annotations

@@ -40,9 +40,8 @@ from reverie.llm.trace import AgentOutcome, Trace
 from reverie.llm.vault import Vault
 from reverie.text.summaries import estimate_tokens
 
-# What a model sent, made sound: no half characters, calls with ids of their own, counts that add up.
-#
-# Pure functions; the text of a call stays as it is where it cannot be read.
+# Sanitises what a model sent: no half characters, calls with ids of their own, plausible token counts.
+# Arguments that cannot be parsed stay as they are.
 
 
 _MOST_TOKENS = 10**12

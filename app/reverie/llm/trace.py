@@ -1,12 +1,13 @@
-"""What an agent run said and did, as a document for people: the shape of mux's own dumps, and a part of ours.
+"""Writing traces: what an agent run said and did, as a document for people, and the files it is kept in.
 
-A `Trace` collects while the loop runs, so that a run that dies of a bug has one too. Field names and the
-values of `error` are those of formats/mux.md section 14; what mux does not know stands under `reverie`
-(`version` 1). Every text passes `clean` (the vault's `scrub`) on its way in and is cut at a bound, with a
-note of how long it was; all texts together have a bound as well.
+A `Trace` collects while the loop runs, so that a run that ends by a bug has one too. Field names and the
+values of `error` are those of formats/mux.md section 14; what mux does not know is under `reverie` (`version`
+1). Every text passes `clean` (the vault's `scrub`) on its way in and is cut at a limit, with a note of its
+length; all texts together have a limit as well. Times are UTC ms by the clock given, durations in ms by the
+monotonic clock.
 
-Not thread-safe: one loop, one trace. Times are UTC ms by the clock given, durations in ms by the monotonic
-clock.
+Threading: a `Trace` belongs to one loop; files are written on any thread but the GUI's. Failure: `UserError`
+for disk problems.
 """
 
 from __future__ import annotations
@@ -264,15 +265,10 @@ def _usage(usage: TokenUsage | None) -> dict[str, int] | None:
     return None if usage is None else asdict(usage)
 
 
-# Traces on disk: one JSON document per run, in Reverie's data directory and nowhere else.
-#
-# Layout: `<data>/traces/<home id>/<run id>.json`, mode 0600 in a directory of 0700, written atomically.
-# Every text passes the redactor once more on its way out: the trace is clean already, this is the second
-# lock. Each save prunes: the newest traces stay, as many as the count and the size allow, the one just
-# saved always.
-#
-# Threading: any thread but the GUI's. Failure: `UserError` for disk problems; a damaged trace is told
-# as such and never deleted for it. What else lies in the directory is left alone.
+# Reverie's own traces: `<data>/traces/<home id>/<run id>.json`, mode 0600 in a directory of 0700, written
+# atomically and nowhere else. Every text is redacted once more on its way out, as a second safeguard. Each
+# save prunes: the newest traces stay, as many as the count and the size allow, and always the one just saved.
+# A damaged trace is reported as such and not deleted for it; other files in the directory are left alone.
 
 
 KEEP_COUNT = 500
@@ -371,14 +367,10 @@ def _age_key(name: str) -> tuple[int, str]:
     return (int(match["started"]) if match else 0, name)
 
 
-# Dumps of writer runs in the agent's own `debug_obj`, where its people look for them (formats/mux.md
-# section 14).
-#
-# A dump is written once, redacted once more, and never altered. Reverie keeps a ledger of those it wrote,
-# in its own directory, and retention removes only what stands in there and still has the bytes it was
-# written with: a dump of the agent's, or one that somebody changed, is never touched.
-#
-# Threading: any thread but the GUI's; the ledger has a lock. Failure: `UserError`.
+# Dumps of writer runs in the agent's own `debug_obj`, where its users look for them (formats/mux.md section
+# 14). A dump is written once, redacted once more, and never altered. A ledger in Reverie's own directory
+# lists the dumps that Reverie wrote, and retention removes only a dump that is listed and still has the bytes
+# it was written with. The ledger has a lock.
 
 
 _OUTSIDE_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")

@@ -1,16 +1,15 @@
-"""HTTP to one model service: one attempt at a time, its bytes counted, its silence bounded.
+"""Asking one model service over HTTP: attempts, retries, size limits and time limits.
 
-Proxies come from the environment, but never for a server on this machine: what is said to it stays here.
-Redirects are not followed (the key would go with them). A connection is used again when the answer was read
-to its end. The deadline is the caller's (`remote`): it cancels what happens here, and cancelling ends the
-connection at once.
+Proxies come from the environment, but never for a server on this machine: text for it must not leave.
+Redirects are not followed, because the key would go with them. A connection is reused if the answer was read
+to its end. Cancelling ends the connection at once. Before the first request of a process the redaction of
+secrets is tested (`text.redact`); if the test fails, nothing is ever sent.
 
-Before the first request of a process the redaction of secrets is tested (`text.redact`); if it fails,
-no question is ever sent.
+httpx is imported on first use: it takes a tenth of a second, and the catalogue of services needs none of it.
 
-Threading: one event loop between the first request and `close`. Failure: `ServiceProblem` around a
-`ProviderError`;
-`Refusal` for what the service said no to.
+Threading: one event loop between the first request and `close`. Failure: `ProviderError` from
+`RemoteProvider`; inside this module `ServiceProblem` around one, and `ServiceRefusal` for a refusal of the
+service.
 """
 
 from __future__ import annotations
@@ -47,11 +46,9 @@ if TYPE_CHECKING:
     import httpx
 
 
-# Server-sent events out of bytes that may be cut anywhere.
-#
-# Our own instead of `httpx_sse`: a stream that ends inside an event can be told from one that ends after
-# it. Lines end in LF, CRLF or CR; what is not UTF-8 becomes U+FFFD. Time is linear in the bytes, however
-# they are cut. Pure; one parser per stream.
+# Server-sent events from bytes that may be cut anywhere. Not `httpx_sse`, because it cannot tell a stream
+# that ends inside an event from one that ends after it. Lines end in LF, CRLF or CR; invalid UTF-8 becomes
+# U+FFFD. Time is linear in the bytes, however they are cut.
 
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -419,9 +416,7 @@ def _is_whole(data: str) -> bool:
     return True
 
 
-# What both wire formats share: the interface of a format, and how text and numbers of strangers are read.
-#
-# Pure.
+# Wire formats: their interface, and how untrusted text and numbers in answers are read.
 
 
 Progress = Callable[[StreamProgress], None]
@@ -505,14 +500,11 @@ def capped(tokens: int, changes: frozenset[str]) -> int:
     return max(1, min([tokens, *caps]))
 
 
-# A model of a service: asks, adapts the question once per thing the service refuses, asks again when that
-# may help, and never past the deadline.
-#
-# An attempt is repeated only while nothing of its answer has been handed on: what people have seen, and
-# what a loop might have begun to act on, does not change under them. Pauses grow, with jitter, or are what
-# the service asks for; a pause that would end after the deadline ends the question at once.
-#
-# Threading: one event loop between the first question and `close`. Failure: `ProviderError` only.
+# A model of a service, with retries. A request that the service refuses because of one of its fields is
+# adapted once per field; a passing failure is retried, never past the deadline. Nothing is repeated once a
+# part of the answer has been handed on, so that what people have seen does not change. Pauses grow, with
+# jitter, or are what the service asks for; a pause that would end after the deadline ends the request at
+# once.
 
 
 _FIRST_PAUSE_S = 0.5

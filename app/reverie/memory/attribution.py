@@ -1,12 +1,11 @@
-"""The actor log: who of us wrote which content where, so that a watched change is attributed and never
-guessed.
+"""Who changed a memory: Reverie, the agent, or somebody outside; known, never guessed.
 
-Before each replace the store logs path and hash; a change seen later whose content has that hash is ours,
-whoever of our processes made it. A row stays until it is old and the log is long, so a watcher that wakes up
-late still finds it.
+Before each replace the store logs path and hash in the write log; a change seen later whose content has that
+hash is Reverie's, whichever process made it. A row stays until it is old and the log is long, so a watcher
+that starts late still finds it. The agent's changes are found in its transcripts.
 
-One SQLite database per profile, in the state directory. Threading: any thread; every call opens its own
-connection. Failure: `Unavailable`, and whoever was about to write does not.
+The write log is one SQLite database per profile, in the state directory. Threading: any thread but the GUI's;
+every call opens its own connection. Failure: `Unavailable`, and the caller then must not write.
 """
 
 from __future__ import annotations
@@ -184,19 +183,14 @@ def path_text(path: Path | str) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-# Which changes the agent made itself: those whose content is what a memory tool call in one of the
-# transcripts in use wrote there (design.md section 4, "Actor").
+# Changes that the agent made itself: their content is what a memory tool call in one of its transcripts wrote
+# (design.md section 4, "Actor").
 #
-# Never guessed. The calls made since the last snapshot are done once more, on the contents that the history
-# holds; a change is the agent's if a call leaves exactly its bytes (or nothing, where it was deleted or
-# renamed away). Whatever else changed the file, the bytes are then others, and it stays "outside".
-#
-# What it costs is bounded: the sessions whose transcripts changed last, their last bytes, the newest calls.
-# A transcript is read again only when it changed. The agent that writes a file and is slow to tell of it in
-# its transcript is not waited for.
-#
-# Threading: any thread but the GUI's, under the history's lock. Failure: nobody is kept from a snapshot;
-# what cannot be read says nothing.
+# Nothing is guessed. The calls since the last snapshot are replayed on the contents in the history; a change
+# is the agent's if a call leaves exactly its bytes (or no file, for a deletion or rename). If anything else
+# changed the file, the bytes differ and the change stays "outside". The cost is bounded: the sessions whose
+# transcripts changed last, their last bytes, the newest calls. What cannot be read proves nothing, and no
+# snapshot fails for it.
 
 
 _MOST_SESSIONS = 8
@@ -407,14 +401,9 @@ def _expanded(text: str, old: str, new: str) -> str:
     return _PATTERN.sub(lambda found: parts[found.group()], new) if at >= 0 else new
 
 
-# Whose the changes of one snapshot are: ours by the actor log, the agent's by its transcripts, else
-# outside.
-#
-# `share` is asked by the history, under its lock; `log` afterwards remembers what it said: from then on an
-# old content of ours is no longer taken for our own write, and what the agent wrote is known as the
-# agent's.
-#
-# Threading: any thread but the GUI's. Failure: `Unavailable` from the log.
+# Assigns the changes of one snapshot: to Reverie by the write log, to the agent by its transcripts, else to
+# "outside". `share` is asked by the history, under its lock; `log` then remembers the answer, so that an old
+# content of Reverie's is not taken for its own write again.
 
 
 AGENT = "agent"

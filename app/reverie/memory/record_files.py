@@ -1,10 +1,10 @@
-"""The files of a root as a run sees them where some hold many memories each: such a file is a folder, and
-each record in it a file (`agents.capabilities`).
+"""The files of a root as a run sees them if some hold many memories each: such a file is a folder, and each
+record in it a file (`agents.capabilities`).
 
-For runs only; people and the agent see the files themselves. Reading is free; `swap` is the only way to
-write a record: under the agent's own lock, comparing the record as it stands at that moment, and by
-compare-and-swap of the whole file, for writers that take no lock. So whatever else is written into the file
-meanwhile stays.
+For runs only; people and the agent see the files themselves. Reading takes no lock; `swap` is the only way to
+write a record: under the agent's own lock, comparing the record as it is at that moment, and by compare-and-
+swap of the whole file, for writers that take no lock. So nothing that others write into the file meanwhile is
+lost.
 
 A file that cannot be read whole shows no records. Threading: blocking, any thread but the GUI's. Failure:
 `UserError`, nothing changed.

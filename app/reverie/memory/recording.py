@@ -1,12 +1,10 @@
-"""Snapshots: what the history gets to see, when, and in whose name.
+"""How a change of memories is recorded: snapshots in the history, attribution, usage.
 
-One `Snapshots` per home. `observe` commits what changed since the last snapshot under the name of whoever
-changed it: the actor log knows our own writes by path and hash, the transcripts in use what the agent's
-memory tools wrote (`memory.attribution`); anything else is "outside", never guessed. `record` commits under
-a given actor, before and after runs and hand edits.
+`Snapshots.observe` commits what changed since the last snapshot in the name of whoever changed it
+(`memory.attribution`). `record` commits under a given actor, before and after runs and hand edits.
 
 Threading: blocking, any thread but the GUI's; commits of one home are serialised by the history's own lock.
-Failure: raises `UserError`. Callers that are about to destroy something must let it stop them.
+Failure: `UserError`. A caller that is about to destroy something must not go on then.
 """
 
 from __future__ import annotations
@@ -241,16 +239,10 @@ class Snapshots:
         return SnapshotSource(root.key, root.directory, metadata=metadata, without=root.without)
 
 
-# What a change by hand or by an agent's command means beyond the file: locks, attribution, usage, history.
-#
-# `DiskChangeListener` is handed to a `MemoryStore` that works on the disk. Usage follows formats/mux.md
-# section 8:
-# an agent's read and any write count as one use; a person's read never does (the commands do not report
-# it).
-#
-# Threading: as the store. Failure: history is asked first, so a change that could not be undone does not
-# happen. A use that cannot be counted after the change is a warning: the change was made. A read that
-# cannot be counted is a read all the same, and a line in the log.
+# What a change means beyond the file, for a store that works on the disk: locks, attribution, usage, history.
+# Usage follows formats/mux.md section 8: an agent's read and any write count as one use, a person's read does
+# not (the commands do not report it). The history comes first, so a change that could not be undone is not
+# made. A use that cannot be counted after a change is a warning; after a read, a line in the log.
 
 
 _log = logging.getLogger("reverie.memory")

@@ -1,21 +1,18 @@
 """The one store: every change of a memory, by hand, by model or by rules, goes through here.
 
 It enforces the security envelope once: path rules (`memory.paths`), containment (`files.rooted`), caps of the
-home and what else is refused (`memory.store`), what the agent would not accept
-(`Home.check_content`), compare-and-swap, atomic writes. It holds no constant
-of any agent. What else a change means (usage, attribution, history) is the business of the `ChangeListener`
-handed
-in, so that the same store serves the disk and a run's overlay, where nothing but the overlay changes until
-the run's transaction applies it.
+home, what the agent would not accept (`Home.check_content`), compare-and-swap, atomic writes. It holds no
+constant of any agent. What else a change means (usage, attribution, history) is left to a `ChangeListener`,
+so that the same store serves the disk and a run's overlay, where nothing but the overlay changes until the
+run's transaction applies it.
 
 Rules: formats/mux.md sections 5 and 6. Deliberate differences: replacement text is literal (`$&` is not
 expanded); a file that is not valid UTF-8 can be read but is never rewritten.
 
-Threading: blocking; call from any thread but the GUI's. Mutations of one root are serialised between all
-Reverie processes of a profile by `ChangeListener.exclusive`; towards agents every write is a
-compare-and-swap.
-Failure: `UserError` and nothing changed. What goes wrong once the change is made (its use cannot be
-counted, its directory not synced) is a warning to `ChangeListener.warn`, never an error.
+Threading: blocking; any thread but the GUI's. Mutations of one root are serialised between all Reverie
+processes of a profile by `ChangeListener.exclusive`; towards agents every write is a compare-and-swap.
+Failure: `UserError` and nothing changed. What goes wrong once the change is made (its use cannot be counted,
+its directory not synced) is a warning to `ChangeListener.warn`, never an error.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from reverie.agents.base import (
     Home,
@@ -40,10 +37,8 @@ from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import ScopeFiles
 from reverie.text.summaries import some
 
-# What the store refuses, and in which words: the security envelope but for paths and containment
-# (`memory.paths`, `files.rooted`).
-#
-# Threading: as the store. Failure: `StoreError`, `Conflict`, raised before anything changed.
+# What the store refuses, and in which words, apart from paths and containment (`memory.paths`,
+# `files.rooted`). `StoreError` or `Conflict`, raised before anything changed.
 
 
 def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
@@ -137,11 +132,9 @@ def refuse_directory(parsed: MemoryPath, entry: DirectoryEntry | None) -> None:
         raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")
 
 
-# What a change of a memory means beyond the file: the interface that the store tells, and the one of who
-# has nothing to do with it. For the disk itself: `memory.recording`.
-#
-# Threading: on the store's thread. Failure: `will_change` and `will_delete` may refuse; what goes wrong
-# once the change is made is a warning.
+# What a change means beyond the file: the interface that the store calls, and the one that does nothing.
+# `memory.recording` has the one for the disk. `will_change` and `will_delete` may refuse; what goes wrong
+# after the change is a warning.
 
 
 class ChangeListener(Protocol):
@@ -600,7 +593,8 @@ class MemoryStore:
         }
 
 
-class _Stamp(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Stamp:
     """What tells that a file was not changed since."""
 
     inode: int

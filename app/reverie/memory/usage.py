@@ -1,19 +1,21 @@
-"""Pins and use of the memories of one home: the sidecar of formats/mux.md section 8, and its keeper.
+"""Pins and use of the memories of one home: the agent's sidecar (formats/mux.md section 8), and Reverie's
+notes on it.
 
-Every change is one read-modify-write through `files.sidecar`: between the Reverie processes of a profile none
-is lost, and unknown fields and entries that nobody touched stay as they are. What the agent's loader would
-throw away is moved to `<sidecar>.rejected.json` beside it on the next save, never dropped. A home without a
-usage sidecar gets one in Reverie's own data directory.
+Every change is one read-modify-write through `files.sidecar`: no update is lost between the Reverie processes
+of a profile, and unknown fields and untouched entries stay as they are. What the agent's loader would throw
+away is moved to `<sidecar>.rejected.json` beside it on the next save. A home without a usage sidecar gets one
+in Reverie's own data directory.
 
-Towards an agent app that overwrites its sidecar from memory there is a ledger (`memory.usage_rules`) in
-Reverie's data directory. It is written ahead of each change, under the sidecar's lock, and knows the file
-that the change was made on, so that after a kill between the two writes the change has not happened. Every
-change, like `reapply_lost`, first puts back what the agent has overwritten. A file that Reverie wrote ends
-with a newline, which no agent writes: so a Reverie with another profile is not taken for the agent.
+An agent that overwrites its sidecar from memory would undo Reverie's changes. A ledger (`memory.usage_rules`)
+in Reverie's data directory remembers them. It is written ahead of each change, under the sidecar's lock, and
+names the file that the change was made on, so after a kill between the two writes the change counts as not
+made. Every change, like `reapply_lost`, first puts back what the agent has overwritten. A file written by
+Reverie ends with a newline, which no agent writes, so a Reverie with another profile is not mistaken for the
+agent.
 
-Threading: any thread but the GUI's. Failure: `Unavailable` (also when the home is gone: that is not "no
-pins"), `Busy`, `Conflict`, and nothing changed. An unreadable sidecar reads as no entries, as for the agent,
-and is set aside before the first write.
+Threading: any thread but the GUI's. Failure: `Unavailable` (also when the home is missing: that does not mean
+"no pins"), `Busy` or `Conflict`, and nothing changed. An unreadable sidecar reads as empty, as it does for
+the agent, and is kept under another name before the first write.
 """
 
 from __future__ import annotations
@@ -47,20 +49,15 @@ from reverie.memory.usage_rules import (
     is_below,
     judged,
     put_back,
-    spelt,
+    to_raw,
     unescaped,
     usage_of,
 )
 from reverie.memory.write_guard import ReadOnlyStore
 
-# Where the ledger of usage changes lies: one JSON file in Reverie's own data directory.
-#
-# It is replaced whole, so that it is never half written, but not forced to the disk: it protects against an
-# agent that overwrites a file, and an outdated or missing ledger after a power failure protects a little
-# less and harms nothing. Forcing it would double the cost of each counted use.
-#
-# Who holds the lock on the usage sidecar may write; readers need none. What is damaged in the file is left
-# out, item by item. Failure: `Unavailable`.
+# The ledger is replaced whole, so it is never half written, but not synced: it protects against an agent that
+# overwrites a file, and an outdated ledger after a power failure harms nothing. A sync would double the cost
+# of each counted use. Only the holder of the lock on the usage sidecar writes it; damaged items are left out.
 
 
 class LedgerFile:
@@ -106,8 +103,8 @@ def _stored(ledger: Ledger) -> dict[str, Any]:
 
 def _stored_delta(delta: Delta) -> dict[str, Any]:
     return {
-        "before": None if delta.before is None else spelt(delta.before),
-        "after": None if delta.after is None else spelt(delta.after),
+        "before": None if delta.before is None else to_raw(delta.before),
+        "after": None if delta.after is None else to_raw(delta.after),
         "at": delta.at,
         "lost": delta.lost,
         "overwritten": delta.overwritten,
@@ -143,17 +140,10 @@ def _origin_from(raw: object) -> tuple[str, Ledger] | None:
     return str(raw.get("version")), _ledger_from({**raw["ledger"], "origin": None})
 
 
-# Which of the uses that a sidecar counts are a person's saves and pins or Reverie's runs, not the agent's.
-#
-# The agent's own code counts each of its reads and, for whoever makes them, each save, pin and command
-# (formats/mux.md section 8), and ranks by that count. Reverie counts alike, so that both sides add up; this
-# tally, in Reverie's data directory, tells the two apart where they are shown. It never changes a sidecar.
-#
-# The tally follows a memory that is moved, and waits for one that is deleted, in case the deletion is
-# undone. It is replaced whole under a lock. What cannot be read counts as nothing.
-#
-# Threading: any thread but the GUI's. Failure: `UserError` by `change` alone, before the file is
-# touched.
+# The agent's sidecar counts every use, also the saves and pins of a person and the runs of Reverie
+# (formats/mux.md section 8). The tally keeps Reverie's own share, so that the two can be shown apart; it
+# never changes a sidecar. It follows a memory that is moved, and waits for one that is deleted in case the
+# deletion is undone. A file that cannot be read counts as zero uses.
 
 
 MOST_GONE = 2_000
@@ -491,7 +481,7 @@ class UsageLog:
             self._sidecar.update(change)
         except UserError:
             if base is not None and outcome is not None:
-                self._take_back(outcome.ledger, base)
+                self._restore_ledger(outcome.ledger, base)
             raise
         return UsageRestored() if outcome is None else outcome.kept
 
@@ -505,7 +495,7 @@ class UsageLog:
             raise user_error_from_os(error, f"“{self._sidecar.path.name}” could not be read.") from error
         return f"{status.st_ino} {status.st_mtime_ns}"
 
-    def _take_back(self, ledger: Ledger, base: Ledger) -> None:
+    def _restore_ledger(self, ledger: Ledger, base: Ledger) -> None:
         """A change that was refused is not to be made later on, as one that the agent overwrote."""
         with file_lock(self._lock_dir, self._sidecar.path):
             if self._ledger is not None and self._ledger.read().version == ledger.version:

@@ -12,13 +12,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from dataclasses import replace
 from typing import NamedTuple
 
 from reverie.errors import UserError
 from reverie.files.lease import Lease
-from reverie.runs.record import Outcome, RunRecord, RunStore, not_applied
-from reverie.runs.transaction import LeaseLost, Recovered, Transaction
+from reverie.runs.record import Outcome
+from reverie.runs.transaction import LeaseLost
 
 _log = logging.getLogger("reverie.runs")
 
@@ -38,18 +37,28 @@ STOPS = (Cancelled, TimedOut, UserError)
 class StopCheck:
     """Cancel, lease and wall clock in one check; cheap enough to be called every few milliseconds."""
 
-    def __init__(self, cancel: threading.Event, lease_lost: threading.Event, time_limit_s: float) -> None:
+    def __init__(
+        self, cancel: threading.Event, lease_lost: threading.Event, time_limit_s: float, *, ends: bool = True
+    ) -> None:
+        """`ends` False: `check` leaves the time to whoever thinks."""
         self._cancel = cancel
         self._lease_lost = lease_lost
+        self._ends = ends
         self.allowed_ms = round(time_limit_s * 1000)
         self.deadline = time.monotonic() + time_limit_s
         """On `time.monotonic`'s clock."""
+
+    def cancelled(self) -> bool:
+        """Whether somebody asked the run to stop."""
+        return self._cancel.is_set()
 
     def check(self) -> None:
         """Raises `Cancelled`, `LeaseLost`, `TimedOut`; to be asked at each step."""
         if self._cancel.is_set():
             raise Cancelled
         self.require_lease()
+        if not self._ends:
+            return
         if time.monotonic() > self.deadline:
             raise TimedOut
 
@@ -103,32 +112,3 @@ def stop_of(error: BaseException, time_limit_s: float) -> Stop:
     if isinstance(error, Exception):
         return Stop("failed", "Stopped by a bug", "bug")
     return Stop("cancelled", "Stopped from outside", "cancelled")
-
-
-def finish_done(runs: RunStore, record: RunRecord, *, ended_at: int, summary: str) -> RunRecord:
-    """Keep the record of a run whose changes are all in place. A record that cannot be written does not
-    make it a failed run: it stays open, and recovery finishes it. `ended_at`: UTC ms."""
-    try:
-        return runs.finish(record, outcome="completed", ended_at=ended_at, summary=summary)
-    except UserError as error:
-        _log.warning("run %s is done, but its record was not written: %s", record.id, error)
-        return replace(record, outcome="completed", ended_at=ended_at, summary=f"{summary} {error}".strip())
-
-
-def finish_failed(
-    runs: RunStore, record: RunRecord, transaction: Transaction, error: BaseException, *, ended_at: int
-) -> RunRecord:
-    """Keep the record of a run that `error` ended in its transaction. Where something could not be put back
-    yet it stays open, for recovery. `ended_at`: UTC ms."""
-    undone = transaction.undone or Recovered(False)
-    stop = stop_of(error, 0)
-    return runs.finish(
-        record,
-        outcome="interrupted" if undone.pending else stop.outcome,
-        ended_at=ended_at,
-        summary=str(error) or type(error).__name__,
-        reason=stop.reason,
-        ops=not_applied(record.ops, "the run did not complete", left=undone.left),
-        conflicts=undone.left,
-        details={**record.details, **({"pending": list(undone.pending)} if undone.pending else {})},
-    )

@@ -178,7 +178,7 @@ class RecordEdits:
             )
 
 
-Standing = Literal["told", "window", "older", "elsewhere"]
+LessonState = Literal["injected", "window", "older", "elsewhere"]
 """In the block; in the agent's window but not among the newest; not in the window; in a namespace, which the
 agent does not look into."""
 _PATTERNS = "semantic/patterns.json"
@@ -189,7 +189,7 @@ class LessonView:
     """A lesson and where it stands. `rel`: its episode below the memory root, with `/`."""
 
     lesson: Lesson
-    standing: Standing
+    state: LessonState
     rel: str
 
 
@@ -235,26 +235,26 @@ class FailuresView:
     """How what loki-mode itself would inject differs, and why: a sentence; empty where it does not."""
 
     @property
-    def told(self) -> tuple[Lesson, ...]:
+    def injected(self) -> tuple[Lesson, ...]:
         """The lessons in the block, in its order."""
-        return tuple(each.lesson for each in self.lessons if each.standing == "told")
+        return tuple(each.lesson for each in self.lessons if each.state == "injected")
 
     def priors(self, goal: str) -> tuple[str, ...]:
         """What the anti-patterns add for an iteration about `goal`."""
         return priors_among(self.anti_patterns, goal) if self.on else ()
 
-    def told_for(self, goal: str) -> tuple[AntiPattern, ...]:
+    def lessons_for(self, goal: str) -> tuple[AntiPattern, ...]:
         """The anti-patterns behind `priors`; of those that say the same only the ones that are told."""
         return told_among(self.anti_patterns, goal) if self.on else ()
 
     def block(self, goal: str = "") -> str:
         """The block as the agent would get it now."""
-        return block_of(self.told, self.priors(goal))
+        return block_of(self.injected, self.priors(goal))
 
     def block_with(self, lesson: Lesson, text: str, goal: str = "") -> str:
         """The block as it would be with this resolution of that lesson."""
-        told = (replace(each, resolution=text) if each == lesson else each for each in self.told)
-        return block_of(tuple(told), self.priors(goal))
+        shown = (replace(each, resolution=text) if each == lesson else each for each in self.injected)
+        return block_of(tuple(shown), self.priors(goal))
 
     def crash_of(self, lesson: Lesson) -> CrashGroup | None:
         """The crashes that a lesson was made of."""
@@ -296,17 +296,18 @@ class FailureService:
         transcripts = self._parts.home.transcripts
         on = is_on(self._env)
         found = retrieve(home.memory, now_ms=now)
-        standings: dict[tuple[Path, int], Standing] = {
-            (each.path, each.index): "told" if on and each.injected else "window" for each in found.lessons
+        states: dict[tuple[Path, int], LessonState] = {
+            (each.path, each.index): "injected" if on and each.injected else "window"
+            for each in found.lessons
         }
         lessons: list[LessonView] = []
         alike: list[Repeated] = []
         for name in ("", *namespaces(home.memory)):
             memory = home.memory / name if name else home.memory
             for each in all_lessons(memory, now, problems):
-                standing = standings.get((each.path, each.index), "elsewhere" if name else "older")
+                state = states.get((each.path, each.index), "elsewhere" if name else "older")
                 rel = each.path.relative_to(home.memory).as_posix()
-                lessons.append(LessonView(replace(each, injected=standing == "told"), standing, rel))
+                lessons.append(LessonView(replace(each, injected=state == "injected"), state, rel))
             rel = f"{name}/{_PATTERNS}" if name else _PATTERNS
             records = patterns_of(read_record(home.memory / rel, problems))
             alike += [Repeated(rel, group) for group in repeated(records)]

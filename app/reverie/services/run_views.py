@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.jobs.consolidate.coverage import status_of
-from reverie.jobs.consolidate.progress import DreamProgress
 from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.runs.changes import Progress
 from reverie.runs.record import RunRecord
 from reverie.services.container import HomeContainer
 from reverie.services.views import (
@@ -33,8 +33,8 @@ from reverie.services.views import (
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Status
     from reverie.jobs.consolidate.review import Hunk, ReviewedFile, ReviewedGroup, ReviewSelection
-    from reverie.jobs.consolidate.run import RunResult
     from reverie.runs.record import Parts
+    from reverie.runs.run import RunResult
 
 
 # What models cost, per scope: of the last run that asked one, and of this calendar month (UTC).
@@ -297,7 +297,7 @@ class ReviewService:
         run_id: str,
         selection: ReviewSelection,
         *,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunView:
         """Carry out what was chosen of a run; blocks until that has its outcome."""
@@ -328,9 +328,9 @@ def _title(group: ReviewedGroup) -> str:
 
 
 def _file(file: ReviewedFile) -> ReviewFile:
-    from reverie.memory.diff import line_union_lines_of
+    from reverie.memory.diff import text_lines
 
-    context = line_union_lines_of(file.before or "") if file.verb in ("edit", "rename") else []
+    context = text_lines(file.before or "") if file.verb in ("edit", "rename") else []
     hunks = []
     for position, hunk in enumerate(file.hunks):
         before = file.hunks[position - 1] if position else None

@@ -461,11 +461,11 @@ class Replays:
         self._models = models
         self._clock = clock
 
-    def consent_needed(self, detail: TraceDetail, wish: ReplayRequest) -> ConsentView | None:
+    def consent_needed(self, detail: TraceDetail, request: ReplayRequest) -> ConsentView | None:
         """What would leave this machine, if nobody has agreed to this destination yet. Raises
         `UserError` for a model that cannot be asked."""
         try:
-            self._models.require_consent(wish.engine)
+            self._models.require_consent(request.engine)
         except StoreError as error:
             if error.reason != "consent":
                 raise
@@ -474,15 +474,15 @@ class Replays:
         from reverie.llm.vault import Vault
 
         vault = Vault()
-        for text in (wish.system, wish.user, detail.facts.existing_memory):
+        for text in (request.system, request.user, detail.facts.existing_memory):
             vault.learn(text)
-        destination = self._models.provider(wish.engine).destination
+        destination = self._models.provider(request.engine).destination
         return ConsentView(destination, (str(detail.row.path),), vault.secrets_hidden)
 
     def run(
         self,
         detail: TraceDetail,
-        wish: ReplayRequest,
+        request: ReplayRequest,
         *,
         cancel: threading.Event,
         progress: Callable[[str], None] = lambda _step: None,
@@ -493,9 +493,9 @@ class Replays:
             raise StoreError(
                 "This trace cannot be replayed.", cause=problem, next_step="Choose another trace."
             )
-        self._models.require_consent(wish.engine)
-        provider = self._models.provider(wish.engine)
-        data = asyncio.run(_asked(provider, detail.facts, wish, self._clock, cancel, progress))
+        self._models.require_consent(request.engine)
+        provider = self._models.provider(request.engine)
+        data = asyncio.run(_asked(provider, detail.facts, request, self._clock, cancel, progress))
         dump = dump_of(data)
         facts = facts_of(dump.document)
         row = detail.row.judged(dump, facts, judge(facts))
@@ -506,7 +506,7 @@ class Replays:
 async def _asked(
     provider: Provider,
     facts: TraceFacts,
-    wish: ReplayRequest,
+    request: ReplayRequest,
     clock: Clock,
     cancel: threading.Event,
     progress: Callable[[str], None],
@@ -533,10 +533,10 @@ async def _asked(
     try:
         result = await run_agent(
             provider,
-            system=wish.system,
-            messages=[UserMessage(wish.user)],
+            system=request.system,
+            messages=[UserMessage(request.user)],
             tools=tools.tools(),
-            limits=limits_until(time.monotonic() + wish.time_limit_s),
+            limits=limits_until(time.monotonic() + request.time_limit_s),
             vault=vault,
             cancelled=cancel.is_set,
             observer=on_event,
@@ -551,9 +551,9 @@ async def _asked(
         workspace_id=facts.workspace_id,
         workspace_name=facts.workspace_name,
         trigger_message_id=facts.trigger_message_id,
-        timeout_ms=round(wish.time_limit_s * 1000),
+        timeout_ms=round(request.time_limit_s * 1000),
         existing_memory=vault.hide(facts.existing_memory),
-        cost_usd=None if result.usage is None else cost_usd(wish.engine, result.usage),
+        cost_usd=None if result.usage is None else cost_usd(request.engine, result.usage),
     )
     return stringify(trace.to_document(head))
 

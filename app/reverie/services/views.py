@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from reverie.jobs.consolidate.progress import DreamProgress
 from reverie.memory.store import sha256_of_text
+from reverie.runs.changes import Progress
 
 if TYPE_CHECKING:
     from reverie.agents.base import Companion, HomeContents
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 __all__ = [
     "ChangedFile",
     "CoverageRow",
-    "DreamProgress",
     "FileText",
     "HandChange",
     "HarvestRow",
     "HomeInfo",
     "MemoryView",
+    "Progress",
     "Relevance",
     "RevertView",
     "ReviewFile",

@@ -15,25 +15,25 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.ui.jobs import JobControl, Lane
 
 if TYPE_CHECKING:
     from reverie.memory.usage import UsageRestored
-    from reverie.services.lost_saves import LostSave
+    from reverie.services.drafts import LostSave
     from reverie.services.workbench import Workbench
 
 _AGAIN_MS = 1000
 
 
-class HistoryKeeper(QObject):
+class HistoryRecorder(QObject):
     """`started()`: the history is there. `kept()`: marks of what was seen may be others. `said(str)`.
     `overwritten(tuple[LostSave, ...])`: another program overwrote a save; a draft keeps its text."""
 
     started = Signal()
     kept = Signal()
     overwritten = Signal(object)
-    said = Signal(str)
+    status_message = Signal(str)
 
     def __init__(self, workbench: Workbench, lane: Lane, parent: QObject) -> None:
         super().__init__(parent)
@@ -144,7 +144,7 @@ class HistoryKeeper(QObject):
     def _on_usage_kept(self, kept: UsageRestored) -> None:
         self._busy = False
         if kept.announce:
-            self.said.emit(
+            self.status_message.emit(
                 self.tr(
                     "The agent is running and overwrites pins and use counts. "
                     "Reverie keeps its changes ({n}) until the agent is restarted."
@@ -160,7 +160,7 @@ class HistoryKeeper(QObject):
 
     def _on_failed(self, error: UserError) -> None:
         self._busy = False
-        self.said.emit(str(error))
+        self.status_message.emit(str(error))
 
 
 def merged(one: Changes, other: Changes) -> Changes:

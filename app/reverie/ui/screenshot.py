@@ -41,7 +41,7 @@ def is_loaded(window: MainWindow) -> bool:
         window.session is not None
         and window.session.status is not None
         and tab.has_full_tree
-        and window.late.is_built
+        and window.lazy_tabs.is_built
         and not window.lanes.scan.busy
     )
 

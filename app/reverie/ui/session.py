@@ -27,9 +27,9 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.clock import Clock
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.profile import Profile
-from reverie.ui.history_recorder import HistoryKeeper, merged
+from reverie.ui.history_recorder import HistoryRecorder, merged
 from reverie.ui.jobs import JobControl, Lane, Lanes
 from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree, build_tree
 
@@ -40,20 +40,17 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 
-# The watcher of one open home, made and begun by a job of the scan lane once something is shown.
-#
-# Asked for again and again, it begins once; where it could not begin, it begins with the next asking. Every
-# watcher that a job made is stopped by `finish`, also one that nobody waited for any more.
-#
-# Threading: GUI thread; the watcher's own threads deliver to `deliver`, which may be called from any.
+# The file watcher of one home, created and started by a job on the scan lane once something is shown.
+# `start` is idempotent; if it fails, the next call retries. `finish` stops every watcher a job created, also
+# those whose job was superseded. `deliver` is called on the watcher's own threads.
 
 
-class HomeWatch(QObject):
-    """`begun(WatchState)`: it watches from now on. `said(str)`: a sentence of the watcher's, from any thread.
-    `failed(UserError)`: it could not begin. Without `wanted` nothing is ever watched."""
+class HomeWatcher(QObject):
+    """Signals: `started(WatchState)`; `status_message(str)`, emitted from any thread; `failed(UserError)`.
+    Does nothing unless `enabled`."""
 
-    begun = Signal(object)
-    said = Signal(str)
+    started = Signal(object)
+    status_message = Signal(str)
     failed = Signal(object)
 
     def __init__(
@@ -63,23 +60,23 @@ class HomeWatch(QObject):
         deliver: Callable[[Any], None],
         parent: QObject,
         *,
-        wanted: bool,
+        enabled: bool,
     ) -> None:
         super().__init__(parent)
         self._workbench = workbench
         self._lane = lane
         self._deliver = deliver
-        self._wanted = wanted
+        self._enabled = enabled
         self._starting = self._finished = False
         self._made: list[Watcher] = []
         self.watcher: Watcher | None = None
 
     def start(self, context: ScopeContext | None) -> None:
         """Watch what `context` is made of; None: the home alone."""
-        if self._starting or not self._wanted:
+        if self._starting or not self._enabled:
             return
         self._starting = True
-        workbench, deliver, say, made = self._workbench, self._deliver, self.said.emit, self._made
+        workbench, deliver, say, made = self._workbench, self._deliver, self.status_message.emit, self._made
 
         def work(_control: JobControl) -> tuple[Watcher, WatchState]:
             watcher = workbench.watch(deliver, notify=say)
@@ -101,7 +98,7 @@ class HomeWatch(QObject):
             return
         watcher, state = found
         self.watcher = watcher
-        self.begun.emit(state)
+        self.started.emit(state)
 
     def finish(self) -> None:
         """Stop what was made, and begin nothing more. Waits for the watcher's threads (under 2 s). From any
@@ -346,14 +343,14 @@ class HomeSession(QObject):
         self._closed = False
         self.bridge = WatchBridge(opened.info.id, self)
         self.bridge.arrived.connect(self._on_arrived)
-        self._watch = HomeWatch(opened.workbench, lanes.scan, self.bridge.post, self, wanted=watching)
-        self._watch.begun.connect(self._on_watching)
-        self._watch.said.connect(self.notified)
+        self._watch = HomeWatcher(opened.workbench, lanes.scan, self.bridge.post, self, enabled=watching)
+        self._watch.started.connect(self._on_watching)
+        self._watch.status_message.connect(self.notified)
         self._watch.failed.connect(self._on_aside_failed)
-        self.keeper = HistoryKeeper(opened.workbench, lanes.history, self)
-        self.keeper.kept.connect(self.look_again)
+        self.keeper = HistoryRecorder(opened.workbench, lanes.history, self)
+        self.keeper.kept.connect(self.refresh_marks)
         self.keeper.started.connect(self.history_started)
-        self.keeper.said.connect(self.notified)
+        self.keeper.status_message.connect(self.notified)
         self.keeper.overwritten.connect(self.overwritten)
         self._lease_poll = LeasePoll(opened.workbench, lanes.scan, self)
         self._lease_poll.told.connect(self._take_status)
@@ -538,7 +535,7 @@ class HomeSession(QObject):
         self.keeper.keep()
         self._pump()
         if self._marks_stale:
-            self.look_again()
+            self.refresh_marks()
         project = (self.context.project_path if self.context is not None else None) or ""
         if found.info is not None or self._titled != project:
             self._titled = project
@@ -601,7 +598,7 @@ class HomeSession(QObject):
     def arrange(self, arrangement: Arrangement) -> None:
         """Order and choose the files of the trees otherwise; no file is read."""
         self.arrangement = arrangement
-        self.look_again()
+        self.refresh_marks()
 
     def also_show(self, paths: Iterable[str]) -> None:
         """While only what changed is shown, these stay too."""
@@ -609,7 +606,7 @@ class HomeSession(QObject):
             self.arrangement = self.arrangement._replace(also=self.arrangement.also | frozenset(paths))
 
     @Slot()
-    def look_again(self) -> None:
+    def refresh_marks(self) -> None:
         """Read the marks of what was seen again; no file is read."""
         self._marks_stale = self._refreshing
         if self._update is not None and not self._refreshing and not self._closed:

@@ -32,7 +32,7 @@ log = logging.getLogger("reverie.window")
 
 
 class SessionStore(QObject):
-    """Made for a furnished window that has opened nothing yet. `restoring`: something is still waiting for
+    """Created once the UI is built, before a home is opened. `restoring`: something is still waiting for
     the tree or the text."""
 
     def __init__(self, window: MainWindow, remembered: Remembered, *, place: bool) -> None:

@@ -174,7 +174,7 @@ def _index_fixed(bench: _Bench) -> str:
     look = desk.index_care.look(bench.context, f"{_BASE}/MEMORY.md")
     assert look is not None
     finding = next(each for each in look.report.findings if each.problem == "unlisted")
-    desk.index_care.mend(bench.context, look, finding, "add")
+    desk.index_care.fix(bench.context, look, finding, "add")
     return "NEWLY LISTED"
 
 

@@ -17,7 +17,7 @@ from reverie.agents.mux.transcript import TranscriptTail
 from reverie.agents.transcripts import TailEvent, TailPosition
 from reverie.compose import copy_demo_home, open_parts
 from reverie.errors import StoreError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
 from reverie.services.host import Host, HostServices, HostStatus, host_lease_name
@@ -251,9 +251,9 @@ def test_an_error_is_told_and_the_services_go_on(
 def test_a_lost_lease_ends_the_services_here(host: Host, parts: HomeContainer, recorder: Recorder) -> None:
     started(host)
     ended = recorder.cancel
-    stint = host._stint
-    assert stint is not None
-    stint.lease.lost.set()
+    session = host._session
+    assert session is not None
+    session.lease.lost.set()
     wait_until(ended.is_set, "the services to end")
     wait_until(lambda: "host.lost" in events_of(parts), "the loss to be told")
 

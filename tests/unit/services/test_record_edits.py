@@ -225,7 +225,7 @@ def test_the_history_has_the_record_before_and_after(maker: LokiMaker, tmp_path:
     history = parts.snapshots.history
     place = HistoryPlace("project/memory", EPISODE)
     entries = history.log(place).entries
-    kept = [history.read(entry.commit.id, *place) for entry in entries]
+    kept = [history.read(entry.commit.id, place.key, place.rel) for entry in entries]
     assert kept == [(maker.memory / EPISODE).read_bytes(), before]
     assert [entry.commit.actor for entry in entries] == ["user", "outside"]
 

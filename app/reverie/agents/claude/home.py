@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING
 
 from reverie.agents.base import (
     AgentJobs,
+    AgentNotes,
     Companion,
     ConsolidationRules,
     Home,
     HomeContents,
     Project,
-    SessionNotes,
     SessionPlace,
     Sessions,
     TitlesRead,
@@ -46,7 +46,7 @@ from reverie.agents.capabilities import (
     ComparableText,
     NotesPlace,
     RootChange,
-    SessionScan,
+    SessionMeter,
     StatusLine,
 )
 from reverie.agents.claude.instructions import companions
@@ -457,7 +457,7 @@ class ClaudeHome(Home):
         return self
 
     @property
-    def notes(self) -> SessionNotes:
+    def notes(self) -> AgentNotes:
         return self
 
     @property
@@ -544,7 +544,7 @@ class ClaudeHome(Home):
             own / "prompt.md",
         )
 
-    def session_scan(self, place: NotesPlace) -> SessionScan:
+    def session_scan(self, place: NotesPlace) -> SessionMeter:
         from reverie.agents.claude.transcript import SessionScan
 
         return SessionScan(place.transcript)

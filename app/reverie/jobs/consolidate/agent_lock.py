@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +28,11 @@ from reverie.files.sidecar import Sidecar
 from reverie.memory.write_guard import WriteGuard
 from reverie.runs.activity import Activity
 from reverie.runs.record import RunStore
+from reverie.runs.run import Holding
 
 RULES = "rules"
 """The engine that thinks by fixed rules."""
 _ENTRY = "held"
-
-
-@dataclass(slots=True)
-class Holding:
-    """The lock while it is held."""
-
-    changed: bool = False
-    """Set before the end: whether the run changed something and is complete."""
 
 
 class AgentLocks:

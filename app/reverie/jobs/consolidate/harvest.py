@@ -14,19 +14,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from reverie.agents.base import Home
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import Boundary
-from reverie.errors import Busy, StoreError, Unavailable, UserError
+from reverie.errors import Busy, StoreError, Unavailable
 from reverie.jobs.consolidate.coverage import HarvestLog, Refusal, Trigger, refusal
 from reverie.jobs.consolidate.extractors import Extractor
-from reverie.jobs.consolidate.harvest_run import HarvestResult, HarvestRun, HarvestSource
-from reverie.jobs.consolidate.progress import DreamProgress
+from reverie.jobs.consolidate.harvest_run import HarvestJob, HarvestRequest, HarvestResult, HarvestSource
 from reverie.jobs.consolidate.run import DreamDependencies, DreamRequest
-from reverie.jobs.consolidate.service import dream_lease_name
-from reverie.runs.limits import RunLimits
+from reverie.runs.changes import Progress
+from reverie.runs.run import Run
 
 _REFUSALS: Mapping[Refusal, tuple[str, str]] = {
     "harvested": ("The newest compaction has been harvested already.", "Nothing is left to do."),
@@ -39,14 +37,6 @@ _REFUSALS: Mapping[Refusal, tuple[str, str]] = {
         "See the runs for why; the next compaction is harvested as usual.",
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class HarvestRequest:
-    """Which workspace, and which of its compactions: None for the newest."""
-
-    context: ScopeContext
-    boundary_key: str | None = None
 
 
 class HarvestService:
@@ -62,7 +52,7 @@ class HarvestService:
         extractor: Extractor,
         *,
         cancel: threading.Event | None = None,
-        progress: Callable[[DreamProgress], None] = lambda _progress: None,
+        progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> HarvestResult:
         """`harvest` on an event loop of its own: for threads and commands that have none."""
         return asyncio.run(
@@ -75,25 +65,12 @@ class HarvestService:
         extractor: Extractor,
         *,
         cancel: threading.Event,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
     ) -> HarvestResult:
         """One harvest. Refused (`skipped`) with the reason while a dream is at work on this home, and where
         there is nothing to harvest."""
-        parts = self._parts
-        try:
-            parts.guard.require_context(request.context)
-            lease = parts.leases.acquire(dream_lease_name(parts.home_id), purpose="harvest")
-        except UserError as refused:
-            return self._skipped(request, refused)
-        with lease:
-            try:
-                parts.recovery.run()
-                source = self._source(request)
-                parts.snapshots.observe(source="before a harvest")
-            except UserError as refused:
-                return self._skipped(request, refused)
-            limits = RunLimits(lease, cancel, parts.time_limit_s)
-            return await HarvestRun(parts, self.log, source, extractor, limits, progress).go()
+        job = HarvestJob(self._parts, self.log, request, self._source, extractor)
+        return job.result(await Run(self._parts, job, cancel=cancel, progress=progress).go())
 
     def _source(self, request: HarvestRequest) -> HarvestSource:
         """What is to be harvested. Raises with the reason why nothing is."""
@@ -123,18 +100,6 @@ class HarvestService:
             title, next_step = _REFUSALS[refused]
             raise Busy(title, next_step=next_step, reason=refused)
         return HarvestSource(request.context, workspace_id, transcript, boundary, record)
-
-    def _skipped(self, request: HarvestRequest, refused: UserError) -> HarvestResult:
-        parts, summary = self._parts, str(refused)
-        parts.activity.add(
-            "harvest.skipped",
-            level="info",
-            text=summary,
-            home=str(parts.home.root),
-            workspace_id=request.context.workspace_id,
-            details={"reason": refused.reason},
-        )
-        return HarvestResult("", "skipped", summary, refused.reason, refused.next_step)
 
 
 def follow_up(home: Home, context: ScopeContext, engine: str) -> DreamRequest:

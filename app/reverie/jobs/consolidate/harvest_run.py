@@ -10,8 +10,7 @@ Threading: one harvest, one event loop; blocking, so never on the GUI thread. Fa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from reverie.agents.scopes import Scope, ScopeContext
@@ -29,14 +28,14 @@ from reverie.jobs.consolidate.extractors import (
     inbox_text,
 )
 from reverie.jobs.consolidate.overlay import DreamOverlay
-from reverie.jobs.consolidate.progress import DreamProgress
 from reverie.jobs.consolidate.run import DreamDependencies
 from reverie.llm.client import spent
 from reverie.memory.paths import memory_path, rel_problem
-from reverie.runs.journal import PlannedChange
-from reverie.runs.limits import STOPS, RunLimits, Stop, stop_of
+from reverie.memory.scope_files import FileChange
+from reverie.runs.changes import Progress
 from reverie.runs.record import SUCCEEDED, Outcome, RunRecord, not_applied
-from reverie.runs.transaction import LeaseLost, Recovered, Transaction
+from reverie.runs.run import Costs, Job, Plan, RunContext, RunEnd, RunResult
+from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import some
 
 
@@ -80,6 +79,14 @@ class HarvestResult:
 
 
 @dataclass(frozen=True, slots=True)
+class HarvestRequest:
+    """Which workspace, and which of its compactions: None for the newest."""
+
+    context: ScopeContext
+    boundary_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class HarvestSource:
     """What is harvested: one compaction of one transcript, and the record of the attempt before."""
 
@@ -90,103 +97,163 @@ class HarvestSource:
     previous: Mapping[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
-    outcome: Outcome
-    summary: str
-    record: Mapping[str, Any]
-    reason: str = ""
-    next_step: str = ""
-    ops: tuple[Mapping[str, Any], ...] = ()
-    changed: tuple[Path, ...] = ()
-    undone: Recovered | None = None
+class HarvestJob(Job[Checked]):
+    """One harvest: chunks through the extractor, checks, the inbox."""
 
-
-class HarvestRun:
-    """One harvest under its lease."""
+    kind = "harvest"
+    before = "before a harvest"
+    lease = "whole"
+    begins = "before thinking"
 
     def __init__(
         self,
         parts: DreamDependencies,
         log: HarvestLog,
-        source: HarvestSource,
+        request: HarvestRequest,
+        source_of: Callable[[HarvestRequest], HarvestSource],
         extractor: Extractor,
-        limits: RunLimits,
-        progress: Callable[[DreamProgress], None],
     ) -> None:
         self._parts = parts
         self._log = log
-        self._source = source
+        self._request = request
+        self._source_of = source_of
         self._extractor = extractor
-        self._limits = limits
-        self._progress = progress
-        self._transaction: Transaction | None = None
-        self._ops: tuple[Mapping[str, Any], ...] = ()
-        self._path = str(memory_path(Scope.WORKSPACE, inbox_rel(source.boundary)))
-        started = parts.clock()
-        self._pending = pending(source.workspace_id, source.boundary, source.previous, now=started)
-        self._record = RunRecord(
-            id=parts.runs.new_id(started),
-            kind="harvest",
-            home_id=parts.home_id,
-            home_root=str(parts.home.root),
-            workspace_id=source.workspace_id,
-            project_path=source.context.project_path,
-            trigger="compaction",
-            engine=extractor.name,
-            started_at=started,
-            details={"boundaryKey": source.boundary.summary_message_id},
+        self._source: HarvestSource | None = None
+        self._pending: Mapping[str, Any] = {}
+        self._kept = self._skipped = 0
+        self.workspace_id = request.context.workspace_id
+        self.project_path = request.context.project_path
+        self.trigger = "compaction"
+        self.engine = extractor.name
+        self.purpose = "harvest"
+        self.time_limit_s = parts.time_limit_s
+
+    @property
+    def source_read(self) -> HarvestSource:
+        """What is harvested. Known from `ready` on."""
+        assert self._source is not None, "asked before it was ready"
+        return self._source
+
+    @property
+    def path(self) -> str:
+        """The memory path of the inbox."""
+        return str(memory_path(Scope.WORKSPACE, inbox_rel(self.source_read.boundary)))
+
+    def require(self) -> None:
+        """Raises `ReadOnlyStore`."""
+        self._parts.guard.require_context(self._request.context)
+
+    def ready(self) -> None:
+        """Which compaction, and whether it may be harvested."""
+        source = self._source = self._source_of(self._request)
+        self._pending = pending(
+            source.workspace_id, source.boundary, source.previous, now=self._parts.clock()
         )
+        self.details = {"boundaryKey": source.boundary.summary_message_id}
 
-    async def go(self) -> HarvestResult:
-        """Exactly one outcome, whatever happens."""
-        try:
-            self._record = self._parts.runs.begin(self._record)
-            self._save(self._pending, after=self._source.previous)
-            self._say("started", f"Harvest of compaction {self._source.boundary.epoch} started.")
-            end = self._written(await self._extracted())
-        except LeaseLost as error:
-            # Whoever has the lease now recovers the run; the harvest record grows stale and is tried again.
-            return self._result(_End("interrupted", str(error), self._pending, error.reason, error.next_step))
-        except STOPS as error:
-            end = self._stopped(stop_of(error, self._parts.time_limit_s))
-        except BaseException as error:
-            self._finish(self._stopped(stop_of(error, self._parts.time_limit_s)))
-            raise
-        return self._finish(end)
+    def begun(self, record: RunRecord) -> None:
+        """Nobody else starts it from here on."""
+        self._save(self._pending, after=self.source_read.previous)
+        self.say("started", f"Harvest of compaction {self.source_read.boundary.epoch} started.", record)
 
-    async def _extracted(self) -> Checked:
-        boundary, checked = self._source.boundary, Checked()
+    async def think(self, run: RunContext) -> Checked | Plan:
+        """Read what was said, part by part."""
+        boundary, checked = self.source_read.boundary, Checked()
         # The row of the boundary itself is the agent's summary, not what was said.
-        turns = self._source.transcript.turns(boundary.previous_sequence, boundary.sequence - 1)
+        turns = self.source_read.transcript.turns(boundary.previous_sequence, boundary.sequence - 1)
         for number, chunk in enumerate(chunks(turns), start=1):
-            self._limits.check()
-            self._progress(DreamProgress(f"reading part {number} of the transcript", number))
-            checked.add(await self._extractor.extract(chunk, limits=self._limits.limits), chunk)
-        self._limits.check()
+            run.limits.check()
+            run.progress(Progress(f"reading part {number} of the transcript", number))
+            checked.add(await self._extractor.extract(chunk, limits=run.limits), chunk)
+        run.limits.check()
         return checked
 
-    def _written(self, checked: Checked) -> _End:
-        """Write the inbox, or take an old one away where nothing was found."""
-        kept = fitting(self._source.boundary, checked.accepted, file_bytes=self._parts.home.caps.file_bytes)
-        skipped = len(checked.skipped) + len(checked.accepted) - len(kept)
+    def accept(self, thought: Checked, run: RunContext) -> Plan:
+        """The inbox as it becomes; an old one goes where nothing was found."""
+        boundary = self.source_read.boundary
+        kept = fitting(boundary, thought.accepted, file_bytes=self._parts.home.caps.file_bytes)
+        self._kept = len(kept)
+        self._skipped = len(thought.skipped) + len(thought.accepted) - len(kept)
+        summary = f"{some(len(kept), 'candidate')} found in compaction {boundary.epoch}"
+        summary += f", {self._skipped} left out." if self._skipped else "."
         change = self._planned(kept)
-        paths: tuple[Path, ...] = ()
-        if change is not None:
-            paths = self._applied(change)
-        usage, _cost = spent(self._extractor.account())
-        counted = None if usage is None else {name: usage[name] for name in ("inputTokens", "outputTokens")}
-        record = completed(
-            self._pending, now=self._parts.clock(), accepted=len(kept), skipped=skipped, usage=counted
-        )
-        summary = f"{some(len(kept), 'candidate')} found in compaction {self._source.boundary.epoch}"
-        summary += f", {skipped} left out." if skipped else "."
-        outcome: Outcome = "completed" if paths else "unchanged"
-        return _End(outcome, summary, record, ops=self._ops, changed=paths)
+        if change is None:
+            return Plan(summary)
+        command = "delete" if change.after is None else "create" if change.before is None else "str_replace"
+        ops: tuple[Mapping[str, Any], ...] = ({"command": command, "path": self.path, "applied": True},)
+        overlay = DreamOverlay(self._parts.home, self._request.context, self._parts.usage)
+        if change.after is None and overlay.is_protected(memory_path(Scope.WORKSPACE, change.rel)):
+            return Plan(summary, ops=not_applied(ops, "pinned memories are never deleted by a run"))
+        usage_before, usage_after = overlay.usage_delta(ops, now=run.started_at)
+        return Plan(summary, (change,), ops, usage_before=usage_before, usage_after=usage_after)
 
-    def _planned(self, candidates: list[InboxCandidate]) -> PlannedChange | None:
-        boundary = self._source.boundary
-        root = self._parts.home.scope_root(self._source.context, Scope.WORKSPACE)
+    def costs(self) -> Costs:
+        """What the extractor used."""
+        account = self._extractor.account()
+        return Costs(*spent(account), account.trace)
+
+    def ended(self, end: RunEnd, record: RunRecord) -> Mapping[str, Any]:
+        """Save the harvest record."""
+        now = self._parts.clock()
+        if end.outcome in SUCCEEDED:
+            usage, _cost = spent(self._extractor.account())
+            counted = (
+                None if usage is None else {name: usage[name] for name in ("inputTokens", "outputTokens")}
+            )
+            done = completed(
+                self._pending, now=now, accepted=self._kept, skipped=self._skipped, usage=counted
+            )
+        else:
+            done = failed(self._pending, now=now, error=end.why)
+        self._save(done, after=self._pending)
+        return done
+
+    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
+        """An entry in Activity."""
+        self._parts.activity.add(
+            f"harvest.{event}",
+            level=level,
+            text=text,
+            home=record.home_root,
+            workspace_id=record.workspace_id,
+            run_id=record.id,
+            details={"engine": record.engine, "boundaryKey": record.details["boundaryKey"]},
+        )
+
+    def refused(self, refusal: UserError) -> RunResult:
+        """Told in Activity."""
+        parts, summary = self._parts, str(refusal)
+        parts.activity.add(
+            "harvest.skipped",
+            level="info",
+            text=summary,
+            home=str(parts.home.root),
+            workspace_id=self.workspace_id,
+            details={"reason": refusal.reason},
+        )
+        return RunResult("", "skipped", summary, refusal.reason, next_step=refusal.next_step)
+
+    def result(self, run: RunResult) -> HarvestResult:
+        """The run, with what is a harvest's own."""
+        if self._source is None or not run.run_id:
+            return HarvestResult("", run.outcome, run.summary, run.reason, run.next_step)
+        there = any(op["applied"] and op["command"] != "delete" for op in run.ops)
+        same = run.outcome == "unchanged" and bool(run.record["acceptedCandidates"])
+        return HarvestResult(
+            run.run_id,
+            run.outcome,
+            run.summary,
+            run.reason,
+            run.next_step,
+            self._source.boundary.summary_message_id,
+            self.path if there or same else None,
+            run.ops,
+            run.record or self._pending,
+        )
+
+    def _planned(self, candidates: list[InboxCandidate]) -> FileChange | None:
+        boundary = self.source_read.boundary
+        root = self._parts.home.scope_root(self._request.context, Scope.WORKSPACE)
         rel = inbox_rel(boundary)
         problem = rel_problem(rel)
         if problem:
@@ -195,136 +262,12 @@ class HarvestRun:
         entry = files.entry(rel)
         before = None if entry is None else files.read(rel)
         after = inbox_text(boundary, candidates).encode() if candidates else None
-        if before == after:
-            return None
-        command = "delete" if after is None else "create" if before is None else "str_replace"
-        self._ops = ({"command": command, "path": self._path, "applied": True},)
-        return PlannedChange(root, rel, before, after)
-
-    def _applied(self, change: PlannedChange) -> tuple[Path, ...]:
-        overlay = DreamOverlay(self._parts.home, self._source.context, self._parts.usage)
-        if change.after is None and overlay.is_protected(memory_path(Scope.WORKSPACE, change.rel)):
-            self._ops = not_applied(self._ops, "pinned memories are never deleted by a run")
-            return ()
-        usage_before, usage_after = overlay.usage_delta(self._ops, now=self._record.started_at)
-        transaction = self._parts.transaction_for(self._record.id, "harvest")
-        journal = transaction.prepare([change], usage_before=usage_before, usage_after=usage_after)
-        self._transaction = transaction
-        # For recovery, which otherwise knows files and no commands.
-        self._record = replace(self._record, ops=self._ops)
-        ops = self._ops
-        self._parts.runs.change(
-            self._record.id, lambda kept: kept if kept.settled else replace(kept, ops=ops)
-        )
-        self._progress(DreamProgress("applying"))
-        transaction.apply(journal, commit=lambda: None, check=self._limits.check)
-        return tuple(transaction.paths(journal))
-
-    def _stopped(self, stop: Stop) -> _End:
-        outcome, why, reason, next_step = stop
-        undone = None if self._transaction is None else self._transaction.undone
-        left = undone is not None and bool(undone.left or undone.pending)
-        summary = f"{why}; the inbox could not be put back." if left else f"{why}; nothing was changed."
-        record = failed(self._pending, now=self._parts.clock(), error=why)
-        ops = not_applied(self._ops, "the harvest did not complete")
-        if undone is not None and undone.pending:
-            outcome = "interrupted"
-        return _End(outcome, summary, record, reason, next_step, ops, undone=undone)
-
-    def _finish(self, end: _End) -> HarvestResult:
-        """Say so everywhere. What cannot be said is told; the harvest itself is done by now."""
-        troubles = [
-            str(error)
-            for error in (
-                _tried(lambda: self._save(end.record, after=self._pending)),
-                _tried(lambda: self._close(end)),
-                _tried(lambda: self._history(end)),
-            )
-            if error is not None
-        ]
-        if self._record.settled and self._record.outcome != end.outcome:
-            # Recovered while this process was suspended: what that says of it is true.
-            found = self._record
-            end = replace(
-                end, outcome=found.outcome, summary=found.summary, reason=found.reason, ops=found.ops
-            )
-        return self._result(replace(end, summary=" ".join((end.summary, *troubles))))
+        return None if before == after else FileChange(root, rel, before, after)
 
     def _save(self, record: Mapping[str, Any], *, after: Mapping[str, Any] | None) -> None:
         """Save the harvest record. Raises `LeaseLost` where that of another harvest stands there by now."""
-        if not self._log.save(self._source.workspace_id, record, after=after):
+        if not self._log.save(self.source_read.workspace_id, record, after=after):
             raise LeaseLost(
                 "Another harvest of this compaction came first, while this process was held up.",
                 next_step="Nothing is left to do.",
             )
-
-    def _close(self, end: _End) -> None:
-        account = self._extractor.account()
-        usage, cost = spent(account)
-        details = dict(self._record.details)
-        if usage is not None:
-            details["costUsd"] = cost
-        if end.undone is not None and end.undone.pending:
-            details["pending"] = list(end.undone.pending)
-        self._record = self._parts.runs.finish(
-            self._record,
-            outcome=end.outcome,
-            ended_at=self._parts.clock(),
-            summary=end.summary,
-            reason=end.reason,
-            ops=end.ops,
-            usage=usage,
-            conflicts=() if end.undone is None else end.undone.left,
-            details=details,
-        )
-        if self._record.outcome == end.outcome:
-            level = "info" if end.outcome in SUCCEEDED else "warning"
-            self._say(end.outcome, end.summary, level=level)
-        if account.trace is not None:
-            ours = {**account.trace.get("reverie", {}), "runId": self._record.id, "runOutcome": end.outcome}
-            document = {**account.trace, "workspaceId": self._source.workspace_id, "reverie": ours}
-            self._parts.save_trace(self._record.id, document)
-
-    def _history(self, end: _End) -> None:
-        if end.changed:
-            self._parts.snapshots.record(
-                actor="harvest",
-                source=f"compaction, {self._extractor.name}",
-                subject=end.summary,
-                run_id=self._record.id,
-                dirty=end.changed,
-            )
-
-    def _result(self, end: _End) -> HarvestResult:
-        there = any(op["applied"] and op["command"] != "delete" for op in end.ops)
-        same = end.outcome == "unchanged" and bool(end.record["acceptedCandidates"])
-        return HarvestResult(
-            self._record.id,
-            end.outcome,
-            end.summary,
-            end.reason,
-            end.next_step,
-            self._source.boundary.summary_message_id,
-            self._path if there or same else None,
-            end.ops,
-            end.record,
-        )
-
-    def _say(self, event: str, text: str, *, level: str = "info") -> None:
-        self._parts.activity.add(
-            f"harvest.{event}",
-            level=level,
-            text=text,
-            home=self._record.home_root,
-            workspace_id=self._record.workspace_id,
-            run_id=self._record.id,
-            details={"engine": self._record.engine, "boundaryKey": self._source.boundary.summary_message_id},
-        )
-
-
-def _tried(act: Callable[[], object]) -> UserError | None:
-    try:
-        act()
-    except UserError as error:
-        return error
-    return None

@@ -28,12 +28,11 @@ from reverie.memory.commands import MemoryCommands
 from reverie.memory.listing import unseen_reason
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.record_files import RecordFiles, run_files
-from reverie.memory.scope_files import OverlayFiles, Savepoint, ScopeFiles
+from reverie.memory.scope_files import FileChange, OverlayFiles, Savepoint, ScopeFiles
 from reverie.memory.store import MemoryStore, NoChangeListener
 from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails, folded_words
-from reverie.runs.journal import PlannedChange
 
 # What a dream made of one root, for the home to say what follows (`Home.followed`).
 #
@@ -281,7 +280,7 @@ class DreamOverlay:
         followed = []
         rules = self._home.consolidation
         for overlay in self._scopes.values():
-            if not overlay.files.changes():
+            if not overlay.files.changes(overlay.root):
                 continue
             if rules is None or (self._home.records is None and not self._has_index(overlay)):
                 continue
@@ -302,7 +301,7 @@ class DreamOverlay:
         if isinstance(base, RecordFiles):
             base.check(rel, before, after)
 
-    def adopt(self, changes: Iterable[PlannedChange]) -> None:
+    def adopt(self, changes: Iterable[FileChange]) -> None:
         """Take changes that were planned elsewhere into this copy."""
         for change in changes:
             files = self._scopes[change.root.key].files
@@ -319,7 +318,7 @@ class DreamOverlay:
                 if text is not None:
                     after[entry.rel] = text
         before = dict(after)
-        for change in overlay.files.changes():
+        for change in overlay.files.changes(overlay.root):
             before.pop(change.rel, None)
             if change.before is not None:
                 before[change.rel] = change.before.decode("utf-8", "replace")
@@ -354,18 +353,10 @@ class DreamOverlay:
                     return f"{path} is or holds {what}, which no run deletes or renames."
         return ""
 
-    def changes(self) -> Sequence[PlannedChange]:
+    def changes(self) -> Sequence[FileChange]:
         """What the overlay amounts to, writes before deletes."""
         changes = [
-            PlannedChange(
-                overlay.root,
-                change.rel,
-                change.before,
-                change.after,
-                change.mode if change.before is None else None,
-            )
-            for overlay in self._scopes.values()
-            for change in overlay.files.changes()
+            change for overlay in self._scopes.values() for change in overlay.files.changes(overlay.root)
         ]
         written = {
             (change.root.key, f"{above}/")
@@ -374,7 +365,7 @@ class DreamOverlay:
             for above in _above(change.rel)
         }
 
-        def turn(change: PlannedChange) -> int:
+        def turn(change: FileChange) -> int:
             """Writes before deletes, but what stands where a written file's directory belongs goes first."""
             if change.after is not None:
                 return 1

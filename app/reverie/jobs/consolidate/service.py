@@ -14,24 +14,16 @@ Rules: formats/mux.md sections 9 and 10; design.md sections 3 to 5.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from reverie.agents.scopes import Scope, ScopeUnavailable
-from reverie.clock import HOUR_MS
-from reverie.errors import Busy, UserError
-from reverie.files.atomic import LEFT_OVER_AFTER_S
-from reverie.files.rooted import RootedDirectory
 from reverie.jobs.consolidate.coverage import Trigger
 from reverie.jobs.consolidate.engine import Engine
-from reverie.jobs.consolidate.progress import DreamProgress
-from reverie.jobs.consolidate.run import DreamDependencies, DreamRequest, DreamRun, RunResult
-from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes, write_locks
-from reverie.runs.limits import RunLimits
-
-DEBOUNCE_MS = 6 * HOUR_MS
+from reverie.jobs.consolidate.run import DreamDependencies, DreamJob, DreamRequest, skipped
+from reverie.memory.write_guard import ReadOnlyStore
+from reverie.runs.changes import Progress
+from reverie.runs.run import Run, RunResult
 
 
 def dream_lease_name(home_id: str) -> str:
@@ -51,7 +43,7 @@ class DreamService:
         engine: Engine,
         *,
         cancel: threading.Event | None = None,
-        progress: Callable[[DreamProgress], None] = lambda _progress: None,
+        progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> RunResult:
         """`dream` on an event loop of its own: for threads and commands that have none."""
         return asyncio.run(self.dream(request, engine, cancel=cancel or threading.Event(), progress=progress))
@@ -70,83 +62,9 @@ class DreamService:
         engine: Engine,
         *,
         cancel: threading.Event,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
     ) -> RunResult:
         """One dream. Refused (`skipped`) with the reason while another one runs on this home."""
-        parts = self._parts
         request = replace(request, context=request.context.for_dreams())
-        try:
-            parts.guard.require_context(request.context)
-            lease = parts.leases.acquire(
-                dream_lease_name(parts.home_id), purpose=f"dream ({request.trigger})"
-            )
-        except UserError as refusal:
-            return skipped(parts, request.context.workspace_id, request.trigger, refusal)
-        with lease:
-            try:
-                parts.recovery.run()
-                self._refuse_too_soon(request)
-                if not request.dry_run:
-                    refuse_while_agent_writes(parts.home, request.context, lock_dir=parts.guard.lock_dir)
-                    self._sweep_temporaries(request)
-                parts.snapshots.observe(source="before a dream")
-            except UserError as refusal:
-                return skipped(parts, request.context.workspace_id, request.trigger, refusal)
-            limits = RunLimits(lease, cancel, parts.time_limit_s)
-            return await under_agent_lock(parts, request, DreamRun(parts, request, engine, limits, progress))
-
-    def _sweep_temporaries(self, request: DreamRequest) -> None:
-        """Clear away the hidden files that killed writes left in the stores of this context, under the
-        agent's own lock: a file that was held back gets its name again."""
-        for scope in Scope:
-            with contextlib.suppress(ScopeUnavailable):
-                root = self._parts.home.scope_root(request.context, scope)
-                if not root.read_only:
-                    with write_locks(self._parts.home, (root,), lock_dir=self._parts.guard.lock_dir):
-                        RootedDirectory(root.directory).sweep(older_than_s=LEFT_OVER_AFTER_S)
-
-    def _refuse_too_soon(self, request: DreamRequest) -> None:
-        """Background triggers leave a workspace alone for 6 hours; `manual` and `archive` do not wait."""
-        if request.trigger in ("manual", "archive") or request.context.workspace_id is None:
-            return
-        if not request.debounce:
-            return
-        record = self._parts.coverage.load().workspaces.get(request.context.workspace_id)
-        if record is not None and self._parts.clock() - record["lastRunAt"] < DEBOUNCE_MS:
-            raise Busy(
-                "The workspace was consolidated less than 6 hours ago.",
-                next_step="Wait, or run it by hand.",
-                reason="debounced",
-            )
-
-
-async def under_agent_lock(parts: DreamDependencies, request: DreamRequest, run: DreamRun) -> RunResult:
-    """The run, while the agent's own lock is ours; `skipped` where it is not to be had. A preview needs
-    none."""
-    if request.dry_run:
-        return await run.go()
-    try:
-        held = contextlib.ExitStack()
-        holding = held.enter_context(parts.agent_locks.hold(request.context, run.id, run.require_lease))
-    except UserError as refusal:
-        return skipped(parts, request.context.workspace_id, request.trigger, refusal)
-    with held:
-        result = await run.go()
-        holding.changed = result.outcome == "completed"
-    return result
-
-
-def skipped(
-    parts: DreamDependencies, workspace_id: str | None, trigger: str, refusal: UserError
-) -> RunResult:
-    """The result of a run that did not begin, told in Activity."""
-    summary = str(refusal)
-    parts.activity.add(
-        "dream.skipped",
-        level="info",
-        text=summary,
-        home=str(parts.home.root),
-        workspace_id=workspace_id,
-        details={"reason": refusal.reason, "trigger": trigger},
-    )
-    return RunResult("", "skipped", summary, reason=refusal.reason, next_step=refusal.next_step)
+        job = DreamJob(self._parts, request, engine)
+        return await Run(self._parts, job, cancel=cancel, progress=progress).go()

@@ -33,14 +33,15 @@ from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.coverage import Coverage, CoverageLog, Trigger
 from reverie.jobs.consolidate.engine import Engine
 from reverie.jobs.consolidate.extractors import Extractor
-from reverie.jobs.consolidate.harvest import HarvestRequest, HarvestService, follow_up
-from reverie.jobs.consolidate.harvest_run import HarvestResult
-from reverie.jobs.consolidate.progress import DreamProgress
-from reverie.jobs.consolidate.run import DreamRequest, RunResult
-from reverie.jobs.consolidate.service import DEBOUNCE_MS, DreamService
+from reverie.jobs.consolidate.harvest import HarvestService, follow_up
+from reverie.jobs.consolidate.harvest_run import HarvestRequest, HarvestResult
+from reverie.jobs.consolidate.run import DEBOUNCE_MS, DreamRequest
+from reverie.jobs.consolidate.service import DreamService
 from reverie.memory.usage import UsageLog
 from reverie.runs.activity import Activity
+from reverie.runs.changes import Progress
 from reverie.runs.record import RunRecord, RunStore, started_of
+from reverie.runs.run import RunResult
 
 # The launch sweep: which idle workspaces are dreamed about when the agent or Reverie starts, and in what
 # order (formats/mux.md section 10).
@@ -270,7 +271,7 @@ class SweepService:
         engine_for: Callable[[ScopeContext], Engine],
         *,
         cancel: threading.Event | None = None,
-        progress: Callable[[DreamProgress], None] = lambda _progress: None,
+        progress: Callable[[Progress], None] = lambda _progress: None,
         may_run: Callable[[str], bool] = lambda _workspace_id: True,
     ) -> SweepResult:
         """One workspace after another. A run that is refused (another dream is at work) uses up no place of
@@ -302,7 +303,7 @@ class SweepService:
         workspace_id: str,
         engine_for: Callable[[ScopeContext], Engine],
         cancel: threading.Event,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
     ) -> RunResult:
         context = self._home.context(workspace_id=workspace_id)
         engine = engine_for(context)

@@ -44,7 +44,7 @@ from reverie.jobs.extraction.state import (
     ThreadSelection,
     select,
 )
-from reverie.jobs.extraction.writing import ExtractDependencies, MemoryWriter
+from reverie.jobs.extraction.writing import ExtractDependencies
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
 from reverie.runs.limits import RunLimits
 from reverie.runs.record import Outcome
@@ -194,7 +194,6 @@ class ExtractService:
         self._voice.candidates(selection, engines.name)
         around = Around(
             self._parts,
-            MemoryWriter(self._parts),
             self._voice,
             lambda lease: RunLimits(lease, cancel, request.time_limit_s),
             request.time_limit_s,

@@ -15,6 +15,7 @@ can mend is in the outcome.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import threading
@@ -24,8 +25,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from reverie.agents.base import SessionNotes
-from reverie.agents.capabilities import NotesPlace, SessionFacts, SessionScan
+from reverie.agents.base import AgentNotes
+from reverie.agents.capabilities import NotesPlace, SessionMeasure, SessionMeter
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import UserError
@@ -33,7 +34,7 @@ from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.notes.engine import NotesEngine, newest
-from reverie.jobs.notes.run import NotesEnd, NotesRequest, NotesRun
+from reverie.jobs.notes.run import NotesJob, NotesRequest
 from reverie.jobs.notes.sections import (
     TOTAL_TOKENS,
     NotesProblem,
@@ -45,8 +46,10 @@ from reverie.jobs.notes.sections import (
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
+from reverie.runs.limits import StopCheck
 from reverie.runs.record import SUCCEEDED, Outcome
 from reverie.runs.recovery import RunDependencies
+from reverie.runs.run import Run, RunResult
 from reverie.text.redact import redact
 
 if TYPE_CHECKING:
@@ -372,7 +375,7 @@ class NotesService:
     def __init__(self, parts: NotesDependencies, cancel: threading.Event | None = None) -> None:
         self._parts = parts
         self._cancel = cancel or threading.Event()
-        self._scans: dict[str, SessionScan] = {}
+        self._scans: dict[str, SessionMeter] = {}
         self._told: dict[str, Gate] = {}
         self._lock = threading.Lock()
 
@@ -478,7 +481,7 @@ class NotesService:
     # Looking
 
     @property
-    def _notes(self) -> SessionNotes:
+    def _notes(self) -> AgentNotes:
         notes = self._parts.run.home.notes
         assert notes is not None  # who has a `NotesPlace` has it from there
         return notes
@@ -501,7 +504,7 @@ class NotesService:
             seen = Measured(0, 0, 0, True)
         return _Looked(session_id, place, state, seen, _thresholds(self._parts.settings()))
 
-    def _facts(self, session_id: str, place: NotesPlace) -> SessionFacts:
+    def _facts(self, session_id: str, place: NotesPlace) -> SessionMeasure:
         with self._lock:  # two may look at one session: a scan belongs to one at a time
             scan = self._scans.get(session_id)
             if scan is None:
@@ -579,19 +582,21 @@ class NotesService:
             time_limit_s=settings.time_limit_s,
             details=numbers,
         )
-        end = NotesRun(
+        job = NotesJob(
             self._parts.run,
             request,
             engine,
-            cancel=self._cancel,
             still_wanted=lambda: trigger == "manual" or self._parts.settings().enabled,
-        ).go()
+        )
+        limits = StopCheck(self._cancel, threading.Event(), settings.time_limit_s, ends=False)
+        end = asyncio.run(Run(self._parts.run, job, limits=limits).go())
+        written = job.written(end)
         if end.succeeded:
-            self._succeeded(looked, end)
-        return self._ended(looked, end, engine.name, numbers)
+            self._succeeded(looked, end, written)
+        return self._ended(looked, end, written, numbers, model=engine.name)
 
-    def _succeeded(self, looked: _Looked, end: NotesEnd) -> None:
-        current = end.written or self._sha256(looked.place)
+    def _succeeded(self, looked: _Looked, end: RunResult, written: str | None) -> None:
+        current = written or self._sha256(looked.place)
         now = self._parts.run.clock()
 
         def change(state: NotesState) -> NotesState:
@@ -610,15 +615,18 @@ class NotesService:
 
     # Saying
 
-    def _ended(self, looked: _Looked, end: NotesEnd, model: str, numbers: Mapping[str, Any]) -> NotesOutcome:
+    def _ended(
+        self,
+        looked: _Looked,
+        end: RunResult,
+        written: str | None,
+        numbers: Mapping[str, Any],
+        *,
+        model: str,
+    ) -> NotesOutcome:
         text, session_id = end.summary, looked.session_id
-        if end.document is not None:
-            try:
-                self._parts.save_trace(end.run_id, end.document)
-            except UserError as error:
-                text = f"{text} Its trace was not kept: {error}"
         details = {**numbers, "model": model, "usage": dict(end.usage or {})}
-        level = logging.INFO if end.written is not None else logging.DEBUG
+        level = logging.INFO if written is not None else logging.DEBUG
         told = f"{end.outcome}: {text}"
         _log.log(level, "[notes] %s session=%s run=%s %s", redact(told), session_id, end.run_id, details)
         shown = "info" if end.succeeded else "warning"
@@ -675,7 +683,7 @@ def _thresholds(settings: NotesSettings) -> Thresholds:
     )
 
 
-def _measured(facts: SessionFacts, counters: SessionCounters) -> Measured:
+def _measured(facts: SessionMeasure, counters: SessionCounters) -> Measured:
     return Measured(
         facts.messages,
         facts.context_tokens,

@@ -13,6 +13,7 @@ is raised after the state was completed.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import threading
@@ -35,7 +36,7 @@ from reverie.files.lease import Lease, LeaseHeld, Leases
 from reverie.files.locks import file_lock
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.writer.engine import WriterEngine
-from reverie.jobs.writer.run import WriterEnd, WriterRequest, WriterRun
+from reverie.jobs.writer.run import WriterJob, WriterRequest
 from reverie.jobs.writer.state import (
     Gate,
     Interval,
@@ -56,8 +57,10 @@ from reverie.jobs.writer.state import (
 from reverie.llm.trace import Dumps
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
+from reverie.runs.limits import StopCheck
 from reverie.runs.record import SUCCEEDED, Outcome
 from reverie.runs.recovery import RunDependencies
+from reverie.runs.run import Run, RunResult
 from reverie.text.redact import redact
 
 if TYPE_CHECKING:
@@ -362,18 +365,19 @@ class WriterReporter:
         details = {"triggerMessageId": message_id, "model": model}
         self._note("writer.started", workspace_id, text, "info", None, details)
 
-    def ended(self, workspace_id: str, message_id: str, model: str, end: WriterEnd, text: str) -> None:
+    def ended(self, workspace_id: str, message_id: str, job: WriterJob, end: RunResult, text: str) -> None:
         """A run came to its end, its attempts and their tool calls first."""
-        for attempt in _attempts(end.document):
+        model = job.engine
+        for attempt in _attempts(end.trace):
             self._attempted(workspace_id, message_id, model, end.run_id, attempt)
-        event = _event_of(end)
-        level = logging.INFO if end.wrote else logging.DEBUG
-        self._line(level, f"{event}: {text}", workspace_id, message_id, model, timed_out=end.timed_out)
+        event = _event_of(job, end)
+        level = logging.INFO if end.applied else logging.DEBUG
+        self._line(level, f"{event}: {text}", workspace_id, message_id, model, timed_out=job.timed_out)
         details = {
             "triggerMessageId": message_id,
             "model": model,
-            "timedOut": end.timed_out,
-            "attempts": end.attempts,
+            "timedOut": job.timed_out,
+            "attempts": job.attempts_made,
         }
         shown = "info" if end.outcome in SUCCEEDED else "warning"
         self._note(f"writer.{event}", workspace_id, text, shown, end.run_id, details)
@@ -460,9 +464,9 @@ def waiting_words(gate: Gate, turns: int, interval: int) -> str:
     return f"Not due: {turns} of {interval} turns."
 
 
-def _event_of(end: WriterEnd) -> str:
+def _event_of(job: WriterJob, end: RunResult) -> str:
     """How the end is called: as in the agent's own log, a run without a write did not simply complete."""
-    if end.timed_out and not end.wrote:
+    if job.timed_out and not end.applied:
         return "timed-out"
     if end.reason == "no-write":
         return "exited-without-updating"
@@ -732,23 +736,24 @@ class WriterService:
                 trigger=trigger,
                 time_limit_s=ready.settings.time_limit_s,
             )
-            end = WriterRun(
+            job = WriterJob(
                 self._parts.run,
                 request,
                 engine,
-                cancel=self._cancel,
                 still_wanted=lambda: by_hand or self.standing(workspace_id).gate is None,
-            ).go()
+            )
+            limits = StopCheck(self._cancel, threading.Event(), request.time_limit_s, ends=False)
+            result = asyncio.run(Run(self._parts.run, job, limits=limits).go())
         except UserError as error:
             return self._voice.say("error", workspace_id, str(error), start.message_id, level="warning")
-        return self._told(ready, start, engine.name, end)
+        return self._told(ready, start, job, result)
 
-    def _told(self, ready: _Ready, start: RunStart, model: str, end: WriterEnd) -> WriterOutcome:
-        """Trace, dump, log line and Activity entry of a run that ended."""
-        workspace_id = ready.workspace.id
-        dump, trouble = self._kept(ready, end)
+    def _told(self, ready: _Ready, start: RunStart, job: WriterJob, end: RunResult) -> WriterOutcome:
+        """Dump, log line and Activity entry of a run that ended."""
+        workspace_id, model = ready.workspace.id, job.engine
+        dump, trouble = self._kept(ready, job, end)
         text = f"{end.summary} {trouble}".strip()
-        self._voice.ended(workspace_id, start.message_id, model, end, text)
+        self._voice.ended(workspace_id, start.message_id, job, end, text)
         return WriterOutcome(
             None,
             text,
@@ -756,28 +761,27 @@ class WriterService:
             start.message_id,
             end.outcome,
             end.run_id,
-            end.wrote,
-            end.timed_out,
+            bool(end.applied),
+            job.timed_out,
             model,
             end.reason,
             end.next_step,
             dump,
         )
 
-    def _kept(self, ready: _Ready, end: WriterEnd) -> tuple[Path | None, str]:
-        """The trace in Reverie's own directory, and the dump in the agent's; what could not be kept."""
-        if end.document is None:
+    def _kept(self, ready: _Ready, job: WriterJob, end: RunResult) -> tuple[Path | None, str]:
+        """The dump in the agent's directory; what could not be kept."""
+        if end.trace is None:
             return None, ""
         settings = ready.settings
-        failed = end.timed_out or not end.satisfied or end.outcome == "failed"
+        failed = job.timed_out or not job.satisfied or end.outcome == "failed"
         wanted = settings.traces == "always" or (
             failed and (settings.traces == "failures" or self._parts.debugging())
         )
         try:
-            self._parts.save_trace(end.run_id, end.document)
             if not wanted:
                 return None, ""
-            dump = self._parts.dumps.write(ready.place.dump_directory, end.document)
+            dump = self._parts.dumps.write(ready.place.dump_directory, end.trace)
             self._parts.dumps.prune(keep_count=settings.keep_count, keep_bytes=settings.keep_bytes)
         except UserError as error:
             return None, f"Its trace was not kept: {error}"

@@ -1,20 +1,18 @@
-"""The history of one home: every version of every memory, kept in a bare git repository of ours.
+"""The history of one home: every version of every memory, in a bare git repository of Reverie's own.
 
-Invariants and who enforces them. Memory bytes are stored verbatim, names escaped and reversible
-(`history_names`); permission bits, pins and usage lie in a blob beside each root's tree (`history_roots`). A
-commit is made only where something differs from the last one, and its trailers `Actor:`, `Run:` and `Source:`
-say who changed what from where. All writing happens under one lock between processes and threads
-(`files.locks`): objects first, durable (`history_objects`), then the branch, then the stat cache. So a kill
-at any point (checkpoints "history-objects", "history-ref", "history-cache", "history-pack") leaves a valid
-repository with the old or the new version. Unchanged files are not read again (`history_stat`).
+Memory bytes are stored verbatim, names escaped and reversible (`history.objects`); permission bits, pins and
+usage are in a blob beside each root's tree (`history.roots`). A commit is made only if something differs from
+the last one; its trailers `Actor:`, `Run:` and `Source:` say who changed what from where. All writing happens
+under one lock between processes and threads (`files.locks`): objects first, durable, then the branch, then
+the stat cache. So a kill at any point (checkpoints "history-objects", "history-ref", "history-cache",
+"history-pack") leaves a valid repository with the old or the new version.
 
-Nothing is taken for deleted that could merely not be read: such files keep their last version and are named
-in the commit. A root that is not passed keeps its tree. A file over 64 MiB is kept by hash only.
+A file that could not be read does not count as deleted: it keeps its last version and is named in the commit.
+A root that is not passed keeps its tree. A file over 64 MiB is kept by hash only. A damaged repository is
+renamed, never repaired into something smaller, and a new one begins; `problems` says so. Reading a history
+creates nothing.
 
-A damaged repository is renamed aside, never repaired into something smaller, and a new one begins; `problems`
-says so. Looking at a history creates nothing. Errors are `UserError`.
-
-Threading: any thread but the GUI's; a `History` holds nothing open between calls.
+Threading: any thread but the GUI's; a `History` holds nothing open between calls. Failure: `UserError`.
 """
 
 from __future__ import annotations
@@ -64,14 +62,12 @@ from reverie.memory.history.roots import (
     VersionChange,
     key_name,
     seen_changes,
-    steps,
+    trees_by_share,
 )
 from reverie.text.redact import redact
 
-# The next commit in the making: the last tree, with the roots that are being kept brought up to date.
-#
-# Works under the commit lock, on objects that `memory.history.history` opens and closes; nothing is visible
-# in the repository before the sink is flushed and the branch moved.
+# The next commit. Works under the commit lock; nothing is visible in the repository before the sink is
+# flushed and the branch moved.
 
 
 @dataclass(frozen=True)
@@ -274,7 +270,7 @@ class History(HistoryReader):
             try:
                 return self._snapshot(sources, signature, dirty, share)
             except DamagedHistoryError as damage:
-                self._begin_anew(damage)
+                self._start_over(damage)
                 return self._snapshot(sources, signature, None, share)
 
     def _snapshot(
@@ -338,7 +334,7 @@ class History(HistoryReader):
     ) -> bytes | None:
         tip, tree = (bytes.fromhex(last.commit.id), last.tree) if last else (None, None)
         commit = None
-        for share, new in steps(repository, sink, last, snapshot.tree, shares):
+        for share, new in trees_by_share(repository, sink, last, snapshot.tree, shares):
             if new is not None and new != tree:
                 notes = snapshot.notes if share is shares[-1] else ()
                 commit = tip = self._commit(repository, sink, new, tip, signature.of(share), notes)
@@ -381,7 +377,7 @@ class History(HistoryReader):
             repository.verify_newest()
             self._verified = identity
 
-    def _begin_anew(self, damage: DamagedHistoryError) -> None:
+    def _start_over(self, damage: DamagedHistoryError) -> None:
         aside = set_aside(self._path, self._clock())
         sentence = (
             f"The history of this home was damaged ({damage}) and is set aside as {shown(aside.name)}; "

@@ -1,12 +1,12 @@
-"""The full-text index over the memories and companions of every home, and how it is asked.
+"""The full-text index over the memories and companions of every home, and how it is queried.
 
-A question with a rare word is ranked by BM25 (names count most). Ranking a word that more than a thousand
-notes hold is dear and says nothing, so such words only narrow the answer down; where there is no rare word
-the notes named so come first, then those that changed last.
+A query with a rare word is ranked by BM25 (names count most). Ranking a word that more than a thousand notes
+contain is slow and says little, so such words only filter; without a rare word, notes with the word in their
+name come first, then the newest.
 
-Threading: any thread but the GUI's; one update at a time over all processes, questions beside it. Failure:
-`UserError`; a damaged index is built anew, by `update` itself, for a question when it says
-`IndexDamaged`.
+The index can be deleted at any time: it is rebuilt, never repaired. Threading: any thread but the GUI's; one
+update at a time over all processes, queries beside it. Failure: `Unavailable` and `Busy`; `IndexDamaged` from
+a query means that the next update must rebuild the index (`update` itself does so).
 """
 
 from __future__ import annotations
@@ -35,14 +35,9 @@ from reverie.files.sqlite import make_private, refuse_irregular, use_wal, why
 from reverie.memory.listing import NO_CAPS, Handle, ScopeScanner, dirty_rels, is_gone, read_entry
 from reverie.memory.search.query import SearchQuery, Term, index_parts, index_text
 
-# The search index as a file: one SQLite database per profile, which can be thrown away at any time.
-#
-# Rebuilt, never repaired: a file that is damaged, truncated or of another version is removed and begun anew
-# by the next update. One writer at a time, by a kernel lock; readers go on beside it (WAL) and see what was
-# complete.
-#
-# Threading: every call opens its own connection. Failure: `IndexDamaged` tells that it must be rebuilt,
-# `Unavailable` that the disk does not let us.
+# The database: one per profile. A file that is damaged or of another version is deleted, and the next update
+# builds a new one. One writer at a time, by a kernel lock; readers work beside it (WAL) and see what is
+# committed. Every call opens its own connection.
 
 
 # Count up with every change of the tables, of what `memory.search.query` makes of a text, or of which files
@@ -172,13 +167,8 @@ def _database_errors(path: Path) -> Iterator[None]:
         raise Unavailable(title, cause=cause, next_step=next_step) from error
 
 
-# Finding what of a root's files the search index does not know yet, and reading it.
-#
-# Who is a memory, and how nothing swapped in meanwhile leads out of the root, is `memory.listing`'s
-# business; here a file is read whole (up to a cap), and only if its size, mtime or inode are not those that
-# are known.
-#
-# Threading: a scanner belongs to one thread and one scan. Failure: as `memory.listing`.
+# Reading changed files. Which files are memories, and how nothing leads out of the root, is decided by
+# `memory.listing`; here a file is read whole (up to a cap), and only if its size, mtime or inode changed.
 
 
 # So much of a file is searched. What lies beyond an agent's own cap is shown to people, so it is found, too.
@@ -274,14 +264,10 @@ def found(rel: str, status: os.stat_result, data: bytes, *, readable: bool = Tru
     )
 
 
-# Bringing the rows of one home in the search index up to what is on disk.
-#
-# A full update looks at every file of every root and reads those whose size, mtime or inode are not known;
-# one from dirty paths looks at those only. A root that cannot be read keeps its rows (a vanished disk is
-# not a thousand deletions); so does a directory that cannot be listed. Records are indexed in the words in
-# which they are shown (`Home.rendered`).
-#
-# Runs inside `SearchDatabase.writing`, in one thread. Writes nothing into a home.
+# Updating the rows of one home. A full update examines every file of every root, one from dirty paths only
+# those. A root or directory that cannot be read keeps its rows: a disconnected disk is not a thousand
+# deletions. Records are indexed as they are shown (`Home.rendered`). Runs inside `SearchDatabase.writing`, in
+# one thread; writes nothing into a home.
 
 
 _log = logging.getLogger("reverie.search")
@@ -298,10 +284,10 @@ class UpdateStopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class UpdateObserver:
-    """Who follows an update: `stop` is asked now and then, `told` hears how many files were read."""
+    """Who follows an update: `stop` is asked now and then, `on_progress` hears how many files were read."""
 
     stop: Callable[[], bool] = lambda: False
-    told: Callable[[int], None] = lambda _count: None
+    on_progress: Callable[[int], None] = lambda _count: None
 
 
 def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher: UpdateObserver) -> int:
@@ -468,7 +454,7 @@ class RowWriter:
         self._connection.execute("COMMIT")
         self._connection.execute("BEGIN IMMEDIATE")
         self._waiting = 0
-        self._watcher.told(self.changed)
+        self._watcher.on_progress(self.changed)
 
     def _at(self, root: ScopeRoot, home: Home) -> None:
         self._root, self._scope = root.key, root.scope
@@ -540,7 +526,7 @@ _FADING_DAYS = 30
 # Rows that lead nowhere any more: beyond this share the index is begun anew.
 _DEAD_AT_LEAST = 20_000
 _COLUMNS = "docs.id, docs.home, docs.root, docs.rel, docs.scope, docs.mtime_ns"
-_FOLLOWED = UpdateObserver()
+_NO_OBSERVER = UpdateObserver()
 Row = tuple[int, str, str, bytes, str, int]
 Relevance = Mapping[int, float]
 
@@ -583,7 +569,7 @@ class SearchIndex:
         home_id: str,
         *,
         dirty: Collection[Path] | None = None,
-        watcher: UpdateObserver = _FOLLOWED,
+        watcher: UpdateObserver = _NO_OBSERVER,
     ) -> int:
         """Bring the rows of a home up to date: all, or (if it is complete) what `dirty` names. Returns how
         many changed. Raises `UpdateStopped`, `Unavailable`, `Busy`."""
@@ -598,7 +584,7 @@ class SearchIndex:
         self, home: Home, home_id: str, dirty: Collection[Path] | None, watcher: UpdateObserver
     ) -> int:
         with self._database.writing() as connection:
-            if _is_worn(connection):
+            if _needs_rebuild(connection):
                 raise IndexDamaged("most of its rows are of the past")
             if dirty is not None and _complete(connection, (home_id,)):
                 return update_dirty(connection, home, home_id, dirty, watcher)
@@ -785,7 +771,7 @@ def _complete(connection: sqlite3.Connection, homes: Collection[str]) -> set[str
     return {str(row[0]) for row in rows}
 
 
-def _is_worn(connection: sqlite3.Connection) -> bool:
+def _needs_rebuild(connection: sqlite3.Connection) -> bool:
     """Most rows of the word lists lead to no file any more."""
     newest = connection.execute("SELECT max(id) FROM docs").fetchone()[0] or 0
     if newest < _DEAD_AT_LEAST:

@@ -24,7 +24,7 @@ from reverie.ui.translation import tr
 
 if TYPE_CHECKING:
     from reverie.files.lease import LeaseHolder
-    from reverie.jobs.consolidate.progress import DreamProgress
+    from reverie.runs.changes import Progress
     from reverie.services.container import HomeContainer
     from reverie.services.views import StatusView
     from reverie.ui.background.activity_tab import ActivityTab, DecisionRow
@@ -197,7 +197,7 @@ class ActivityControl(QObject):
         self._show(RunningJob(BY_HAND, title, cancellable=kind != "revert"))
 
     @Slot(object)
-    def _on_progress(self, progress: DreamProgress) -> None:
+    def _on_progress(self, progress: Progress) -> None:
         job = self._jobs.get(BY_HAND)
         if job is not None:
             self._show(

@@ -19,8 +19,8 @@ from reverie.ui.memory.footer import Footer
 from reverie.ui.session import HomeSession
 
 if TYPE_CHECKING:
-    from reverie.jobs.consolidate.progress import DreamProgress
     from reverie.jobs.consolidate.review import ReviewSelection
+    from reverie.runs.changes import Progress
     from reverie.runs.record import Parts
     from reverie.services.models import ModelChoice
     from reverie.services.views import ConsentView, RevertView, RunSummary, RunView, StatusView
@@ -433,7 +433,7 @@ class FooterControl(QObject):
             self._follow()
 
     @Slot(object)
-    def _on_progress(self, progress: DreamProgress) -> None:
+    def _on_progress(self, progress: Progress) -> None:
         self.footer.panel.progress(progress)
 
     @Slot(object)

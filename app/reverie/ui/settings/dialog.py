@@ -231,7 +231,7 @@ class SettingsDialog(QDialog):
             page.changed.connect(self._on_changed)
             page.setEnabled(False)
         self.providers.model_chosen.connect(self._on_model_chosen)
-        self._judge()
+        self._validate()
 
     # What is known
 
@@ -310,7 +310,7 @@ class SettingsDialog(QDialog):
             if page is not self.providers:
                 page.setEnabled(True)
         self._loaded, self._dirty = True, False
-        self._judge()
+        self._validate()
 
     def saved(self) -> None:
         """What was asked to be kept is on disk."""
@@ -319,13 +319,13 @@ class SettingsDialog(QDialog):
         self.message.clear()
         if self._closing:
             self.accept()
-        self._judge()
+        self._validate()
 
     def failed(self, error: UserError) -> None:
         """Something asked for did not work; the form stays."""
         self._closing = False
         self.message.say_error(error)
-        self._judge()
+        self._validate()
 
     def say(self, sentence: str) -> None:
         self.message.say(sentence)
@@ -336,7 +336,7 @@ class SettingsDialog(QDialog):
     def _on_changed(self) -> None:
         if self._loaded:
             self._dirty = True
-            self._judge()
+            self._validate()
 
     @Slot(str)
     def _on_search(self, query: str) -> None:
@@ -382,7 +382,7 @@ class SettingsDialog(QDialog):
         self._closing = False
         self.save.emit(self.draft)
 
-    def _judge(self) -> None:
+    def _validate(self) -> None:
         possible = self._loaded and not self.problem
         self.ok.setEnabled(possible)
         self.apply.setEnabled(possible and self._dirty)

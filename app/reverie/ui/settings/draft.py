@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 from urllib.parse import urlsplit
 
-from reverie.ui.appearance import Window
+from reverie.ui.appearance import WindowStyle
 from reverie.ui.translation import tr
 from reverie.ui.translation import translatable as _
 
@@ -196,7 +196,7 @@ class SettingsDraft:
     base_urls: Mapping[str, str] = field(default_factory=dict)
     background: BackgroundDraft | None = None
     system1: System1 | None = None
-    window: Window | None = None
+    window: WindowStyle | None = None
     notes: Notes | None = None
     extract: Extract | None = None
     others: Mapping[str, Any] = field(default_factory=dict)
@@ -211,7 +211,7 @@ BY_HAND = frozenset(
             ("system1", System1),
             ("notes", Notes),
             ("extract", Extract),
-            ("window", Window),
+            ("window", WindowStyle),
         )
         for each in fields(kind)
     }
@@ -245,7 +245,7 @@ def draft_of(settings: Settings, home_id: str) -> SettingsDraft:
         {},
         None if found is None else BackgroundDraft(found.enabled, found.runs_per_day, found.tokens_per_day),
         System1(**settings.system1.model_dump()),
-        Window(settings.window.font_size, settings.window.language, settings.window.theme),
+        WindowStyle(settings.window.font_size, settings.window.language, settings.window.theme),
         Notes(**settings.notes.model_dump()),
         Extract(**{each.name: getattr(settings.extract, each.name) for each in fields(Extract)}),
         {key: value for key, value in values_of(settings).items() if key not in BY_HAND},

@@ -328,15 +328,15 @@ class ModelDialog(QDialog):
         column.addWidget(self.hint)
         column.addStretch(1)
         column.addWidget(self.buttons)
-        self.name.editTextChanged.connect(self._judge)
-        self._judge()
+        self.name.editTextChanged.connect(self._validate)
+        self._validate()
 
     @property
     def model(self) -> str:
         return self.name.currentText().strip()
 
     @Slot()
-    def _judge(self) -> None:
+    def _validate(self) -> None:
         self.run.setEnabled(is_model_name(self.model))
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QFormLayout, QWidget
 
-from reverie.ui.appearance import LARGEST_FONT, Window
+from reverie.ui.appearance import LARGEST_FONT, WindowStyle
 from reverie.ui.settings.draft import BackgroundDraft, Extract, Notes, System1
 from reverie.ui.settings.fields import ModelPage, Rows, SettingsPage, choice, fill, number, switch
 from reverie.ui.widgets.controls import WrapLabel
@@ -380,7 +380,7 @@ _SMALLEST_FONT = 6
 
 
 class WindowPage(SettingsPage):
-    """The values of `window_wishes.Window`."""
+    """The values of `window_wishes.WindowStyle`."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -420,13 +420,13 @@ class WindowPage(SettingsPage):
         }
 
     @property
-    def value(self) -> Window:
+    def value(self) -> WindowStyle:
         size = self.font_size.value()
-        return Window(
+        return WindowStyle(
             size if size >= _SMALLEST_FONT else 0, self.language.currentData(), self.theme.currentData()
         )
 
-    def show_value(self, value: Window) -> None:
+    def show_value(self, value: WindowStyle) -> None:
         self.theme.setCurrentIndex(self.theme.findData(value.theme))
         self.language.setCurrentIndex(self.language.findData(value.language))
         self.font_size.setValue(max(value.font_size, _SMALLEST_FONT - 1))

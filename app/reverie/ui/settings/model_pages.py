@@ -111,7 +111,7 @@ class EnginePage(SettingsPage):
         self.loss.valueChanged.connect(self._on_edited)
         self.time.valueChanged.connect(self._on_edited)
         self.test_button.clicked.connect(self._on_test)
-        self._judge()
+        self._validate()
 
     def _lay_out(self) -> None:
         line = QHBoxLayout()
@@ -176,7 +176,7 @@ class EnginePage(SettingsPage):
         choices.get(draft.engine, self.model).setChecked(True)
         self.loss.setValue(draft.max_loss_percent)
         self.time.setValue(draft.time_limit_s)
-        self._judge()
+        self._validate()
 
     def show_models(self, models: ModelsView) -> None:
         """What the button will use as things are saved."""
@@ -207,7 +207,7 @@ class EnginePage(SettingsPage):
         self._testing = True
         self._had_focus = self.test_button.hasFocus()
         self.results.say([("", self.tr("Asking {model}…").format(model=name))])
-        self._judge()
+        self._validate()
 
     def tested(self, lines: Sequence[ProbeLine]) -> None:
         """What each step of the test said."""
@@ -220,7 +220,7 @@ class EnginePage(SettingsPage):
     def _end_test(self, lines: Sequence[tuple[str, str]]) -> None:
         self._testing = False
         self.results.say(lines)
-        self._judge()
+        self._validate()
         if self._had_focus:
             # Qt moved the focus to the next field when the button was disabled.
             self.test_button.setFocus()
@@ -238,10 +238,10 @@ class EnginePage(SettingsPage):
 
     @Slot()
     def _on_edited(self) -> None:
-        self._judge()
+        self._validate()
         self.changed.emit()
 
-    def _judge(self) -> None:
+    def _validate(self) -> None:
         typed = bool(self.name.currentText().strip())
         self.hint.say(self.problem if typed else "")
         self.hint.setVisible(bool(self.hint.text()))
@@ -293,7 +293,7 @@ class ProvidersPage(SettingsPage):
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
         self.key.setAccessibleName(self.tr("Key of the provider"))
         self.key.setPlaceholderText(self.tr("Kept in the system's keyring, nowhere else"))
-        self.key.textChanged.connect(self._judge)
+        self.key.textChanged.connect(self._validate)
         self.key.returnPressed.connect(self._on_key)
         self.save_key = FitPushButton(self.tr("Save key"))
         self.save_key.clicked.connect(self._on_key)
@@ -303,7 +303,7 @@ class ProvidersPage(SettingsPage):
         self.new = QLineEdit()
         self.new.setAccessibleName(self.tr("Name of another provider"))
         self.new.setPlaceholderText(self.tr("a name of your own"))
-        self.new.textChanged.connect(self._judge)
+        self.new.textChanged.connect(self._validate)
         self.new.returnPressed.connect(self._on_add)
         self.add = FitPushButton(self.tr("Add"))
         self.add.setToolTip(self.tr("Add a provider of this name; then give its address"))
@@ -315,7 +315,7 @@ class ProvidersPage(SettingsPage):
         self.found_hint = WrapLabel()
         self.found = _tree((self.tr("Model"), self.tr("Server")), self.tr("Models of local servers"))
         self.found.itemActivated.connect(self._on_chosen)
-        self.found.itemSelectionChanged.connect(self._judge)
+        self.found.itemSelectionChanged.connect(self._validate)
         self.use = FitPushButton(self.tr("Use this model"))
         self.use.clicked.connect(self._on_use)
         self.found.hide()
@@ -411,7 +411,7 @@ class ProvidersPage(SettingsPage):
         assert self.more is not None
         edited = self._edits.setdefault(self.current, {})
         edited.update((field.setting.last, field.value) for field in self.more.all if field.touched)
-        self._judge()
+        self._validate()
         self.changed.emit()
 
     def show_models(self, models: ModelsView) -> None:
@@ -458,7 +458,7 @@ class ProvidersPage(SettingsPage):
         self.table.setCurrentItem(self._add_row(self._providers[name]))
         self.new.clear()
         self.address.setFocus()
-        self._judge()
+        self._validate()
         self.changed.emit()
 
     def saved(self) -> None:
@@ -499,10 +499,10 @@ class ProvidersPage(SettingsPage):
         # A key is kept at once, and so only for what is there once the form is saved.
         known = provider is not None and provider.key_source != "none needed"
         self.key.setEnabled(known and self.current not in self._added)
-        self._judge()
+        self._validate()
 
     @Slot()
-    def _judge(self) -> None:
+    def _validate(self) -> None:
         provider = self._providers.get(self.current)
         source = provider.key_source if provider is not None else ""
         self.add.setEnabled(bool(self._new_name))
@@ -517,7 +517,7 @@ class ProvidersPage(SettingsPage):
     def _on_address(self, text: str) -> None:
         self._addresses[self.current] = text.strip()
         self._show_addresses()
-        self._judge()
+        self._validate()
         self.changed.emit()
 
     @Slot()
@@ -562,7 +562,7 @@ class ProvidersPage(SettingsPage):
         first = self.found.topLevelItem(0)
         if first is not None:
             self.found.setCurrentItem(first)
-        self._judge()
+        self._validate()
 
     def find_failed(self, sentence: str) -> None:
         """The search for local servers broke off."""

@@ -240,7 +240,7 @@ class ReplayDialog(QDialog):
         self.model.setEditable(True)
         self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.model.setAccessibleName(self.tr("Model, as provider:model"))
-        self.model.editTextChanged.connect(self._judge)
+        self.model.editTextChanged.connect(self._validate)
         self.seconds = QSpinBox()
         self.seconds.setRange(1, 600)
         self.seconds.setSuffix(self.tr(" s"))
@@ -394,7 +394,7 @@ class ReplayDialog(QDialog):
         super().reject()
 
     @Slot()
-    def _judge(self) -> None:
+    def _validate(self) -> None:
         self._follow()
 
     def _follow(self) -> None:

@@ -371,7 +371,7 @@ _LEAST_ROWS = 96
 class TracesTab(TabPage):
     """`said(str)`: a sentence for the status bar."""
 
-    said = Signal(str)
+    status_message = Signal(str)
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -450,7 +450,7 @@ class TracesTab(TabPage):
 
     @Slot(object)
     def _on_failed(self, error: UserError) -> None:
-        self.said.emit(str(error))
+        self.status_message.emit(str(error))
 
     @Slot()
     def _on_picked(self) -> None:
@@ -552,7 +552,7 @@ class TracesTab(TabPage):
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.detail.summary())
-        self.said.emit(self.tr("The summary is in the clipboard."))
+        self.status_message.emit(self.tr("The summary is in the clipboard."))
 
     def _export(self) -> None:
         shown = self.detail.shown
@@ -580,4 +580,4 @@ class TracesTab(TabPage):
         self.feed.submit("export a trace", work, done=self._on_exported)
 
     def _on_exported(self, target: Path) -> None:
-        self.said.emit(self.tr("Exported to {path}").format(path=target))
+        self.status_message.emit(self.tr("Exported to {path}").format(path=target))

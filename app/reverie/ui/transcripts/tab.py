@@ -335,7 +335,7 @@ _TITLES_AT_ONCE = 20
 class TranscriptsTab(TabPage):
     """`said(str)`: a sentence for the status bar."""
 
-    said = Signal(str)
+    status_message = Signal(str)
 
     def __init__(self, icons: Icons, now: Clock, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -449,14 +449,14 @@ class TranscriptsTab(TabPage):
         self._read_titles()
 
     def _on_failed(self, error: UserError) -> None:
-        self.said.emit(str(error))
+        self.status_message.emit(str(error))
 
     def _find_wanted(self) -> None:
         wanted, self._wanted = self._wanted, ""
         if not self.list.select_id(wanted):
             self.list.show_all()
             if not self.list.select_id(wanted):
-                self.said.emit(self.tr("There is no transcript {id} any more.").format(id=wanted))
+                self.status_message.emit(self.tr("There is no transcript {id} any more.").format(id=wanted))
 
     # Titles
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class HomeCloser(QObject):
-    """One per furnished window."""
+    """One per window."""
 
     def __init__(self, window: MainWindow, save_first: SaveFirst) -> None:
         super().__init__(window)
@@ -39,7 +39,7 @@ class HomeCloser(QObject):
         window.actions_.fill_menu(self.menu, PICKER_MENU)
         window.picker.customContextMenuRequested.connect(self._show_menu)
         tab, homes = window.tab, window.homes
-        for drop in (tab.search.remove_session, tab.orphans.remove_session, window.late.remove_session):
+        for drop in (tab.search.remove_session, tab.orphans.remove_session, window.lazy_tabs.remove_session):
             homes.closed.connect(drop)
 
     @property
@@ -75,7 +75,7 @@ class HomeCloser(QObject):
         tab = self._window.tab
         running = session.status.running if session.status is not None else None
         # What a person began is known exactly; what the services began shows by its lease.
-        hosted = self._window.late.hosts(session.info.id)
+        hosted = self._window.lazy_tabs.hosts(session.info.id)
         return (
             tab.dreams.jobs.runs_in(session.workbench)
             or tab.extraction.runs_in(session)
@@ -131,7 +131,7 @@ class HomeCloser(QObject):
 
 
 class SaveFirst:
-    """One per furnished window."""
+    """One per window."""
 
     def __init__(self, window: WindowDeeds) -> None:
         self._window = window

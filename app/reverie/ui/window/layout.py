@@ -96,16 +96,16 @@ def _least_width(part: QWidget) -> int:
 
 log = logging.getLogger("reverie.patience")
 
-LOOK_MS = 500
+CHECK_MS = 500
 SLOW_S = 2.0
 DEAD_S = 5.0
 
 
-class WaitingLabel(QLabel):
+class SlowDiskIndicator(QLabel):
     """Empty while nothing takes long. `places` are those whose disks may be waited for. `said(str)`: a
     sentence on a disk that does not answer, and on one that does again."""
 
-    said = Signal(str)
+    status_message = Signal(str)
 
     def __init__(
         self, lanes: tuple[Lane, ...], places: Callable[[], tuple[Path, ...]], parent: QWidget | None = None
@@ -113,14 +113,14 @@ class WaitingLabel(QLabel):
         super().__init__(parent)
         self._lanes = lanes
         self._places = places
-        self._looking: DiskCheck | None = None
+        self._check: DiskCheck | None = None
         self._silent = ""
         self.setContentsMargins(GAP, 0, GAP, 0)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.hide()
         self._timer = QTimer(self)
-        self._timer.setInterval(LOOK_MS)
-        self._timer.timeout.connect(self._look)
+        self._timer.setInterval(CHECK_MS)
+        self._timer.timeout.connect(self._update)
         for lane in lanes:
             lane.busy_changed.connect(self._on_busy)
         self._on_busy(any(lane.busy for lane in lanes))
@@ -131,19 +131,19 @@ class WaitingLabel(QLabel):
             self._timer.start()
 
     @Slot()
-    def _look(self) -> None:
-        waited = max(lane.at_it_s for lane in self._lanes)
+    def _update(self) -> None:
+        waited = max(lane.busy_seconds for lane in self._lanes)
         if not waited:
             self._timer.stop()
         if waited < SLOW_S:
             self._show("")
             self._answered()
             return
-        look = self._looking
-        if look is None or (look.at is None and look.took_s > DEAD_S):
-            look = self._looking = DiskCheck(self._places())
-        if look.at is not None and look.took_s > DEAD_S - SLOW_S:
-            self._silence(visible(str(look.at)))
+        check = self._check
+        if check is None or (check.at is None and check.took_s > DEAD_S):
+            check = self._check = DiskCheck(self._places())
+        if check.at is not None and check.took_s > DEAD_S - SLOW_S:
+            self._silence(visible(str(check.at)))
         elif not self._silent:
             self._show(self.tr("Still at work…"), self.tr("Something takes long. The disk may be slow."))
 
@@ -156,14 +156,14 @@ class WaitingLabel(QLabel):
         if not self._silent:
             log.info("%s does not answer", place)
             self._silent = place
-            self.said.emit(sentence)
+            self.status_message.emit(sentence)
 
     def _answered(self) -> None:
         silent, self._silent = self._silent, ""
-        if self._looking is not None and self._looking.at is None:
-            self._looking = None
+        if self._check is not None and self._check.at is None:
+            self._check = None
         if silent:
-            self.said.emit(self.tr("{home} answers again.").format(home=silent))
+            self.status_message.emit(self.tr("{home} answers again.").format(home=silent))
 
     def _show(self, text: str, more: str = "") -> None:
         if text != self.text():
@@ -195,7 +195,7 @@ class WatchLabel(QLabel):
 
 
 def lay_out(window: MainWindow) -> None:
-    """Put the parts of a window that is being furnished in their places; `window.splitter` is made here."""
+    """Lay out the parts of `window`; creates `window.splitter` and `window.slow_disk`."""
     window.tabs.setDocumentMode(True)
     window.tabs.setTabBarAutoHide(True)
     window.splitter = StackingSplitter(narrow=560, above=112)
@@ -207,9 +207,9 @@ def lay_out(window: MainWindow) -> None:
     window.splitter.setCollapsible(1, False)
     window.picker.setMinimumWidth(120)
     _put_in_place(window)
-    window.waiting = WaitingLabel((window.lanes.scan, window.lanes.history), window.places)
-    window.waiting.said.connect(window.say)
-    window.statusBar().addPermanentWidget(window.waiting)
+    window.slow_disk = SlowDiskIndicator((window.lanes.scan, window.lanes.history), window.places)
+    window.slow_disk.status_message.connect(window.say)
+    window.statusBar().addPermanentWidget(window.slow_disk)
     window.statusBar().addPermanentWidget(window.watch_label)
     window.statusBar().setSizeGripEnabled(False)
     for key, title in MENUS:

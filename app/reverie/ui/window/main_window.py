@@ -3,8 +3,8 @@
 Owns the lanes, the sessions and the action registry; every action of the registry is a slot here or in
 `window_deeds`, and `window_layout` puts the parts in their places. Painted
 before anything is opened: `start` begins the work once the window is on screen. Begun unfurnished it shows
-the names of the first memories (`first_look`) while the modules of its parts are imported: those are named
-inside methods here. Until `furnished` it has no parts. Closing goes in stages:
+the names of the first memories (`splash_tree`) while the modules of its parts are imported: those are named
+inside methods here. Until `ui_ready` it has no parts. Closing goes in stages:
 unsaved text is asked for, watchers stop, lanes stop (each within two seconds), then the window goes.
 """
 
@@ -15,6 +15,7 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,11 +26,11 @@ from PySide6.QtWidgets import QMainWindow, QTabWidget
 from reverie.clock import Clock
 from reverie.errors import UserError
 from reverie.profile import Profile
-from reverie.ui.appearance import Beginning, Icons
+from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import Lane, Lanes
 from reverie.ui.window.selection import has_workspace, pick_first, pick_hit
-from reverie.ui.window.splash_tree import FirstLook
+from reverie.ui.window.splash_tree import SplashTree
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
@@ -38,11 +39,11 @@ if TYPE_CHECKING:
     from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.session import HomeSession
     from reverie.ui.settings.control import SettingsControl
-    from reverie.ui.single_instance import Wish
-    from reverie.ui.window.actions import Actions, Situation
+    from reverie.ui.single_instance import OpenRequest
+    from reverie.ui.window.actions import Actions, ActionState
     from reverie.ui.window.closing import HomeCloser
     from reverie.ui.window.home_list import Picker, Place
-    from reverie.ui.window.layout import StackingSplitter, WaitingLabel
+    from reverie.ui.window.layout import SlowDiskIndicator, StackingSplitter
     from reverie.ui.window.open_homes import OpenHomes
     from reverie.ui.window.palette import Entry
 
@@ -65,10 +66,10 @@ class WindowDeeds(QMainWindow):
     settings: SettingsControl
     actions_: Actions
     closer: HomeCloser
-    waiting: WaitingLabel
-    _beginning: Beginning
+    slow_disk: SlowDiskIndicator
+    _options: StartupOptions
     _icons: Icons
-    _now: Situation
+    _now: ActionState
     _profile: Profile
     _session: HomeSession | None
     _wants_shown: bool
@@ -81,7 +82,7 @@ class WindowDeeds(QMainWindow):
     def places(self) -> tuple[Path, ...]:
         """Where the homes of this window are, those included that it was only asked to open."""
         opened = (session.info.root for session in self.homes.sessions)
-        asked = (home for home in self._beginning.homes if home not in self.homes.left_closed)
+        asked = (home for home in self._options.homes if home not in self.homes.left_closed)
         return tuple(dict.fromkeys((*asked, *opened)))
 
     def _follow(self) -> None:
@@ -101,9 +102,9 @@ class WindowDeeds(QMainWindow):
 
     @Slot()
     def open_demo(self) -> None:
-        if self._beginning.demo is not None:
+        if self._options.demo is not None:
             self._wants_shown = True
-            self.homes.open_demo(self._beginning.demo)
+            self.homes.open_demo(self._options.demo)
 
     @Slot()
     def close_home(self) -> None:
@@ -215,7 +216,7 @@ class WindowDeeds(QMainWindow):
 #
 # Python's cyclic collector runs on whichever thread happens to allocate, and workers allocate most. A
 # dialog or a model that is part of a cycle would then be destroyed on a worker, which Qt answers with
-# timers stopped from another thread and, now and then, a crash. While a `Collector` lives, the automatic
+# timers stopped from another thread and, now and then, a crash. While a `GcScheduler` lives, the automatic
 # collector is off and a timer of the GUI thread looks instead.
 #
 # Collecting holds the interpreter, and everything once over takes a tenth of a second with ten thousand
@@ -227,15 +228,15 @@ class WindowDeeds(QMainWindow):
 # Threading: GUI thread. `stop` gives the automatic collector back once no other window needs it off.
 
 
-LOOK_MS = 100
+INTERVAL_MS = 100
 # Jobs make tens of thousands of objects within one look's time; each takes about a microsecond to look at.
-BUSY_LOOK_MS = 10
+BUSY_INTERVAL_MS = 10
 YOUNG = 2_000
 AWAY_S = 600.0
 LONG_S = 1800.0
 
 
-class Collector(QObject):
+class GcScheduler(QObject):
     """One per window. `busy` says whether a job is under way."""
 
     _alive = 0
@@ -247,16 +248,16 @@ class Collector(QObject):
         self._frozen = False
         self._last_full = time.monotonic()
         self._timer = QTimer(self)
-        self._timer.setInterval(LOOK_MS)
-        self._timer.timeout.connect(self.look)
+        self._timer.setInterval(INTERVAL_MS)
+        self._timer.timeout.connect(self.collect_due)
         self._timer.start()
-        Collector._alive += 1
+        GcScheduler._alive += 1
         gc.disable()
 
     @Slot()
-    def look(self) -> None:
+    def collect_due(self) -> None:
         """Collect what is due. To be called when jobs begin, too."""
-        pace = BUSY_LOOK_MS if self._busy() else LOOK_MS
+        pace = BUSY_INTERVAL_MS if self._busy() else INTERVAL_MS
         if self._timer.interval() != pace and not self._stopped:
             self._timer.setInterval(pace)
         if self._frozen and self._may_take_long():
@@ -289,8 +290,8 @@ class Collector(QObject):
             return
         self._stopped = True
         self._timer.stop()
-        Collector._alive -= 1
-        if not Collector._alive:
+        GcScheduler._alive -= 1
+        if not GcScheduler._alive:
             gc.unfreeze()
             gc.enable()
 
@@ -299,22 +300,22 @@ log = logging.getLogger("reverie.window")
 
 
 class MainWindow(WindowDeeds):
-    """`shown_in_full()`: a selection is on screen, footer included. `furnished()`: its parts are there."""
+    """`shown_in_full()`: a selection is on screen, footer included. `ui_ready()`: its parts are there."""
 
     shown_in_full = Signal()
-    furnished = Signal()
+    ui_ready = Signal()
     splitter: StackingSplitter
 
     def __init__(
-        self, profile: Profile, clock: Clock, icons: Icons, beginning: Beginning, *, furnish: bool = True
+        self, profile: Profile, clock: Clock, icons: Icons, options: StartupOptions, *, build_ui: bool = True
     ) -> None:
         super().__init__()
-        self._beginning = beginning
+        self._options = options
         self._icons = icons
         self._profile = profile
         self._clock = clock
-        self._look: FirstLook | None = None
-        self._is_furnished = False
+        self._splash: SplashTree | None = None
+        self._is_ui_ready = False
         self._session: HomeSession | None = None
         self._chosen = False
         self._wants_shown = False
@@ -324,29 +325,29 @@ class MainWindow(WindowDeeds):
         self._closed = False
         self._helper: Helper | None = None
         self.lanes = Lanes(Lane("scan", self), Lane("history", self), Lane("consolidator", self))
-        self._collector = Collector(self, self.lanes.busy)
+        self._gc_scheduler = GcScheduler(self, self.lanes.busy)
         for lane in self.lanes.all():
             lane.unclaimed.connect(self._on_unclaimed)
-            lane.busy_changed.connect(self._collector.look)
+            lane.busy_changed.connect(self._gc_scheduler.collect_due)
         self.setWindowTitle("Reverie[*]")
         self.resize(1240, 780)
-        if furnish:
-            self._furnish()
+        if build_ui:
+            self._build_ui()
 
-    def _furnish(self) -> None:
+    def _build_ui(self) -> None:
         """Make the parts. Their modules are imported by now, or nobody waits for the window."""
         from reverie.ui.memory.tab import MemoryTab
         from reverie.ui.settings.control import SettingsControl
-        from reverie.ui.window.actions import Actions, Situation
+        from reverie.ui.window.actions import Actions, ActionState
         from reverie.ui.window.closing import HomeCloser, SaveFirst
         from reverie.ui.window.home_list import Picker
         from reverie.ui.window.layout import WatchLabel, lay_out
-        from reverie.ui.window.lazy_tabs import LateTabs, Surroundings
+        from reverie.ui.window.lazy_tabs import LazyTabs, TabContext
         from reverie.ui.window.open_homes import OpenHomes
 
-        icons, clock, profile, beginning = self._icons, self._clock, self._profile, self._beginning
-        self._now = Situation()
-        if beginning.helper:
+        icons, clock, profile, options = self._icons, self._clock, self._profile, self._options
+        self._now = ActionState()
+        if options.helper:
             from reverie.helper.process import Helper
 
             self._helper = Helper()
@@ -355,19 +356,19 @@ class MainWindow(WindowDeeds):
             profile,
             clock,
             self,
-            watching=beginning.watching,
+            watching=options.watching,
             helper=self._helper,
-            asking=beginning.asking,
-            left_closed=beginning.closed,
+            asking=options.asking,
+            left_closed=options.closed,
         )
         self.picker = Picker(icons)
         self.tab = MemoryTab(self.lanes, icons, clock)
         self.tabs = QTabWidget()
         self.tabs.addTab(self.tab, self.tr("Memory"))
-        around = Surroundings(
+        tab_context = TabContext(
             icons, clock, self.lanes.scan, self.tab.dreams, self.homes, profile.log_file, self.tab
         )
-        self.late = LateTabs(self.tabs, self.statusBar(), around)
+        self.lazy_tabs = LazyTabs(self.tabs, self.statusBar(), tab_context)
         self.settings = SettingsControl(icons, self)
         self.watch_label = WatchLabel()
         self.actions_ = Actions(self, icons)
@@ -375,17 +376,17 @@ class MainWindow(WindowDeeds):
         self.closer = HomeCloser(self, self._save_first)
         lay_out(self)
         self._connect()
-        self._is_furnished = True
+        self._is_ui_ready = True
         self._follow()
-        self.furnished.emit()
+        self.ui_ready.emit()
 
     @Slot()
     def _reveal(self) -> None:
-        if self._look is not None:
+        if self._splash is not None:
             self.setCentralWidget(self.splitter)
             self.splitter.show()
-            self._look.deleteLater()
-            self._look = None
+            self._splash.deleteLater()
+            self._splash = None
 
     def _connect(self) -> None:
         self.homes.opened.connect(self._on_opened)
@@ -401,9 +402,9 @@ class MainWindow(WindowDeeds):
         self.picker.picked.connect(self._on_picked)
         self.tab.situation_changed.connect(self._follow)
         self.settings.changed.connect(self.tab.dreams.ask_engine)
-        self.settings.changed.connect(self.late.settings_changed)
-        self.late.changed.connect(self._follow)
-        self.late.said.connect(self.say)
+        self.settings.changed.connect(self.lazy_tabs.settings_changed)
+        self.lazy_tabs.changed.connect(self._follow)
+        self.lazy_tabs.status_message.connect(self.say)
 
     # Opening
 
@@ -413,40 +414,40 @@ class MainWindow(WindowDeeds):
         if self._started:
             return
         self._started = True
-        if self._is_furnished:
+        if self._is_ui_ready:
             self._open()
         else:
-            self._look_first()
+            self._show_splash()
 
-    def _look_first(self) -> None:
+    def _show_splash(self) -> None:
         """Show the names, load the parts meanwhile."""
-        self._look = FirstLook(self._icons, self.lanes.scan, self.lanes.history, self)
-        self._look.loaded.connect(self._on_loaded)
-        self.setCentralWidget(self._look.view)
-        if self._beginning.open_demo:
-            self._look.load()
+        self._splash = SplashTree(self._icons, self.lanes.scan, self.lanes.history, self)
+        self._splash.loaded.connect(self._on_loaded)
+        self.setCentralWidget(self._splash.view)
+        if self._options.open_demo:
+            self._splash.load()
         else:
-            beginning = self._beginning
-            self._look.begin(beginning.homes, beginning.workspace, beginning.closed)
+            options = self._options
+            self._splash.begin(options.homes, options.workspace, options.closed)
 
     @Slot()
     def _on_loaded(self) -> None:
         if not self._closed:
-            self._furnish()
+            self._build_ui()
             self._open()
 
     def _open(self) -> None:
-        if self._beginning.open_demo:
+        if self._options.open_demo:
             self.open_demo()
-        for path in self._beginning.homes:
+        for path in self._options.homes:
             self.homes.open(path)
-        if self._beginning.and_found or not (self._beginning.homes or self._beginning.open_demo):
+        if self._options.and_found or not (self._options.homes or self._options.open_demo):
             self.homes.discover()
 
     @property
-    def look(self) -> FirstLook | None:
+    def splash(self) -> SplashTree | None:
         """What is shown before the parts are; None once they show something."""
-        return self._look
+        return self._splash
 
     @property
     def gave_up(self) -> bool:
@@ -468,9 +469,9 @@ class MainWindow(WindowDeeds):
         return self._session
 
     @Slot(object)
-    def take_wish(self, wish: Wish) -> None:
+    def handle_request(self, wish: OpenRequest) -> None:
         """Another start of the program was asked to open this, and handed it over."""
-        self._beginning = self._beginning._replace(workspace=wish.workspace, project="")
+        self._options = replace(self._options, workspace=wish.workspace, project="")
         if wish.demo:
             self.open_demo()
         for path in wish.homes:
@@ -493,9 +494,9 @@ class MainWindow(WindowDeeds):
     def _pick_in(self, session: HomeSession) -> None:
         """Select the workspace or project asked for, else the workspace used last, else the first, else the
         home itself."""
-        asked, project = self._beginning.workspace, self._beginning.project
+        asked, project = self._options.workspace, self._options.project
         if project and not asked:
-            self._beginning = self._beginning._replace(project="")
+            self._options = replace(self._options, project="")
             if self.picker.pick_project(session.info.id, project):
                 return
             self.say(self.tr("There is no project {path} in this home.").format(path=project))
@@ -508,7 +509,7 @@ class MainWindow(WindowDeeds):
         log.info("home not opened: %s", error.title)
         if self._session is None:
             self._gave_up = self._opening_failed = True
-            self.late.load()
+            self.lazy_tabs.load()
             self.tab.show_notice(self.tr("This home could not be opened"), str(error))
             self._reveal()
         else:
@@ -519,7 +520,7 @@ class MainWindow(WindowDeeds):
         if self._opening_failed:
             return  # the page says why the home that was named could not be opened
         self._gave_up = True
-        self.late.load()
+        self.lazy_tabs.load()
         self.tab.show_no_home()
         self._reveal()
 
@@ -559,7 +560,7 @@ class MainWindow(WindowDeeds):
             return
         if session is not self._session:
             self._take_session(session)
-        self.late.follow_place(self.picker.followed(place, session.info.label))
+        self.lazy_tabs.follow_place(self.picker.followed(place, session.info.label))
         if place.kind in ("orphan", "orphans"):
             if session.context is None:
                 session.select(Choice())  # it is watched from then on
@@ -582,7 +583,7 @@ class MainWindow(WindowDeeds):
         """The last home was closed; the next one that is opened is shown."""
         self._chosen = False
         self._take_session(None)
-        self.late.follow_place(None)
+        self.lazy_tabs.follow_place(None)
         self.setWindowTitle("Reverie[*]")
         self.watch_label.clear()
         self.watch_label.setToolTip("")
@@ -598,8 +599,8 @@ class MainWindow(WindowDeeds):
             session.notified.connect(self.say)
             session.status_changed.connect(self._on_status)
         self.tab.set_session(session)
-        self.late.set_session(session)
-        if self._look is not None and session is not None:
+        self.lazy_tabs.set_session(session)
+        if self._splash is not None and session is not None:
             session.tree_changed.connect(self._reveal)
             session.trouble.connect(self._reveal)
 
@@ -607,9 +608,9 @@ class MainWindow(WindowDeeds):
     def _on_status(self, _status: object) -> None:
         self.shown_in_full.emit()
         # Not before: neither the other tabs nor the services may hold up the first tree.
-        self.late.load()
-        if self._beginning.watching:
-            self.late.host()
+        self.lazy_tabs.load()
+        if self._options.watching:
+            self.lazy_tabs.host()
 
     # What is going on
 
@@ -625,19 +626,19 @@ class MainWindow(WindowDeeds):
 
     @Slot()
     def _follow(self) -> None:
-        from reverie.ui.window.actions import Situation
+        from reverie.ui.window.actions import ActionState
 
-        known = Situation(
+        known = ActionState(
             home=self._session is not None,
             closable=self.closer.possible,
-            services=self.late.can_pause,
-            failures=self.late.has_failures,
+            services=self.lazy_tabs.can_pause,
+            failures=self.lazy_tabs.has_failures,
         )
         now = self.tab.situation(known)
         self._now = now
         self.actions_.follow(now)
         self.actions_["view.picker"].setChecked(not self.picker.isHidden())
-        self.actions_["services.pause"].setChecked(self.late.paused)
+        self.actions_["services.pause"].setChecked(self.lazy_tabs.paused)
         self.setWindowModified(now.any_modified)
         self._save_first.follow()
 
@@ -653,7 +654,7 @@ class MainWindow(WindowDeeds):
             if self._session is not None:
                 self._session.focused()
                 self.tab.editor.focused()
-                self.late.focused()
+                self.lazy_tabs.focused()
         elif event.type() == QEvent.Type.PaletteChange and hasattr(self, "actions_"):
             self._icons.refresh()
             self.actions_.update_icons()
@@ -667,7 +668,7 @@ class MainWindow(WindowDeeds):
     # Closing
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if self._closed or not self._is_furnished:
+        if self._closed or not self._is_ui_ready:
             self.shut_down()
             event.accept()
             return
@@ -683,10 +684,10 @@ class MainWindow(WindowDeeds):
         if self._closed:
             return
         self._closed = True
-        if self._is_furnished:
+        if self._is_ui_ready:
             self.homes.close()
             self.settings.stop()
-            self.late.stop()
+            self.lazy_tabs.stop()
             self.tab.keeper.stop()
             self.tab.search.stop()
             self.tab.lint.stop()
@@ -696,9 +697,9 @@ class MainWindow(WindowDeeds):
             self._helper.stop()
         for lane in self.lanes.all():
             lane.stop()
-        if self._is_furnished:
+        if self._is_ui_ready:
             self.homes.finish()
-        self._collector.stop()
+        self._gc_scheduler.stop()
 
 
 def _literal(text: str) -> str:

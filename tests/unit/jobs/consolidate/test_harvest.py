@@ -20,8 +20,8 @@ from reverie.errors import StoreError
 from reverie.jobs.consolidate.coverage import HarvestLog, pending
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.extractors import Chunk, Extractor, RulesExtractor
-from reverie.jobs.consolidate.harvest import HarvestRequest, HarvestService, follow_up
-from reverie.jobs.consolidate.harvest_run import HarvestResult
+from reverie.jobs.consolidate.harvest import HarvestService, follow_up
+from reverie.jobs.consolidate.harvest_run import HarvestRequest, HarvestResult
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.jobs.consolidate.service import dream_lease_name
 from reverie.llm.client import Account

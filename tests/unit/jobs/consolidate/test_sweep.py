@@ -21,7 +21,6 @@ from reverie.clock import DAY_MS, HOUR_MS
 from reverie.errors import StoreError
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.overlay import DreamOverlay
-from reverie.jobs.consolidate.progress import DreamProgress
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.jobs.consolidate.service import dream_lease_name
 from reverie.jobs.consolidate.triggers import (
@@ -33,6 +32,7 @@ from reverie.jobs.consolidate.triggers import (
     plan_sweep,
 )
 from reverie.llm.client import Account
+from reverie.runs.changes import Progress
 from reverie.runs.guard import Guard
 from reverie.runs.limits import StopCheck
 from reverie.services.container import HomeContainer
@@ -152,7 +152,7 @@ class Failing:
         guard: Guard,
         *,
         limits: StopCheck,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
     ) -> str:
         raise StoreError("The model does not answer.")
 
