@@ -288,15 +288,10 @@ class AntiPattern:
     """The record as it was read."""
 
 
-# Files that hold many memories each, as a home tells of them to a dream: one record, one memory.
+# Files that hold many memories each: one record is one memory to a consolidation.
 #
-# `Records` is the seam between such a file and the runs: `split` shows what is in it, `folded` puts one
-# record back, and nothing else of the file changes by a byte. A record's path is the file's own with the
-# record's name below it, where no real file can stand. Who writes holds `lock` and compares first
-# (`memory.record_files`).
-#
-# Pure, but for `lock`. Failure: `StoreError` for a file that cannot be read whole, and for a text that is
-# no record; both leave everything as it is.
+# A record's path is the file's own with the record's name below it, where no real file can be. Whoever
+# writes holds `lock` and compares first (`memory.record_files`).
 
 
 @dataclass(frozen=True, slots=True)

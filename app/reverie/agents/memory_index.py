@@ -285,13 +285,8 @@ def stem_of(rel: str) -> str:
     return rel.removesuffix(".md")
 
 
-# Mending `MEMORY.md` of Claude Code: a line added, dropped or shortened, and links that follow a rename.
-#
-# An edit changes the characters that it names and nothing else in the file: line breaks, byte order mark
-# and everything around stay byte for byte. Nothing is written here; the caller does so by compare-and-swap.
-#
-# Pure, any thread. Failure: `CannotMendError` where a mend would change more than it says; its text is a
-# sentence for people.
+# Edits: a line added, dropped or shortened, and links that follow a rename. An edit changes the characters
+# that it names and no other byte. Nothing is written here; the caller does so by compare-and-swap.
 
 
 _PLAIN_TARGET = "/-._~!$&'*+,;=:@"
@@ -487,15 +482,11 @@ def _target(rel: str, *, angled: bool = False) -> str:
     return "".join(char if not char.isascii() else quote(char, safe=_PLAIN_TARGET) for char in rel)
 
 
-# How the index and the links of a memory directory follow a dream (formats/claude-code.md section 4).
-#
-# A memory that was renamed keeps its line and its links, under its new name. One that was merged hands its
-# links to the memory that took it over, and its line too, unless that one has a line already. The line of
-# one that is gone goes; a new memory gets one. Only list items go: a line of prose that names a memory is
-# for a person to reword, and shows as dangling until then. Nothing is added where there is no index. Each
-# folder with an index of its own (the memory of one sub-agent) is looked at for itself.
-#
-# Pure: texts in, texts out, through the minimal edits of `agents.memory_index`.
+# How the index and the links follow a consolidation. A renamed memory keeps its line and its links. A
+# merged one hands its links to the memory that took it over, and its line too, unless that one has a line
+# already. The line of a deleted one goes; a new memory gets one. Only list items go: prose that names a
+# memory is for a person to reword. Nothing is added where there is no index; each folder with an index of
+# its own is handled by itself.
 
 
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")

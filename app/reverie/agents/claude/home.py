@@ -1,9 +1,9 @@
 """The home of Claude Code: `~/.claude` (formats/claude-code.md).
 
-Projects are the directories in `projects/`, called by their working directory where that is known
-(`claude_projects`) and by themselves where it is not. Worktrees of one repository are one project: they share
-its memory, which lies where the repository's root says. Sessions are workspaces; their memory is the notes
-the agent keeps of each. What lies outside of projects and is global are the memories of sub-agents.
+Projects are the directories in `projects/`, called by their working directory where that is known and by
+themselves where it is not. Worktrees of one repository are one project: they share its memory, which lies
+where the repository's root says. Sessions are workspaces; their memory is the notes the agent keeps of each.
+Global are the memories of sub-agents, which lie outside of projects.
 
 Listing opens a transcript only for its first kilobytes, and only where nothing else names the working
 directory (`Known.learn_missing`, bounded). Titles are read when asked for (`described_source`,
@@ -104,13 +104,9 @@ if TYPE_CHECKING:
     from reverie.agents.claude.consolidation import HasEnded
 
 
-# What a memory of Claude Code says, without what its front matter says of the file itself (formats/claude-
-# code.md section 4): what must be kept where two become one.
-#
-# Every memory has a name of its own, and a session it comes from; so these neither tell two memories apart
-# nor are lost with one of them. The kind is compared, and stays that of the memory that stays, in the shape
-# it has there. Pure, line by line, as nothing is written back: front matter of any other form is left as it
-# is.
+# What a merge of two memories must preserve (section 4). Every memory has a name of its own and a session
+# it comes from, so these neither distinguish two memories nor are lost with one of them. The kind is
+# compared, and stays that of the memory that stays.
 
 
 _BLOCK = re.compile(r"(\ufeff?---\r?\n)(.*?\r?\n)(---(?:\r?\n|\Z))", re.DOTALL)
@@ -140,11 +136,8 @@ def comparable_text(text: str) -> ComparableText:
     return ComparableText(head + text[block.end() :], kind)
 
 
-# Where Claude Code keeps the memories of projects, sessions and sub-agents, as roots of scopes
-# (formats/claude-code.md sections 3, 4, 6 and 9), and what is said where there are none.
-#
-# The usual places lie below `projects/`; settings may put the memory of one project, or of all, elsewhere.
-# Threading, failure: as `agents.base` says.
+# The roots of scopes (sections 3, 4, 6 and 9). The usual places are below `projects/`; settings may put the
+# memory of one project, or of all, elsewhere.
 
 
 _NOTES = "For session notes; Claude Code of today does not read them."
@@ -621,7 +614,7 @@ class ClaudeHome(Home):
         if source.kind == "sub-agent":
             return source
         title, _new = self._read_title(source.id, source.path, source.updated_at or 0)
-        return source._replace(title=title)
+        return replace(source, title=title)
 
     def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
         self._require_available()

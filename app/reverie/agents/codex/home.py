@@ -1,12 +1,12 @@
 """The home of Codex CLI: `~/.codex` (formats/codex.md).
 
-The store of the version in use (`codex_store`), `memories/` or `memories_v2/`, is global; the other version
-is shown and never written. Which of its memories belong to a project, their own lines say (`codex_projects`).
-Older generations may lie in `memories/`, since nobody migrates: buckets per working directory (64 hex digits,
-later 16) are projects, read-only in homes of today. A bucket's name cannot be turned
-back: its directory is told by the trace files in it, or found among the directories that are known otherwise.
-Where both kinds of bucket stand for one directory, the older kind is the project and the newer a project of
-its own, named by its directory. Threads are transcripts to open, not workspaces.
+The store of the version in use, `memories/` or `memories_v2/`, is global; the other version is shown and
+never written. Which of its memories belong to a project, their own lines say (`agents.codex.store`). Older
+generations may lie in `memories/`, since nobody migrates: buckets per working directory (64 hex digits, later
+16) are projects, read-only in homes of today. A bucket's name cannot be turned back: its directory is named
+by the trace files in it, or found among the directories that are known otherwise. Where a directory has both
+kinds of bucket, the older one is the project and the newer a project of its own. Threads are transcripts to
+open, not workspaces.
 
 The home is only read; databases through copies in `cache`. Credentials are never opened.
 Failure: as `agents.base` says.
@@ -140,7 +140,7 @@ class CodexHome(Home):
         known = set(owners.values())
         projects += [Project(cwd, _name(cwd, ""), ()) for cwd in known_cwds if cwd not in known]
         projects = [
-            project._replace(name=_named(books.project_roots.get(project.path, ""), project.name))
+            replace(project, name=_named(books.project_roots.get(project.path, ""), project.name))
             for project in projects
         ]
         self._require_available()
@@ -339,7 +339,8 @@ class CodexHome(Home):
         except FileNotFoundError:
             return source
         subagent = "sub-agent" if "subagent" in head.source else ""
-        return source._replace(
+        return replace(
+            source,
             title=source.title or " ".join(head.first_prompt.split())[:200],
             project_path=source.project_path or head.cwd or None,
             state=source.state or subagent,
@@ -564,7 +565,7 @@ def _trusted_projects(config: Path, problems: list[str]) -> Iterable[str]:
 
 def _failed(source: TranscriptSource) -> TranscriptSource:
     """A transcript of which Codex could not extract a memory."""
-    return source._replace(state=", ".join(part for part in (source.state, EXTRACTION_FAILED) if part))
+    return replace(source, state=", ".join(part for part in (source.state, EXTRACTION_FAILED) if part))
 
 
 def _named(given: str, directory: str) -> str:
@@ -579,16 +580,12 @@ def _name(path: str, bucket: str) -> str:
     return own.name or path
 
 
-# Which models Codex CLI itself would use, by its `config.toml` (formats/codex.md section 4): the one that
-# extracts memories, and the services that a person set up in `[model_providers]`.
+# Models and services in `config.toml` (section 4).
 #
 # Only what is written there counts: without `[memories] extract_model` Codex uses one that its versions do
-# not agree on. A service is offered with its address, its wire format, its plain headers and the name of
-# the environment variable with its key. Not offered: a service that needs Codex's own login, a command that
-# makes tokens, or parameters in the address, or that speaks a format that Reverie does not know. A token in
-# the settings is never used, and `auth.json` never opened.
-#
-# Pure but for one small file of settings; whatever is in it, nothing here raises.
+# not agree on. Not offered are services that need Codex's own login, a command that makes tokens,
+# parameters in the address, or an unknown wire format. A token in the settings is never used, and
+# `auth.json` never opened.
 
 
 _MODEL_CONFIG_BYTES = 4 << 20

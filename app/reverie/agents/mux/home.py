@@ -1,11 +1,10 @@
 """The home of mux, renamed xum: `~/.xum`, `~/.mux` and their relatives (formats/mux.md sections 1 to 3).
 
-Everything that is constant about this agent lives here and in its neighbours `mux_location`, `mux_config`,
-`mux_names` and `mux_stores`. The home is only read: each call reads what it needs anew, so that an instance
-never goes stale, and creates nothing. An id that is not a plain directory name is refused before it becomes a
-path, so that no scope root ever lies outside the home.
+Each call reads what it needs again, so that an instance never goes stale, and creates nothing. An id that is
+not a plain directory name is refused before it becomes a path, so no scope root ever lies outside the home.
+What the first paint does not need is imported by the methods that use it.
 
-Failure policy: a home whose directory is gone raises `Unavailable`; a `config.json` that cannot be read is a
+Failure: a home whose directory is gone raises `Unavailable`; a `config.json` that cannot be read is a
 sentence in `contents().problems`, and then nothing is called an orphan, since nobody knows what is listed.
 """
 
@@ -452,16 +451,10 @@ def _js_key_order(key: str) -> tuple[bool, int]:
     return (True, 0) if index >= _ARRAY_INDEX_LIMIT else (False, index)
 
 
-# Which version of the agent a mux home belongs to, and so which memories its agent loads.
-#
-# It is written nowhere, so it is judged by what only one version writes (formats/mux.md sections 14 and
-# 17): the version with the memory writer names it in `config.json` and copies each written memory to
-# `debug_obj/memories`; the versions with stores keep pins, coverage and `memory/`. What Reverie writes
-# itself counts for neither.
-#
-# Imported before the first names are shown, so it imports little.
-#
-# Threading: pure but for looking at the disk. Failure: what cannot be reached is not there.
+# Which version of the agent the home belongs to, and so which memories are loaded. It is written nowhere,
+# so it is judged by what only one version writes (sections 14 and 17): the one with the memory writer names
+# it in `config.json` and copies each written memory to `debug_obj/memories`; the ones with stores keep
+# pins, coverage and `memory/`. What Reverie writes itself counts for neither.
 
 
 _COPIES = "debug_obj/memories"

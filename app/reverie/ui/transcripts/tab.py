@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,7 +131,8 @@ class SourceModel(QAbstractTableModel):
         told = self._told.get(source.id)
         if told is None:
             return source
-        return source._replace(
+        return replace(
+            source,
             title=source.title or told.title,
             project_path=source.project_path or told.project_path,
             state=source.state or told.state,
