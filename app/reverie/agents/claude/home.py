@@ -49,6 +49,8 @@ from reverie.agents.capabilities import (
     SessionMeter,
     StatusLine,
 )
+from reverie.agents.claude.consolidation import ClaudeLock, Ended, status_lines
+from reverie.agents.claude.doctor import memory_checks
 from reverie.agents.claude.instructions import companions
 from reverie.agents.claude.locations import (
     DAILY_LOG,
@@ -81,8 +83,15 @@ from reverie.agents.claude.settings import (
     memory_settings,
     settings_problems,
 )
+from reverie.agents.claude.transcript import (
+    ClaudeReadable,
+    SessionScan,
+    session_head,
+    session_title,
+    title_by_hand,
+)
 from reverie.agents.known_layouts import claude_root, refusals
-from reverie.agents.memory_index import INDEX
+from reverie.agents.memory_index import INDEX, follow
 from reverie.agents.reading import directory_names
 from reverie.agents.scopes import (
     Caps,
@@ -465,12 +474,10 @@ class ClaudeHome(Home):
         return comparable_text(text)
 
     def index_updates(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
-        from reverie.agents.memory_index import follow
 
         return follow(change)
 
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
-        from reverie.agents.claude.consolidation import ClaudeLock
 
         directory = self._memory_directory(context)
         if directory is None:
@@ -538,22 +545,18 @@ class ClaudeHome(Home):
         )
 
     def session_scan(self, place: NotesPlace) -> SessionMeter:
-        from reverie.agents.claude.transcript import SessionScan
 
         return SessionScan(place.transcript)
 
     def session_title(self, place: NotesPlace) -> str:
-        from reverie.agents.claude.transcript import session_title
 
         return session_title(place.transcript)
 
     def session_messages(self, place: NotesPlace) -> ReadableTranscript:
-        from reverie.agents.claude.transcript import ClaudeReadable
 
         return ClaudeReadable(place.transcript)
 
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
-        from reverie.agents.claude.consolidation import status_lines
 
         directory = self._memory_directory(context)
         if directory is None or not context.project_path:
@@ -565,7 +568,6 @@ class ClaudeHome(Home):
         return ()  # the agent keeps no list of them
 
     def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
-        from reverie.agents.claude.doctor import memory_checks
 
         if not context.project_path:
             return ()
@@ -606,7 +608,6 @@ class ClaudeHome(Home):
         return tuple(found)
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-        from reverie.agents.claude.transcript import ClaudeReadable
 
         return ClaudeReadable(source.path)
 
@@ -640,7 +641,6 @@ class ClaudeHome(Home):
     def _read_title(self, session_id: str, transcript: Path, updated_at: int) -> tuple[str, bool]:
         """The title of a session, kept: the one a person gave it, else what its transcript says. And whether
         it or the working directory was not known before."""
-        from reverie.agents.claude.transcript import session_head, title_by_hand
 
         try:
             head = session_head(transcript)
@@ -750,7 +750,6 @@ class ClaudeHome(Home):
 
     def _has_ended(self, directory: Path) -> HasEnded:
         """Whether a consolidation of this memory is over though its process lives."""
-        from reverie.agents.claude.consolidation import Ended
 
         return Ended(directory, self._transcript_of)
 

@@ -36,7 +36,9 @@ from reverie.agents.claude.locations import (
     directory_of,
     same_directory,
 )
+from reverie.agents.claude.transcript import first_cwd, session_head
 from reverie.agents.reading import directory_names, entries_in, read_json
+from reverie.agents.transcripts import opened_transcript
 from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
 from reverie.files.paths import is_directory, is_file
@@ -282,7 +284,6 @@ class ProjectCache:
 
     def _learn_head(self, session: StoredSession) -> bool:
         """Read the beginning of one transcript. Whether it named its working directory."""
-        from reverie.agents.claude.transcript import first_cwd
 
         self._tried[session.id] = session.updated_at
         cwd = ""
@@ -300,7 +301,6 @@ class ProjectCache:
 
     def learn(self, name: str, transcripts: Iterable[Path]) -> tuple[str, ...]:
         """Read the beginnings of the newest transcripts, and keep what they say of their directory."""
-        from reverie.agents.claude.transcript import session_head
 
         for transcript in list(transcripts)[:_TRANSCRIPTS_LOOKED_AT]:
             with contextlib.suppress(OSError, UserError):
@@ -373,7 +373,6 @@ class ProjectCache:
 def _typed_in(path: Path, _mtime_ns: int, size: int) -> dict[str, tuple[str, ...]]:
     """The working directories in which prompts were typed last, by what their directory's name begins with.
     Kept until the file changes; of the prompts nothing is."""
-    from reverie.agents.transcripts import opened_transcript
 
     try:
         with opened_transcript(path) as file:

@@ -48,7 +48,14 @@ from reverie.agents.capabilities import (
     WriteLock,
 )
 from reverie.agents.codex import store as codex_store
-from reverie.agents.codex.jobs import MemoryBooks, jobs_of, read_memory_books, status_lines
+from reverie.agents.codex.jobs import (
+    CodexFacts,
+    MemoryBooks,
+    checks,
+    jobs_of,
+    read_memory_books,
+    status_lines,
+)
 from reverie.agents.codex.locations import (
     BUCKET,
     KIND,
@@ -58,7 +65,7 @@ from reverie.agents.codex.locations import (
     normalised_cwd,
 )
 from reverie.agents.codex.prompt import project_companions, was_reset
-from reverie.agents.codex.store import sibling_names, siblings
+from reverie.agents.codex.store import project_files, sibling_names, siblings
 from reverie.agents.codex.threads import (
     Books,
     database_places,
@@ -67,6 +74,7 @@ from reverie.agents.codex.threads import (
     source_of,
     threads,
 )
+from reverie.agents.codex.transcript import CodexReadable, rollout_head
 from reverie.agents.known_layouts import CODEX_MEMORIES, codex_databases, codex_memories, codex_root, refusals
 from reverie.agents.reading import directory_names, file_names
 from reverie.agents.scopes import (
@@ -82,6 +90,7 @@ from reverie.agents.scopes import (
 )
 from reverie.agents.transcripts import ReadableTranscript
 from reverie.errors import StoreError, Unavailable
+from reverie.files.locks import is_held
 from reverie.files.paths import is_directory, is_file, open_regular, read_regular
 
 CAPS = Caps(
@@ -190,7 +199,6 @@ class CodexHome(Home):
         return tuple(found)
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
-        from reverie.agents.codex.store import project_files
 
         first, *others = (self._root / name for name in _INSTRUCTIONS)
         found = [Companion(Scope.GLOBAL, first, first.name, is_file(first))]
@@ -298,8 +306,6 @@ class CodexHome(Home):
         return jobs_of(books, self._threads(), int(self._now() * 1000))
 
     def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
-        from reverie.agents.codex.jobs import CodexFacts, checks
-        from reverie.files.locks import is_held
 
         books, threads, now_ms = self._memory_books(), self._threads(), int(self._now() * 1000)
         jobs = jobs_of(books, threads, now_ms)
@@ -327,12 +333,10 @@ class CodexHome(Home):
         )
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-        from reverie.agents.codex.transcript import CodexReadable
 
         return CodexReadable(source.path, rollout_finder(self._root))
 
     def described_source(self, source: TranscriptSource) -> TranscriptSource:
-        from reverie.agents.codex.transcript import rollout_head
 
         try:
             head = rollout_head(source.path)
@@ -524,7 +528,6 @@ def _header_cwd(path: Path, _mtime_ns: int, _size: int) -> str:
 @lru_cache(maxsize=4096)
 def _rollout_cwd(path: Path, _size: int) -> str:
     """The directory a person's rollout begins in; empty for none. Read anew while the file is short."""
-    from reverie.agents.codex.transcript import rollout_head
 
     try:
         head = rollout_head(path)

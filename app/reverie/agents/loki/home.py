@@ -38,6 +38,7 @@ from reverie.agents.capabilities import (
     RootChange,
     StatusLine,
 )
+from reverie.agents.claude.transcript import ClaudeReadable
 from reverie.agents.known_layouts import loki_database, loki_root, refusals
 from reverie.agents.loki.anti_patterns import AntiPatternRecords, comparable_text, index_updates
 from reverie.agents.loki.locations import DERIVED, FOLDERS, KIND, STORE
@@ -270,7 +271,6 @@ class LokiHome(Home):
         )
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-        from reverie.agents.claude.transcript import ClaudeReadable
 
         return ClaudeReadable(source.path)
 

@@ -28,8 +28,18 @@ from reverie.agents.base import (
     WatchedPlace,
     Workspace,
 )
+from reverie.agents.definition import MAX_BYTES
 from reverie.agents.known_layouts import mux_home
-from reverie.agents.mux.config import AGENT, INTERVAL, find_workspace, parse_config
+from reverie.agents.mux.config import (
+    AGENT,
+    INTERVAL,
+    dream_enabled,
+    dream_model,
+    find_workspace,
+    parse_config,
+    writer_config,
+    writer_place,
+)
 from reverie.agents.mux.locations import (
     ACTIVITY,
     CONFIG,
@@ -42,7 +52,7 @@ from reverie.agents.mux.locations import (
     project_id,
     strip_trailing_separators,
 )
-from reverie.agents.mux.stores import DUMPS, MuxStores, dump_places, owners_of, watched_dumps
+from reverie.agents.mux.stores import DUMPS, MuxStores, dump_places, lost_stores, owners_of, watched_dumps
 from reverie.agents.reading import read_json
 from reverie.agents.scopes import Caps, ProjectGap, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import Unavailable, user_error_from_os
@@ -196,7 +206,6 @@ class MuxHome(Home):
         return tuple(found)
 
     def lost_stores(self) -> tuple[LostStore, ...]:
-        from reverie.agents.mux.stores import lost_stores
 
         contents = self.contents()
         return lost_stores(self._root, contents, self.roots(contents), owners_of(contents))
@@ -259,7 +268,6 @@ class MuxHome(Home):
         """Model cascade and prompt override of formats/mux.md section 10; definitions of a project are not
         consulted for a dream."""
         from reverie.agents.capabilities import AgentDreamConfig
-        from reverie.agents.mux.config import dream_enabled, dream_model
 
         config, _readable, _problem = self._config()
         definition, problem = self._definition("dream")
@@ -278,7 +286,6 @@ class MuxHome(Home):
         return find_workspace(data, workspace_id, self._metadata_id)
 
     def writer_place(self, workspace_id: str) -> WriterPlace:
-        from reverie.agents.mux.config import writer_place
 
         context = self.context(workspace_id=workspace_id)
         listed = find_workspace(self._config()[0], workspace_id, self._metadata_id)
@@ -288,7 +295,6 @@ class MuxHome(Home):
         return dump_places(self._root)
 
     def writer_config(self, workspace_id: str) -> AgentWriterConfig:
-        from reverie.agents.mux.config import writer_config
 
         config = writer_config(self._config()[0], workspace_id, self._metadata_id)
         definition, problem = self._definition(AGENT)
@@ -353,7 +359,6 @@ class MuxHome(Home):
 
     def _definition(self, agent: str) -> tuple[bytes | None, str]:
         """The file that overrides a built-in agent, and why it cannot be read."""
-        from reverie.agents.definition import MAX_BYTES
 
         try:
             return read_regular(self._root / "agents" / f"{agent}.md", MAX_BYTES), ""
