@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 class Home(ABC):
     """One agent's state directory.
 
-    What every agent has is said here; what only some have is an optional capability, a property that is None
+    What every agent has is a member; what only some have is an optional capability, a property that is None
     where the agent has no such thing. A method of a capability never says "this agent has none", only the
     property does. One object may implement several: mostly the home itself does.
     """

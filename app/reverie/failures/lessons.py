@@ -465,18 +465,18 @@ def anti_patterns_in(memory: Path, problems: list[str]) -> tuple[AntiPattern, ..
 
 def priors_among(known: Iterable[AntiPattern], query: str) -> tuple[str, ...]:
     """What of them is told where the next iteration is about `query`, best first."""
-    return tuple(map(_told, told_among(known, query)))
+    return tuple(map(_pattern_line, injected_among(known, query)))
 
 
-def told_among(known: Iterable[AntiPattern], query: str) -> tuple[AntiPattern, ...]:
+def injected_among(known: Iterable[AntiPattern], query: str) -> tuple[AntiPattern, ...]:
     """Those of which `priors_among` tells, in its order."""
     words = query.lower().split()
     scored = [(_score(each, words), each) for each in known] if words else []
     best = sorted((pair for pair in scored if pair[0]), key=lambda pair: pair[0], reverse=True)
-    return tuple(each for _score, each in best[:MOST_PRIORS] if _told(each))
+    return tuple(each for _score, each in best[:MOST_PRIORS] if _pattern_line(each))
 
 
-def _told(each: AntiPattern) -> str:
+def _pattern_line(each: AntiPattern) -> str:
     return text_of(each.record.get("what_fails")) or each.what_fails
 
 

@@ -465,7 +465,7 @@ class CodexHome(Home):
         if not buckets:
             return {}
         by_hash = _by_hash(known_cwds)
-        told = {bucket: self._told_by_traces(bucket) for bucket in buckets}
+        told = {bucket: self._named_by_traces(bucket) for bucket in buckets}
         if any(not told[bucket] and not _hashed(by_hash, bucket) for bucket in buckets):
             by_hash = {
                 **_by_hash(self._cwds_of_rollouts(read_books(self._root, self._cache, self._sqlite_home))),
@@ -478,7 +478,7 @@ class CodexHome(Home):
             owners[bucket] = owner if free else str(self._memories / bucket)
         return owners
 
-    def _told_by_traces(self, bucket: str) -> str | None:
+    def _named_by_traces(self, bucket: str) -> str | None:
         directory = self._memories / bucket / "memory" / "trace_summaries"
         names = [name for name in file_names(directory, []) if name.endswith(".md")]
         for name in names[:_TRACES_LOOKED_AT]:

@@ -151,7 +151,7 @@ def threads(home: Path, books: Books) -> tuple[Thread, ...]:
         known = found.get(thread_id)
         if known is not None and known.path is not None and not _is_newer(path, known.path, row):
             continue
-        found[thread_id] = _told(
+        found[thread_id] = _described(
             Thread(
                 thread_id,
                 path,
@@ -165,7 +165,7 @@ def threads(home: Path, books: Books) -> tuple[Thread, ...]:
         )
     for thread_id, row in books.threads.items():
         if thread_id not in found:
-            found[thread_id] = _told(Thread(thread_id, None), row, names, books)
+            found[thread_id] = _described(Thread(thread_id, None), row, names, books)
     return tuple(sorted(found.values(), key=lambda thread: (-(thread.updated_at or 0), thread.id)))
 
 
@@ -228,7 +228,7 @@ def _is_newer(path: Path, known: Path, row: Mapping[str, Any]) -> bool:
     return rank(path) > rank(known)
 
 
-def _told(thread: Thread, row: Mapping[str, Any], names: Mapping[str, str], books: Books) -> Thread:
+def _described(thread: Thread, row: Mapping[str, Any], names: Mapping[str, str], books: Books) -> Thread:
     updated = row.get("updated_at")
     source = row.get("source")
     section = books.sections.get(_text(row.get("thread_section_id")), "")

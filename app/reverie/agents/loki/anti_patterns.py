@@ -69,12 +69,12 @@ def _lines(record: dict[str, Any]) -> Iterator[str]:
         name = key if _PLAIN_KEY.fullmatch(key) else _json(key)
         if isinstance(value, list) and value:
             yield f"{name}:"
-            yield from (f"- {_told(item)}" for item in value)
+            yield from (f"- {_value_text(item)}" for item in value)
         else:
-            yield f"{name}: {_told(value)}"
+            yield f"{name}: {_value_text(value)}"
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, str) and value and value == value.strip() and value.isprintable():
         if not _may_be_json(value):
             return value
@@ -436,7 +436,7 @@ class AntiPatternRecords:
         return above if name and self.is_holder(above) else ""
 
     def split(self, data: bytes) -> tuple[RecordText, ...]:
-        return tuple(each.text for each in _told_apart(whole_document(data)))
+        return tuple(each.text for each in _named_records(whole_document(data)))
 
     def one(self, data: bytes, name: str) -> RecordText | None:
         found = _found(whole_document(data), name)
@@ -584,10 +584,10 @@ def whole_document(data: bytes) -> Any:
 
 
 def _found(document: Any, name: str) -> _Named | None:
-    return next((each for each in _told_apart(document) if each.name == name), None)
+    return next((each for each in _named_records(document) if each.name == name), None)
 
 
-def _told_apart(document: Any) -> list[_Named]:
+def _named_records(document: Any) -> list[_Named]:
     """`_named`, and of each whether it stays: the first of an id while there are others, and of those that
     hold the same all but the last. So no name ever comes to mean another record because one went."""
     found = _named(document)

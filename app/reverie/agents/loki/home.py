@@ -204,9 +204,9 @@ class LokiHome(Home):
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
         """A database is told from a copy with what its write-ahead log holds, and so not from `data`."""
         if _DATABASE.match(rel.rpartition("/")[2]):
-            from reverie.agents.loki.database import told  # it brings sqlite along
+            from reverie.agents.loki.database import rendered_database  # late: it brings sqlite along
 
-            return told(root.directory / rel, self._cache)
+            return rendered_database(root.directory / rel, self._cache)
         return rendered(rel, data)
 
     def database_patterns(self, problems: list[str]) -> tuple[dict[str, Any], ...]:

@@ -68,7 +68,7 @@ def find_workspace(data: object, workspace_id: str, metadata_id: MetadataId) -> 
 
 
 def find_entry(data: object, workspace_id: str, metadata_id: MetadataId) -> Mapping[str, Any] | None:
-    """That workspace as it stands in the file."""
+    """That workspace as the file has it."""
     found = _find(data, workspace_id, metadata_id)
     return None if found is None else found[0]
 

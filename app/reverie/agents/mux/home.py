@@ -493,12 +493,12 @@ def memory_kinds(root: Path, config: object) -> MemoryKinds:
     store += [name for name in ("memory/global", "memory/project") if is_directory(root / name)]
     if not writer and not store:
         return MemoryKinds(None, None, "Nothing in this home tells which memories its agent loads.")
-    told = []
+    evidence = []
     if writer:
-        told.append(f"{_listed(writer)}: of a version that loads one file a project.")
+        evidence.append(f"{_listed(writer)}: of a version that loads one file a project.")
     if store:
-        told.append(f"{_listed(store)}: of a version that loads project memories.")
-    return MemoryKinds(bool(writer), bool(store), " ".join(told))
+        evidence.append(f"{_listed(store)}: of a version that loads project memories.")
+    return MemoryKinds(bool(writer), bool(store), " ".join(evidence))
 
 
 def _writer_signs(root: Path, config: object) -> list[str]:

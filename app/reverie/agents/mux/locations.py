@@ -140,8 +140,8 @@ def resolve_home_root(env: Mapping[str, str], home_dir: Path) -> Path:
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
     """Where a home may be: what the environment says, then the usual ones; the disk is not asked."""
     explicit = _explicit(env)
-    told = (Path(explicit),) if explicit else ()
-    return tuple(dict.fromkeys((*told, *(home_dir / name for name in _USUAL))))
+    named = (Path(explicit),) if explicit else ()
+    return tuple(dict.fromkeys((*named, *(home_dir / name for name in _USUAL))))
 
 
 def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:

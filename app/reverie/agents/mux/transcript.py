@@ -273,7 +273,7 @@ _MARKS_OF_AN_END = ("duration", "usage", "finishReason")
 
 @dataclass(slots=True)
 class _Announced:
-    """Which rows were announced, so that none is twice when the file is read anew."""
+    """Which rows were announced, so that none is announced twice when the file is read again."""
 
     sequence: int
     timestamp: int
@@ -305,7 +305,7 @@ class _Announced:
 
 
 class TranscriptTail:
-    """The tail of one session. Without `position` it stands at the end of what is there now, and announces
+    """The tail of one session. Without `position` it begins at the end of what is there now, and announces
     only what comes after; `TailPosition()` announces everything."""
 
     def __init__(self, session_directory: Path, position: TailPosition | None = None) -> None:
@@ -325,7 +325,7 @@ class TranscriptTail:
 
     @property
     def position(self) -> TailPosition:
-        """Where it stands now."""
+        """How far it has read."""
         known = self._announced
         ids = (tuple(known.recent), tuple(known.begun))
         return TailPosition(
@@ -394,7 +394,7 @@ class TranscriptTail:
             return
         self._begin(status.st_ino)
         if status.st_size > _REREAD_BYTES:
-            # What is new to us stands at the end; all the rest was announced before it was written anew.
+            # New rows are at the end; all others were announced before the file was rewritten.
             file.seek(status.st_size - _REREAD_BYTES)
             self._offset = file.tell() + len(file.readline(_REREAD_BYTES))
 
@@ -600,15 +600,15 @@ def _calls(row: Mapping[str, Any]) -> Iterator[MemoryCall]:
 
 
 def _call(part: Mapping[str, Any], call_id: object, at: object) -> Iterator[MemoryCall]:
-    tool, told, output = part.get("toolName"), part.get("input"), part.get("output")
+    tool, given, output = part.get("toolName"), part.get("input"), part.get("output")
     if isinstance(output, dict) and isinstance(output.get("value"), dict):
         output = output["value"]
     done = isinstance(output, dict) and output.get("success") is True
     if not isinstance(at, int | float) or isinstance(at, bool):
         return
-    if tool in TOOLS and done and isinstance(told, dict) and isinstance(call_id, str):
+    if tool in TOOLS and done and isinstance(given, dict) and isinstance(call_id, str):
         with contextlib.suppress(ValueError, OverflowError):
-            yield MemoryCall(call_id, str(tool), told, int(at))
+            yield MemoryCall(call_id, str(tool), given, int(at))
 
 
 def _call_parts(value: object, name: str) -> list[Mapping[str, Any]]:

@@ -27,7 +27,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.agents.memory_index import INDEX, MOST_CHARS, MOST_LINES, WISHED_CHARS, IndexFinding, IndexReport
+from reverie.agents.memory_index import (
+    INDEX,
+    MOST_CHARS,
+    MOST_LINES,
+    RECOMMENDED_CHARS,
+    IndexFinding,
+    IndexReport,
+)
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace, theme_of
@@ -523,7 +530,7 @@ def sentence(finding: IndexFinding) -> str:
         "no-description": tr("“{file}” has no description"),
     }[finding.problem]
     return said.format(
-        line=line, about=about, file=rel, most=MOST_LINES, chars=f"{MOST_CHARS:,}", wished=WISHED_CHARS
+        line=line, about=about, file=rel, most=MOST_LINES, chars=f"{MOST_CHARS:,}", wished=RECOMMENDED_CHARS
     )
 
 
