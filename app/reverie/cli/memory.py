@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.capabilities import StatusLine
+from reverie.agents.memory_index import INDEX
 from reverie.agents.scopes import (
     FileRule,
     ProjectGap,
@@ -187,7 +188,6 @@ class MemoryLines:
         old, new = fields.get("old_path"), fields.get("new_path")
         if fields.get("command") != "rename" or not isinstance(old, str) or not isinstance(new, str):
             return None
-        from reverie.agents.memory_index import INDEX
         from reverie.services.memory_index import IndexService
 
         try:

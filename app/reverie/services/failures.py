@@ -42,10 +42,10 @@ from reverie.failures.lessons import (
     all_lessons,
     anti_patterns_in,
     block_of,
+    injected_among,
     is_on,
     priors_among,
     retrieve,
-    told_among,
 )
 from reverie.failures.record import is_switched_off
 from reverie.failures.record_changes import (
@@ -238,7 +238,7 @@ class FailuresView:
 
     def lessons_for(self, goal: str) -> tuple[AntiPattern, ...]:
         """The anti-patterns behind `priors`; of those that say the same only the ones that are told."""
-        return told_among(self.anti_patterns, goal) if self.on else ()
+        return injected_among(self.anti_patterns, goal) if self.on else ()
 
     def block(self, goal: str = "") -> str:
         """The block as the agent would get it now."""

@@ -494,7 +494,7 @@ class OrphanService:
                 remembered[home.scope_root(context, Scope.PROJECT).directory] = path
         for store in stores:
             path = "" if store.former_path else remembered.get(store.directory, "")
-            yield store._replace(former_path=path, name=Path(path).name) if path else store
+            yield replace(store, former_path=path, name=Path(path).name) if path else store
 
     def _projects(self, known: Mapping[str, Identity], check: Callable[[], None]) -> tuple[LiveProject, ...]:
         projects = []

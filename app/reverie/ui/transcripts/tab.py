@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,7 +152,8 @@ class SourceModel(QAbstractTableModel):
         known = self._known_facts.get(source.id)
         if known is None:
             return source
-        return source._replace(
+        return replace(
+            source,
             title=source.title or known.title,
             project_path=source.project_path or known.project_path,
             state=source.state or known.state,
