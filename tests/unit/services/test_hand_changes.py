@@ -11,8 +11,9 @@ from helpers.at_steps import at_step, device_fails
 from helpers.benches import contents, sample_parts, workspace
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import Conflict, PathRuleError, StoreError, Unavailable
-from reverie.memory.store import MemoryStore, sha256_of_bytes
+from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage import UsageLog
+from reverie.runs.transaction import Transaction
 from reverie.services.changes import ChangeSet
 from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits
@@ -109,15 +110,15 @@ def between(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], N
     """Does something right before the second file is changed."""
 
     def install(act: Callable[[], None]) -> None:
-        swap, calls = MemoryStore.swap, [0]
+        swap, calls = Transaction._swap, [0]
 
-        def swapped(self: MemoryStore, *args: object, **more: object) -> None:
+        def swapped(self: Transaction, *args: object, **more: object) -> None:
             calls[0] += 1
             if calls[0] == 2:
                 act()
             swap(self, *args, **more)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(MemoryStore, "swap", swapped)
+        monkeypatch.setattr(Transaction, "_swap", swapped)
 
     return install
 

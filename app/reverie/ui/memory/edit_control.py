@@ -20,7 +20,7 @@ from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
 from reverie.ui import display_text as words
 from reverie.ui.display_text import visible
 from reverie.ui.memory.edit_dialogs import PathDialog
-from reverie.ui.memory.user_edits import Edits, renames_of, with_warning
+from reverie.ui.memory.user_edits import Edits, with_warning
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import SCOPES, FileData, FolderData, parse_shown, path_of
 
@@ -244,7 +244,7 @@ class HandControl(QObject):
 
     def moved(self, undo: Undo, *, not_followed: str = "") -> None:
         """Memories have moved: the editor and the selection go along, and Undo is offered."""
-        moved = renames_of(undo)
+        moved = list(undo.moved.items())
         for old, new in moved:
             self._tab.editor.renamed(old, new)
         old, new = moved[0]
