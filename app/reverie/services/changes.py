@@ -35,11 +35,12 @@ from reverie.files.atomic import is_write_protected, remove_mark
 from reverie.files.locks import file_lock, lock_beside
 from reverie.files.paths import is_directory, own_is_there, real_path
 from reverie.memory.history.history import History
+from reverie.memory.history.roots import FileVersion
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.store import MemoryStore, refuse_untouchable, sha256_of_bytes
 from reverie.memory.usage_rules import UNUSED, MemoryUsage
 from reverie.memory.write_guard import ReadOnlyStore, write_locks
-from reverie.runs.journal import FileIntent, Journal, UsageDelta
+from reverie.runs.journal import FileIntent, Journal, UsageDelta, load_journal
 from reverie.runs.journal import PlannedChange as FileChange
 from reverie.runs.revert import taken_back
 from reverie.runs.transaction import Recovered, Transaction
@@ -139,11 +140,13 @@ class _HistoryContents:
 
     def __init__(self, history: History, journal: Journal | None = None) -> None:
         self._history = history
+        self._commit = "" if journal is None else journal.commit
         self._made: dict[str, bytes] = {}
-        self._places: dict[str, tuple[str, FileIntent]] = {}
-        for intent in journal.intents if journal is not None else ():
-            if intent.before is not None and journal is not None:
-                self._places[intent.before] = (journal.commit, intent)
+        self._places: dict[str, FileIntent] = {}
+        self._versions: dict[str, Mapping[str, FileVersion]] = {}
+        for intent in () if journal is None else journal.intents:
+            if intent.before is not None:
+                self._places[intent.before] = intent
 
     def put(self, data: bytes | None) -> str | None:
         if data is None:
@@ -155,13 +158,19 @@ class _HistoryContents:
     def get(self, name: str | None) -> bytes | None:
         if name is None or name in self._made:
             return None if name is None else self._made[name]
-        if name in self._places:
-            commit, intent = self._places[name]
-            data = self._history.read(commit, intent.key, intent.rel)
-            if sha256_of_bytes(data) == name:
-                return data
-            raise StoreError(f"The history holds no {intent.path}.", next_step="Look at its history.")
-        raise StoreError("The history holds no such version.", next_step="Look at the history.")
+        intent = self._places.get(name)
+        data = None if intent is None else self.kept(intent.key, intent.rel)
+        if data is None or sha256_of_bytes(data) != name:
+            what = "such version" if intent is None else intent.path
+            raise StoreError(f"The history holds no {what}.", next_step="Look at its history.")
+        return data
+
+    def kept(self, key: str, rel: str) -> bytes | None:
+        """What the commit has of a file; None where it has none, or not its bytes."""
+        if key not in self._versions:
+            self._versions[key] = self._history.files(self._commit, key)
+        found = self._versions[key].get(rel)
+        return None if found is None or found.omitted else self._history.blob(found.blob)
 
 
 class ChangeSet:
@@ -227,12 +236,18 @@ class ChangeSet:
         self, context: ScopeContext, root: ScopeRoot, rel: str, commit: str, usage: UsageDelta
     ) -> FilesChanged:
         """What the delete of a file or folder did that this commit still has, with the `usage` it had."""
-        history, contents = self._parts.snapshots.history, _HistoryContents(self._parts.snapshots.history)
+        history = self._parts.snapshots.history
+        contents = _HistoryContents(history)
         transaction = self._transaction(context, contents, self._parts.usage.apply_delta)
-        intents = tuple(
-            transaction.intent(FileChange(root, each, history.read(commit, root.key, each), None, found.mode))
+        versions = {
+            each: found
             for each, found in history.files(commit, root.key).items()
-            if each == rel or each.startswith(rel + "/")
+            if (each == rel or each.startswith(rel + "/")) and not found.omitted
+        }
+        before = history.blobs([found.blob for found in versions.values()])
+        intents = tuple(
+            transaction.intent(FileChange(root, each, data, None, found.mode))
+            for (each, found), data in zip(versions.items(), before, strict=True)
         )
         return FilesChanged(
             context,
@@ -263,8 +278,11 @@ class ChangeSet:
         try:
             parts.usage.apply_delta(after, before)
         except UserError as error:
+            if not journal.intents:  # pins were all there was to take back
+                raise
             warnings.append(str(error))
-        self._record(plan.changes, _SUBJECT_UNDONE, warnings)
+        if plan.changes or not journal.intents:
+            self._record(plan.changes, _SUBJECT_UNDONE, warnings)
         if plan.conflicts:
             raise _not_taken_back(plan.conflicts)
 
@@ -339,17 +357,14 @@ class ChangeSet:
         """Bring what stands there into the history; the commit that holds it."""
         self._observe(planned)
         history = self._parts.snapshots.history
-        commit = history.head()
+        commit = history.head() or ""
+        contents = _HistoryContents(history, Journal((), commit=commit))
         for one in planned:
-            if one.before is None:
-                continue
-            kept = None
-            if commit is not None:
-                with contextlib.suppress(StoreError):  # too large: only its hash was kept
-                    kept = history.read(commit, one.root.key, one.rel)
-            if kept != one.before:
-                self._refuse_not_kept(one, kept)
-        return commit or ""
+            if one.before is not None:
+                kept = contents.kept(one.root.key, one.rel) if commit else None
+                if kept != one.before:
+                    self._refuse_not_kept(one, kept)
+        return commit
 
     @staticmethod
     def _refuse_not_kept(one: FileChange, kept: bytes | None) -> None:
@@ -433,14 +448,13 @@ class ChangeSet:
 
     def _settle(self) -> None:
         """What a killed process left is put back; one that had come to its end is forgotten."""
-        contents = _HistoryContents(self._parts.snapshots.history)
-        transaction = self._transaction(None, contents, self._parts.usage.apply_delta)
         try:
-            journal = transaction.load()
+            journal = load_journal(self._directory)
             if journal is None:
                 (self._directory / "applied").unlink(missing_ok=True)
                 return
-            transaction.images = _HistoryContents(self._parts.snapshots.history, journal)
+            contents = _HistoryContents(self._parts.snapshots.history, journal)
+            transaction = self._transaction(None, contents, self._parts.usage.apply_delta)
             found = transaction.recover(journal, committed=lambda _journal: False)
         except (Unavailable, Busy):
             raise
@@ -615,8 +629,7 @@ class ChangeSet:
         """Note in the history what was changed; if that fails, the next snapshot takes it in."""
         paths = [change.root.directory / change.rel for change in changes]
         try:
-            if paths:
-                self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=paths)
+            self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=paths)
         except UserError as error:
             warnings.append(str(error))
 
