@@ -87,6 +87,10 @@ class Profile:
         """The directory of a home's run records."""
         return self.data / "runs" / home_id
 
+    def edits(self, home_id: str) -> Path:
+        """The journal of the change by hand that is being made in a home; nothing is in it otherwise."""
+        return self.data / "edits" / home_id
+
     def traces(self, home_id: str) -> Path:
         """The directory of the traces of a home's runs."""
         return self.data / "traces" / home_id

@@ -29,10 +29,15 @@ from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.profile import Profile
 from reverie.runs.record import SUCCEEDED, hunk_count, parts_as_json
+from reverie.services.changes import settle
 from reverie.services.container import HomeContainer
 
 WORKSPACE = "a1f3c9e2b7"
 SAVED = "/memories/global/testing.md"
+MOVED = {
+    "/memories/global/machines": "/memories/project/moved/machines",
+    SAVED: "/memories/project/moved/testing.md",
+}
 STEPS = {
     "dream": (
         "journal",
@@ -61,6 +66,8 @@ STEPS = {
     "part": ("journal", "temp", "fsync", "replace", "usage", "coverage", "applied"),
     "save": ("temp", "fsync", "replace", "history-objects"),
     "delete": ("history-objects", "history-ref", "hide", "temp", "fsync", "replace"),
+    "move": ("journal", "temp", "fsync", "replace", "usage", "coverage", "applied", "history-ref"),
+    "move-undone": ("journal", "temp", "fsync", "replace", "usage", "coverage", "applied", "history-ref"),
     "pin": ("temp", "fsync", "replace"),
 }
 RANDOM_WITHIN_MS = {
@@ -71,12 +78,25 @@ RANDOM_WITHIN_MS = {
     "part": 200,
     "save": 60,
     "delete": 60,
+    "move": 120,
+    "move-undone": 240,
     "pin": 150,
 }
 # Which jobs are killed more often than the others at random moments.
 RANDOM_SHARE = {"apply": 4}
 # How often a job passes a writing checkpoint, about: the kill picks one of them.
-WRITES = {"dream": 8, "harvest": 6, "apply": 8, "revert": 8, "part": 2, "save": 1, "delete": 1, "pin": 40}
+WRITES = {
+    "dream": 8,
+    "harvest": 6,
+    "apply": 8,
+    "revert": 8,
+    "part": 2,
+    "save": 1,
+    "delete": 1,
+    "move": 4,
+    "move-undone": 8,
+    "pin": 40,
+}
 
 
 @dataclass(slots=True)
@@ -178,6 +198,8 @@ def _one(
         not_harvested_yet(parts.home.root)
     if kind in ("save", "delete"):
         job |= {"path": SAVED, "content": "new words\n" * 500}
+    if kind.startswith("move"):
+        job["targets"] = MOVED
     if step is None:
         job["after_ms"] = dice.uniform(0, RANDOM_WITHIN_MS[kind])
     else:
@@ -233,6 +255,7 @@ class Verdict:
 
     def _recover(self) -> None:
         try:
+            settle(self._parts)
             with self._parts.leases.acquire(dream_lease_name(self._parts.home_id), purpose="recovery"):
                 self._parts.recovery.run()
         except UserError as error:
@@ -262,6 +285,8 @@ class Verdict:
             want = self._job["content"].encode() if kind == "save" else None
             if only and now.get("memory/global/testing.md") == want:
                 return "new"
+        if kind.startswith("move") and _is_moved(now, old):
+            return "new"
         if kind in ("dream", "apply", "harvest", "part") and changed == self._changed_by_newest_run(now):
             return "new"
         if kind == "revert" and now == self._memories(contents_of_sample()):
@@ -334,6 +359,23 @@ class Verdict:
                 self._parts.reverter.revert(record.id)
                 if self._memories(contents(self._parts.home.root)) != self._memories(self._before):
                     self._problem("reverting the interrupted run did not give back the bytes before")
+
+
+def _is_moved(now: dict[str, bytes], old: dict[str, bytes]) -> bool:
+    """Whether all of `MOVED` is at its new place, and nothing else has changed."""
+    gone = {
+        name: data
+        for name, data in old.items()
+        if name == "memory/global/testing.md" or name.startswith("memory/global/machines/")
+    }
+    came = {name: data for name, data in now.items() if name not in old}
+    names = {name.removeprefix("memory/global/") for name in gone}
+    return (
+        {name.partition("/moved/")[2] for name in came} == names
+        and sorted(came.values()) == sorted(gone.values())
+        and {**now, **gone} == {**old, **came}
+        and not gone.keys() & now.keys()
+    )
 
 
 def not_harvested_yet(home: Path) -> None:

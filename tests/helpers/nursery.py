@@ -2,9 +2,9 @@
 cheap.
 
 Run as `python -m helpers.nursery`; one JSON job a line on stdin, one JSON report a line on stdout. A job
-names a home, a profile, what to do there (`save`, `delete`, `dream`, `harvest`, `apply`, `revert`, `part`,
-`pin`), and when to die: at the `nth` passing of the checkpoint `step`, or `after_ms` milliseconds (a second
-child sends the SIGKILL), or never.
+names a home, a profile, what to do there (`save`, `delete`, `move`, `move-undone`, `dream`, `harvest`,
+`apply`, `revert`, `part`, `pin`), and when to die: at the `nth` passing of the checkpoint `step`, or
+`after_ms` milliseconds (a second child sends the SIGKILL), or never.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from reverie.jobs.consolidate.run import DreamRequest
 from reverie.profile import Profile
 from reverie.runs.record import parts_from_json
 from reverie.services.container import HomeContainer
-from reverie.services.edits import UserEdits
+from reverie.services.edits import Moves, UserEdits
 
 
 def work(parts: HomeContainer, job: dict[str, Any]) -> None:
@@ -53,6 +53,10 @@ def work(parts: HomeContainer, job: dict[str, Any]) -> None:
         edits.save(context, job["path"], job["content"], text.sha256)
     elif job["kind"] == "delete":
         UserEdits(parts).delete(context, job["path"])
+    elif job["kind"] in ("move", "move-undone"):
+        undo = Moves(parts).move(context, job["targets"])
+        if job["kind"] == "move-undone":
+            UserEdits(parts).undo(undo)
     elif job["kind"] == "pin":
         for number in range(50):
             parts.usage.set_pinned(f"global:pinned-{number}.md", True)

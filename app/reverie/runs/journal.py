@@ -16,7 +16,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from reverie.agents.scopes import COMPANIONS, Scope
 from reverie.errors import StoreError, user_error_from_os
@@ -67,6 +67,18 @@ class Journal:
     for_review: bool = False
     ops: tuple[Mapping[str, Any], ...] = ()
     """As the record has them in the end; empty where the coverage record holds them."""
+    commit: str = ""
+    """Of the history, for a change by hand: it holds the contents before; empty: the images do."""
+
+
+class Contents(Protocol):
+    """Where a transaction keeps file contents, and finds them again by hash."""
+
+    def put(self, data: bytes | None) -> str | None:
+        """Keep these bytes; the name to get them back by. None stands for no file, and stays None."""
+
+    def get(self, name: str | None) -> bytes | None:
+        """The content, None for no file. Raises `StoreError` where it is gone or damaged."""
 
 
 class Images:
@@ -154,6 +166,7 @@ def _parse(raw: bytes) -> Journal:
             coverage=data["coverage"],
             for_review=bool(data.get("for_review")),
             ops=tuple(data.get("ops", ())),
+            commit=data.get("commit", ""),
         )
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise _damaged("The journal of a run is damaged.") from error

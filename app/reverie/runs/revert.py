@@ -24,6 +24,7 @@ from reverie.agents.base import check_content
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.memory.recording import Snapshots
 from reverie.memory.scope_files import FileChange
+from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
 from reverie.runs.journal import FileIntent, Journal
 from reverie.runs.record import (
@@ -112,6 +113,23 @@ class RevertPlan:
         """The paths of which nothing is left in place after a part was taken back."""
         both = whole_where_complete(joined(self.taken, self.part or {}), self.counts)
         return frozenset(path for path, hunks in both.items() if hunks is None)
+
+
+def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
+    """The revert of a change by hand. Nothing is merged: what somebody changed since stays, for a person to
+    look at. Raises `StoreError` where the contents before are gone."""
+    plan = RevertPlan(journal, None, {}, {})
+    for intent in journal.intents:
+        current = transaction.current(intent)
+        found = sha256_of_bytes(current)
+        if transaction.is_folder(intent) or found not in (intent.before, intent.after):
+            plan.conflicts.append(intent)
+        elif found != intent.before:
+            root, before = transaction.root_of(intent), transaction.images.get(intent.before)
+            plan.changes.append(FileChange(root, intent.rel, current, before, intent.mode, intent.place))
+    # What moves back is never nowhere.
+    plan.changes.sort(key=lambda change: change.after is None)
+    return plan
 
 
 def how_far(plan: RevertPlan, undid_nothing: bool) -> str:

@@ -45,7 +45,14 @@ from reverie.memory.record_files import RecordFiles
 from reverie.memory.scope_files import FileChange, ScopeFiles
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.runs.journal import FileIntent, Images, Journal, UsageDelta, load_journal, save_journal
+from reverie.runs.journal import (
+    Contents,
+    FileIntent,
+    Journal,
+    UsageDelta,
+    load_journal,
+    save_journal,
+)
 from reverie.runs.record import fenced
 
 _log = logging.getLogger("reverie.runs")
@@ -81,7 +88,7 @@ class Transaction:
         run_directory: Path,
         home_root: Path,
         *,
-        images: Images,
+        images: Contents,
         files_of: Callable[[ScopeRoot], ScopeFiles],
         apply_usage: Callable[[UsageDelta, UsageDelta], None],
         attribute: Callable[[ScopeRoot, str, str | None], None],
@@ -90,12 +97,14 @@ class Transaction:
         check_content: Callable[[ScopeRoot, str, bytes | None, bytes | None], None] = _anything,
         locked: Callable[[Sequence[ScopeRoot]], AbstractContextManager[None]] = lambda _roots: nullcontext(),
         swapped: Callable[[ScopeRoot, str], None] = lambda _root, _rel: None,
+        overtaken: Callable[[str], Conflict] = lambda path: _changed_meanwhile(path),
     ) -> None:
         """`keep`: sees to it that the history holds these versions (root, path, hash) of what stands there
         now. `check_content`: raises where the agent would not accept a file (root, path, before, after).
         `locked`: holds the agent's own locks of these roots, or raises `Busy`. `require`: raises
         `ReadOnlyStore` for a root (None: the home's sidecars) that must not be written. `swapped`: hears of
-        each file that has become what the run wants."""
+        each file that has become what the run wants, and may raise. `overtaken`: the error for a file (its
+        path, as people see it) that is not what the run saw."""
         self._directory = run_directory
         self._home_root = home_root
         self._home_identity = _identity(home_root)
@@ -107,6 +116,7 @@ class Transaction:
         self._check_content = check_content
         self._locked = locked
         self._swapped = swapped
+        self._overtaken = overtaken
         self.images = images
         self.undone: Recovered | None = None
 
@@ -122,11 +132,14 @@ class Transaction:
         for_review: bool = False,
         restores: bool = False,
         ops: Sequence[Mapping[str, Any]] = (),
+        commit: str = "",
+        removes_protected: bool = False,
     ) -> Journal:
         """Make images and journal durable. Nothing in the home has changed when this returns. `removed`:
         directories that an earlier run made (`Journal.made`), which go once they are empty. `restores`: what
         comes back may be hidden; what a run makes may not (`.git`, `.envrc` and the like make other programs
-        run commands)."""
+        run commands). `commit`: see `Journal`. `removes_protected`: a person named the write-protected file
+        that goes (`files.atomic`)."""
         hidden = None if restores else next(filter(_makes_hidden, changes), None)
         if hidden is not None:
             raise StoreError(
@@ -137,22 +150,9 @@ class Transaction:
             )
         for change in changes:
             mode = None if change.before is None else self._mode_now(change)
-            if mode is not None:
+            if mode is not None and not (removes_protected and change.after is None):
                 refuse_write_protected(str(memory_path(change.root.scope, change.rel)), mode, "changed")
-        intents = [
-            FileIntent(
-                key=change.root.key,
-                scope=change.root.scope,
-                directory=self._place_of(change.root),
-                usage_prefix=change.root.usage_prefix,
-                rel=change.rel,
-                before=self.images.put(change.before),
-                after=self.images.put(change.after),
-                mode=change.mode if change.mode is not None else self._mode_now(change),
-                place=change.place if change.before is None else self._place_in_file(change.root, change.rel),
-            )
-            for change in changes
-        ]
+        intents = [self.intent(change) for change in changes]
         # Records go from the last place up, so that undoing it, backwards, puts each to where it stood.
         intents.sort(key=_turn)
         journal = Journal(
@@ -164,10 +164,25 @@ class Transaction:
             coverage=coverage,
             for_review=for_review,
             ops=tuple(ops),
+            commit=commit,
         )
         save_journal(self._directory, journal)
         checkpoint("journal")
         return journal
+
+    def intent(self, change: FileChange) -> FileIntent:
+        """The durable form of a change; its contents are kept."""
+        return FileIntent(
+            key=change.root.key,
+            scope=change.root.scope,
+            directory=self._place_of(change.root),
+            usage_prefix=change.root.usage_prefix,
+            rel=change.rel,
+            before=self.images.put(change.before),
+            after=self.images.put(change.after),
+            mode=change.mode if change.mode is not None else self._mode_now(change),
+            place=change.place if change.before is None else self._place_in_file(change.root, change.rel),
+        )
 
     def load(self) -> Journal | None:
         """The journal, None where the run never came to write one (so nothing was changed)."""
@@ -320,6 +335,11 @@ class Transaction:
         entry = files.entry(intent.rel)
         return files.read(intent.rel) if entry is not None and entry.kind == "file" else None
 
+    def is_folder(self, intent: FileIntent) -> bool:
+        """Whether a folder stands at the file's place."""
+        entry = self._files_of(self.root_of(intent)).entry(intent.rel)
+        return entry is not None and entry.kind != "file"
+
     def _mode_now(self, change: FileChange) -> int | None:
         entry = self._files_of(change.root).entry(change.rel)
         return None if entry is None else entry.mode & 0o777
@@ -365,7 +385,7 @@ class Transaction:
 
         def compare(current: bytes | None) -> None:
             if sha256_of_bytes(current) != expected:
-                raise _changed_meanwhile(intent)
+                raise self._overtaken(intent.path)
             self._attribute(root, intent.rel, wanted)
 
         mode = intent.mode if expected is None else None
@@ -376,7 +396,7 @@ class Transaction:
     ) -> None:
         def compare(current: bytes | None) -> None:
             if sha256_of_bytes(current) != expected:
-                raise _changed_meanwhile(intent)
+                raise self._overtaken(intent.path)
 
         files.swap(intent.rel, self.images.get(wanted), compare, place=intent.place)
 
@@ -384,14 +404,14 @@ class Transaction:
         """Set the file aside, look at what was taken, and only then let it go: a compare-and-swap for
         deletes."""
         if self._hash_now(intent) != expected:
-            raise _changed_meanwhile(intent)
+            raise self._overtaken(intent.path)
         aside = self._aside(intent)
         self._attribute(root, intent.rel, None)
         files.rename(intent.rel, aside)
         checkpoint("replace")
         if sha256_of_bytes(files.read(aside)) != expected:
             self._return_set_aside(intent)
-            raise _changed_meanwhile(intent)
+            raise self._overtaken(intent.path)
         files.remove(aside)
 
     def _put_back(self, intent: FileIntent) -> bool:
@@ -403,7 +423,7 @@ class Transaction:
         if current == intent.before:
             return returned
         if current != intent.after:
-            raise _changed_meanwhile(intent)
+            raise self._overtaken(intent.path)
         self._swap(intent, expected=intent.after, wanted=intent.before)
         return True
 
@@ -502,8 +522,8 @@ def _turn(intent: FileIntent) -> int:
     return -intent.place if intent.place is not None and intent.after is None else -sys.maxsize
 
 
-def _changed_meanwhile(intent: FileIntent) -> Conflict:
-    return Conflict(f"{intent.path} changed while the run was at work.", next_step="Run it again.")
+def _changed_meanwhile(path: str) -> Conflict:
+    return Conflict(f"{path} changed while the run was at work.", next_step="Run it again.")
 
 
 def _identity(directory: Path) -> tuple[int, int] | None:

@@ -1,62 +1,61 @@
 """Several files changed by hand as one: a move between scopes, a merge, a restore, and taking each back.
 
-Order: everything is checked and brought into the history, then files are written, then deleted, so that what
-moves is never nowhere; then pins and use; each file by compare-and-swap through the store. If one step fails
-or a file is not what the caller saw, what was done is put back, each file by compare-and-swap again, and the
-error names what somebody else changed in between and was left. Nothing is overwritten or deleted that the
-history does not keep (`_refuse_not_kept`), so every `Undo` can be taken back.
+A change is a tuple of `FileChange`, carried out by the transaction of the runs (`runs.transaction`) with a
+journal of its own, and taken back by their revert (`runs.revert.taken_back`). It is no run: it has no lease,
+no model, no record and no number, and a person waits for it; `reverie runs` never lists it. The journal is
+there while the change is made, so that what a killed process left is put back (`settle`), and goes with its
+end. What it needs to be taken back is a value, `FilesChanged`; the bytes before lie in the history.
 
-Threading: blocking, any thread but the GUI's. Failure: `UserError`; `Conflict` names the file.
+Order: everything is checked and brought into the history, then files are written, then deleted, so that what
+moves is never nowhere; then pins and use; each file by compare-and-swap. If one step fails or a file is not
+what the caller saw, what was done is put back, and the error names what somebody else changed in between and
+was left. Nothing is overwritten or deleted that the history does not keep (`_refuse_not_kept`).
+
+What the store does in one step stays with the store: a save, the delete of a file or folder, a rename and a
+pin are one system call each, so that a journal (four syncs of the disk) would make them slower and no safer.
+
+Threading: blocking, any thread but the GUI's; changes of one home wait for each other. Failure: `UserError`;
+`Conflict` names the file.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Literal
 
+from reverie.agents.base import check_content
 from reverie.agents.scopes import ScopeContext, ScopeRoot
-from reverie.errors import Conflict, StoreError, UserError
-from reverie.files.directory import SwappedError
-from reverie.files.paths import real_path
-from reverie.files.rooted import opened_below
+from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError
+from reverie.files.atomic import is_write_protected, remove_mark
+from reverie.files.locks import file_lock, lock_beside
+from reverie.files.paths import is_directory, own_is_there, real_path
+from reverie.memory.history.history import History
+from reverie.memory.history.roots import FileVersion
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
-from reverie.memory.store import MemoryStore, sha256_of_bytes
+from reverie.memory.scope_files import FileChange
+from reverie.memory.store import MemoryStore, refuse_untouchable, sha256_of_bytes
 from reverie.memory.usage_rules import UNUSED, MemoryUsage
-from reverie.memory.write_guard import write_locks
-from reverie.services.container import HomeContainer
-from reverie.services.views import HandChange, Undo, UndoFile
-from reverie.text.summaries import was_left
+from reverie.memory.write_guard import ReadOnlyStore, write_locks
+from reverie.runs.journal import FileIntent, Journal, UsageDelta, load_journal
+from reverie.runs.revert import taken_back
+from reverie.runs.transaction import Recovered, Transaction
+from reverie.services.container import HomeContainer, rooted_files
+from reverie.services.views import FilesChanged, HandChange, Undo
+from reverie.text.summaries import some, was_left
 
-# The single files of a change by hand, as `services.changes` puts them together: what is planned, and
-# each step there and back through the store, by compare-and-swap.
-#
-# Threading: blocking, any thread but the GUI's. Failure: `UserError`; `Conflict` names the file.
-
+_log = logging.getLogger("reverie.services")
 
 ChangeKind = Literal["move", "merge", "restore"]
 
-
-@dataclass(frozen=True, slots=True)
-class PlannedWrite:
-    """One file with all that is needed to change it and to put it back."""
-
-    path: MemoryPath
-    root: ScopeRoot
-    before: bytes | None
-    after: bytes | None
-    mode: int | None
-    mode_before: int | None
-
-    @property
-    def before_sha256(self) -> str | None:
-        return sha256_of_bytes(self.before)
-
-    @property
-    def after_sha256(self) -> str | None:
-        return sha256_of_bytes(self.after)
+_SUBJECT_UNDONE = "Undone by hand"
+# Above this the history does not look whose each change was (`memory.recording`).
+_AT_ONCE = 400
 
 
 def each_once(changes: Sequence[HandChange]) -> Sequence[HandChange]:
@@ -77,56 +76,10 @@ def lenient_path(path: str) -> MemoryPath:
     return memory_path(parsed.scope, "/".join(part for part in path.split("/")[3:] if part))
 
 
-def bytes_now(store: MemoryStore, path: MemoryPath) -> bytes | None:
-    """What the file holds now; None for none. Raises `Conflict` where a folder stands."""
-    _path, _root, files = store.resolve(path)
-    entry = files.entry(path.rel)
-    if entry is not None and entry.kind != "file":
-        raise Conflict(f"{path} is a folder by now.", next_step="Look again and repeat it.")
-    return None if entry is None else files.read(path.rel)
-
-
-def verify(store: MemoryStore, one: PlannedWrite) -> None:
-    """What was written is read back before anything that it replaces goes."""
-    if one.after is not None and bytes_now(store, one.path) != one.after:
-        raise Conflict(
-            f"{one.path} was changed right after it was written.", next_step="Look again and repeat it."
-        )
-
-
-def put_all_back(store: MemoryStore, done: Sequence[PlannedWrite], made: Sequence[str]) -> list[str]:
-    """Newest first; the paths that somebody else changed meanwhile, and were left."""
-    left: list[str] = []
-    for one in reversed(done):
-        try:
-            store.swap(one.path, one.before, one.after_sha256, mode=one.mode_before)
-        except UserError:
-            left.append(str(one.path))
-    for folder in made:
-        remove_empty(store, lenient_path(folder))
-    return left
-
-
-@contextlib.contextmanager
-def all_or_nothing(store: MemoryStore, done: Sequence[PlannedWrite], made: Sequence[str]) -> Iterator[None]:
-    """Whatever the block raises, what it had `done` by then is put back first; what could not be is named."""
-    try:
-        yield
-    except BaseException as error:
-        left = put_all_back(store, done, made)
-        if left and isinstance(error, UserError):
-            raise Conflict(
-                error.title,
-                cause=f"{error.cause} {listed(left)} changed meanwhile, and {was_left(len(left))}.".strip(),
-                next_step=error.next_step,
-            ) from error
-        raise
-
-
 @contextlib.contextmanager
 def all_steps_or_none(done: Sequence[Undo], take_back: Callable[[Undo], object]) -> Iterator[None]:
-    """Whatever the block raises, the steps `done` by then are taken back first, newest first; what could not
-    be is named, and keeps none of the others."""
+    """Whatever the block raises, the changes `done` by then are taken back first, newest first; what could
+    not be is named, and keeps none of the others."""
     try:
         yield
     except BaseException as error:
@@ -138,55 +91,87 @@ def all_steps_or_none(done: Sequence[Undo], take_back: Callable[[Undo], object])
                 problems.append(problem)
         if problems and isinstance(error, UserError):
             stays = " ".join(f"{problem.title} {problem.cause}".strip() for problem in problems)
-            raise Conflict(
-                error.title, cause=f"{error.cause} {stays}".strip(), next_step=error.next_step
-            ) from error
+            raise _also(error, stays) from error
         raise
 
 
-def _folders(paths: Iterable[MemoryPath]) -> list[MemoryPath]:
-    """Every folder above these paths, deepest first."""
-    found = {
-        MemoryPath(path.scope, path.segments[:depth])
-        for path in paths
-        for depth in range(1, len(path.segments))
-    }
-    return sorted(found, key=lambda path: -len(path.segments))
+def joined(done: Sequence[Undo], sentence: str = "Took back {count} changes.") -> Undo:
+    """Several changes as the one that they are to whoever made them."""
+    first, count = done[0], sum(undo.count for undo in done)
+    if len(done) == 1:
+        return first
+    return Undo(
+        first.context,
+        first.path,
+        tuple(step for undo in done for step in undo.steps),
+        sentence.format(count=count),
+        count,
+        moved={old: new for undo in done for old, new in undo.moved.items()},
+        removed=tuple(path for undo in done for path in undo.removed),
+        warning=" ".join(dict.fromkeys(undo.warning for undo in done if undo.warning)),
+    )
 
 
-def new_folders(store: MemoryStore, planned: Iterable[PlannedWrite]) -> tuple[str, ...]:
-    """The folders that come into being with these changes."""
-    new = [one.path for one in planned if one.before is None and one.after is not None]
-    return tuple(str(folder) for folder in _folders(new) if store.entry(folder) is None)
+def settle(parts: HomeContainer) -> None:
+    """Put back what a killed change by hand left; costs one look at the disk where there is nothing. Raises
+    `Unavailable` or `Busy` while a file cannot be put back, `ReadOnlyStore` while that is not permitted."""
+    ChangeSet(parts).settle()
 
 
-def remove_empty(store: MemoryStore, folder: MemoryPath) -> None:
-    """It goes if nothing is in it; what an agent hides in it keeps it."""
-    _path, root, _files = store.resolve(folder)
-    *above, name = folder.segments
-    with (
-        contextlib.suppress(OSError, SwappedError),
-        opened_below(real_path(root.directory), above) as directory,
-    ):
-        directory.remove_empty(name)
-
-
-def warnings_of(steps: Iterable[Undo]) -> str:
-    """What went wrong once the steps of one change were made, each said once."""
-    return " ".join(dict.fromkeys(undo.warning for undo in steps if undo.warning))
-
-
-def listed(paths: Sequence[str]) -> str:
+def _listed(paths: Sequence[str]) -> str:
     """The first three paths and how many more, for a sentence."""
     more = len(paths) - 3
     return ", ".join(paths[:3]) + (f" and {more} more" if more > 0 else "")
 
 
-_log = logging.getLogger("reverie.services")
+def _also(error: UserError, sentence: str) -> Conflict:
+    """The error, with what was left besides."""
+    return Conflict(error.title, cause=f"{error.cause} {sentence}".strip(), next_step=error.next_step)
 
-_SUBJECT_UNDONE = "Undone by hand"
-# Above this the history does not look whose each change was (`memory.recording`).
-_AT_ONCE = 400
+
+def _overtaken(path: str) -> Conflict:
+    return Conflict(
+        f"{path} was not changed:", cause="it changed meanwhile.", next_step="Look again and repeat it."
+    )
+
+
+class _HistoryContents:
+    """The bytes of one change by hand: in memory while it is made, those before also in the history, where a
+    recovery finds them. Nothing is stored twice."""
+
+    def __init__(self, history: History, journal: Journal | None = None) -> None:
+        self._history = history
+        self._commit = "" if journal is None else journal.commit
+        self._made: dict[str, bytes] = {}
+        self._places: dict[str, FileIntent] = {}
+        self._versions: dict[str, Mapping[str, FileVersion]] = {}
+        for intent in () if journal is None else journal.intents:
+            if intent.before is not None:
+                self._places[intent.before] = intent
+
+    def put(self, data: bytes | None) -> str | None:
+        if data is None:
+            return None
+        name = hashlib.sha256(data).hexdigest()
+        self._made[name] = data
+        return name
+
+    def get(self, name: str | None) -> bytes | None:
+        if name is None or name in self._made:
+            return None if name is None else self._made[name]
+        intent = self._places.get(name)
+        data = None if intent is None else self.kept(intent.key, intent.rel)
+        if data is None or sha256_of_bytes(data) != name:
+            what = "such version" if intent is None else intent.path
+            raise StoreError(f"The history holds no {what}.", next_step="Look at its history.")
+        return data
+
+    def kept(self, key: str, rel: str) -> bytes | None:
+        """What the commit has of a file; None where it has none, or not its bytes."""
+        if key not in self._versions:
+            self._versions[key] = self._history.files(self._commit, key)
+        found = self._versions[key].get(rel)
+        return None if found is None or found.omitted else self._history.blob(found.blob)
 
 
 class ChangeSet:
@@ -194,6 +179,7 @@ class ChangeSet:
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
+        self._directory = parts.profile.edits(parts.home_id)
 
     def apply(
         self,
@@ -209,92 +195,107 @@ class ChangeSet:
         """Do all of it or nothing. `subject`: what the history says of it. `pins`: what these paths' pins
         become; `moved`: old path -> new path, whose pin and use go along; `emptied`: folders that go once
         they are empty."""
-        warnings: list[str] = []
-        store = self._parts.store(context, actor="user", warn=warnings.append)
+        store = self._parts.store(context, actor="user")
         planned = [self._plan(store, change, kind) for change in each_once(changes)]
-        for root in dict.fromkeys(one.root for one in planned):
+        for root in dict.fromkeys(change.root for change in planned):
             self._parts.write_guard.require(root)  # before any lock is taken or folder made
-        self._refuse_full_scopes(store, planned, kind)
+        self._refuse_full_scopes(planned, kind)
         commit = self._keep(planned)
-        usage = self._usage_change(context, planned, kind, pins or {}, moved or {})
-        made = new_folders(store, planned)
-        try:
-            self._do(store, planned, usage, made)
-        except BaseException:
-            for text in warnings:  # of a change that was put back, for which there is no result
-                _log.warning("%s", text)
-            raise
-        for folder in emptied:
-            remove_empty(store, lenient_path(folder))
-        problem = self._record(planned, subject)
-        files = tuple(
-            UndoFile(str(one.path), one.before_sha256, one.after_sha256, one.mode_before) for one in planned
+        usage = self._usage_change(store, planned, kind, pins or {}, moved or {})
+        folders = [store.resolve(lenient_path(folder)) for folder in emptied]
+        warnings: list[str] = []
+        journal = self._carry_out(
+            context,
+            [change for change in planned if change.after != change.before],
+            commit,
+            warnings,
+            usage=usage,
+            emptied=[(root, path.rel) for path, root, _files in folders],
         )
+        self._record(planned, subject, warnings)
         # What was moved is named by the place that Undo brings it back to.
         first = next((change.path for change in changes if change.after is not None), changes[0].path)
         shown = next(iter(moved), first) if moved else first
+        count = len(moved) if moved else len(planned)
+        is_one_move = kind == "move" and count == 1
         return Undo(
-            kind,
             context,
             shown,
-            commit=commit,
-            usage={key: value for key, value in usage[0].items() if value is not None},
-            usage_after={key: value for key, value in usage[1].items() if value is not None},
-            files=files,
-            made=made,
+            (FilesChanged(context, journal),),
+            f"Moved back to {shown}."
+            if is_one_move
+            else f"Took back {some(len(journal.intents), 'changed file')}.",
+            count,
             moved=dict(moved or {}),
-            count=len(moved) if moved else len(files),
-            warning=" ".join(dict.fromkeys((*warnings, *filter(None, [problem])))),
+            removed=tuple(
+                change.path for change in planned if change.after is None and change.path not in (moved or ())
+            ),
+            warning=" ".join(dict.fromkeys(warnings)),
         )
 
-    def undo(self, undo: Undo, warnings: list[str] | None = None) -> int:
-        """Put back what still is as it became; how many files. What changed since is left, and the
-        `Conflict` raised after the rest names it; any other failure leaves everything as it became.
-        `warnings` gets what went wrong once the files were back."""
-        warn = _log.warning if warnings is None else warnings.append
-        store = self._parts.store(undo.context, actor="user", warn=warn)
-        done: list[PlannedWrite] = []
-        left: list[str] = []
-        with all_or_nothing(store, done, ()):
-            for file in sorted(undo.files, key=lambda file: file.before_sha256 is None):
-                try:
-                    one = self._way_back(store, file, undo.commit)
-                    if one.before_sha256 != one.after_sha256:
-                        store.swap(one.path, one.after, file.after_sha256, mode=one.mode)
-                        done.append(one)
-                except Conflict:
-                    left.append(file.path)
-        for folder in undo.made:
-            remove_empty(store, lenient_path(folder))
-        try:
-            self._parts.usage.apply_delta(*_delta(undo.usage_after, undo.usage))
-        except UserError as error:
-            warn(str(error))
-        self._record_paths(store, [one.path for one in done])
-        if left:
-            raise Conflict(
-                "Not everything was taken back:",
-                cause=f"{listed(left)} changed since, and {was_left(len(left))}.",
-                next_step="Look at it, and change it by hand.",
-            )
-        return len(done)
+    def deleted(
+        self, context: ScopeContext, root: ScopeRoot, rel: str, commit: str, usage: UsageDelta
+    ) -> FilesChanged:
+        """What the delete of a file or folder did that this commit still has, with the `usage` it had."""
+        history = self._parts.snapshots.history
+        contents = _HistoryContents(history)
+        transaction = self._transaction(context, contents, self._parts.usage.apply_delta)
+        versions = {
+            each: found
+            for each, found in history.files(commit, root.key).items()
+            if (each == rel or each.startswith(rel + "/")) and not found.omitted
+        }
+        before = history.blobs([found.blob for found in versions.values()])
+        intents = tuple(
+            transaction.intent(FileChange(root, each, data, None, found.mode))
+            for (each, found), data in zip(versions.items(), before, strict=True)
+        )
+        return FilesChanged(
+            context,
+            Journal(intents, usage_before=usage, usage_after=dict.fromkeys(usage), commit=commit),
+        )
 
-    def _way_back(self, store: MemoryStore, file: UndoFile, commit: str) -> PlannedWrite:
-        """From what stands there now to what the history holds. Raises `Conflict` where a folder stands."""
-        path, root, files = store.resolve(lenient_path(file.path))
-        self._parts.write_guard.require(root)
-        before = None
-        if file.before_sha256 is not None:
-            before = self._parts.snapshots.history.read(commit, root.key, path.rel)
-            if sha256_of_bytes(before) != file.before_sha256:
-                raise StoreError(f"The history holds no {path}.", next_step="Look at its history.")
-        entry = files.entry(path.rel)
-        mode_now = None if entry is None else entry.mode & 0o777
-        return PlannedWrite(path, root, bytes_now(store, path), before, file.mode, mode_now)
+    def take_back(self, step: FilesChanged, warnings: list[str]) -> None:
+        """Put back what still is as it became. What changed since is left, and the `Conflict` raised after
+        the rest names it; any other failure leaves everything as it became. `warnings` gets what went wrong
+        once the files were back."""
+        journal, parts = step.journal, self._parts
+        contents = _HistoryContents(parts.snapshots.history, journal)
+        transaction = self._transaction(step.context, contents, parts.usage.apply_delta)
+        plan = taken_back(transaction, journal)
+        for change in plan.changes:
+            parts.write_guard.require(change.root)
+            self._refuse_untouchable(change)
+        if plan.changes:
+            commit = self._seen(plan.changes)
+            self._carry_out(step.context, plan.changes, commit, warnings, removed=journal.made)
+        # Whose file stays as it is, or was back before, keeps what it has.
+        back = {self._key(each.root, each.rel) for each in plan.changes}
+        theirs = {self._key(transaction.root_of(each), each.rel) for each in journal.intents} - back
+        before, after = (
+            {key: value for key, value in side.items() if key not in theirs}
+            for side in (journal.usage_before, journal.usage_after)
+        )
+        try:
+            parts.usage.apply_delta(after, before)
+        except UserError as error:
+            if not journal.intents:  # pins were all there was to take back
+                raise
+            warnings.append(str(error))
+        if plan.changes or not journal.intents:
+            self._record(plan.changes, _SUBJECT_UNDONE, warnings)
+        if plan.conflicts:
+            raise _not_taken_back(plan.conflicts)
+
+    def settle(self) -> None:
+        """As the function of that name."""
+        if own_is_there(self._directory / "journal.json"):
+            with self._alone():
+                self._settle()
 
     # Checking
 
-    def _plan(self, store: MemoryStore, change: HandChange, kind: ChangeKind) -> PlannedWrite:
+    def _plan(self, store: MemoryStore, change: HandChange, kind: ChangeKind) -> FileChange:
         """The change with what stands there now. Raises `Conflict` where that is not what was expected."""
         # Names that are there may be such that no agent would take them; new ones may not, unless they were.
         known = change.expected_sha256 is not None or kind == "restore"
@@ -324,66 +325,52 @@ class ChangeSet:
                 next_step="Shorten it, or keep part of it in another memory.",
                 reason="too-large",
             )
-        return PlannedWrite(
-            path,
-            root,
-            before,
-            change.after,
-            change.mode,
-            None if entry is None else entry.mode & 0o777,
-        )
+        planned = FileChange(root, path.rel, before, change.after, change.mode)
+        if planned.after != planned.before:
+            self._refuse_untouchable(planned)
+        return planned
 
-    @staticmethod
-    def _refuse_full_scopes(store: MemoryStore, planned: Iterable[PlannedWrite], kind: ChangeKind) -> None:
+    def _refuse_full_scopes(self, planned: Iterable[FileChange], kind: ChangeKind) -> None:
         """What comes back may come back; what is new must fit."""
         if kind == "restore":
             return
         more: dict[str, int] = {}
-        at: dict[str, MemoryPath] = {}
+        at: dict[str, FileChange] = {}
         for one in planned:
             step = (one.after is not None) - (one.before is not None)
             more[one.root.key] = more.get(one.root.key, 0) + step
-            at[one.root.key] = one.path
-        cap = store.home.caps.files_per_scope
+            at[one.root.key] = one
+        cap = self._parts.home.caps.files_per_scope
         for key, count in more.items():
             if count <= 0:
                 continue
-            _path, _root, files = store.resolve(at[key])
+            files = rooted_files(at[key].root)
             there = sum(entry.kind == "file" for entry in files.walk(files_limit=cap).entries)
             if there + count > cap:
                 raise StoreError(
-                    f"Nothing was changed: the scope {at[key].scope} is full.",
+                    f"Nothing was changed: the scope {at[key].root.scope} is full.",
                     cause=f"It would hold more than {cap:,} files, the limit of this home.",
                     next_step="Merge or delete memories there first.",
                     reason="scope-full",
                 )
 
-    def _keep(self, planned: Sequence[PlannedWrite]) -> str:
+    def _keep(self, planned: Sequence[FileChange]) -> str:
         """Bring what stands there into the history; the commit that holds it."""
-        snapshots = self._parts.snapshots
-        paths = [one.root.directory / one.path.rel for one in planned]
-        for start in range(0, len(paths), _AT_ONCE):
-            snapshots.observe(source="before a change", dirty=paths[start : start + _AT_ONCE])
-        commit = snapshots.history.head()
+        self._observe(planned)
+        history = self._parts.snapshots.history
+        commit = history.head() or ""
+        contents = _HistoryContents(history, Journal((), commit=commit))
         for one in planned:
-            if one.before is None:
-                continue
-            kept = None
-            if commit is not None:
-                with contextlib.suppress(StoreError):  # too large: only its hash was kept
-                    kept = snapshots.history.read(commit, one.root.key, one.path.rel)
-            if kept != one.before:
-                self._refuse_not_kept(one, kept)
-        return commit or ""
+            if one.before is not None:
+                kept = contents.kept(one.root.key, one.rel) if commit else None
+                if kept != one.before:
+                    self._refuse_not_kept(one, kept)
+        return commit
 
     @staticmethod
-    def _refuse_not_kept(one: PlannedWrite, kept: bytes | None) -> None:
+    def _refuse_not_kept(one: FileChange, kept: bytes | None) -> None:
         if kept is not None:
-            raise Conflict(
-                f"{one.path} was not changed:",
-                cause="it changed meanwhile.",
-                next_step="Look again and repeat it.",
-            )
+            raise _overtaken(one.path)
         raise StoreError(
             f"{one.path} was not changed:",
             cause="it is hidden, or too large for the history, so it could not be brought back.",
@@ -393,105 +380,271 @@ class ChangeSet:
 
     # Doing
 
-    def _do(
-        self, store: MemoryStore, planned: Sequence[PlannedWrite], usage: _Usages, made: Sequence[str]
-    ) -> None:
-        done: list[PlannedWrite] = []
-        # Held for all of it: what was begun must also be put back before the agent rewrites the store.
-        with write_locks(store.home, [one.root for one in planned], lock_dir=self._parts.profile.locks):
-            self._do_each(store, planned, usage, made, done)
-
-    def _do_each(
+    def _carry_out(
         self,
-        store: MemoryStore,
-        planned: Sequence[PlannedWrite],
-        usage: _Usages,
-        made: Sequence[str],
-        done: list[PlannedWrite],
+        context: ScopeContext,
+        changes: Sequence[FileChange],
+        commit: str,
+        warnings: list[str],
+        *,
+        usage: tuple[UsageDelta, UsageDelta] = ({}, {}),
+        emptied: Sequence[tuple[ScopeRoot, str]] = (),
+        removed: Sequence[tuple[str, str]] = (),
+    ) -> Journal:
+        """All of it or nothing, also where this process is killed in between. `commit` holds what stands
+        there now."""
+        changes = sorted(changes, key=lambda change: change.after is None)
+        contents, log = _HistoryContents(self._parts.snapshots.history), self._parts.usage
+        followed: list[bool] = []
+
+        def put_usage_back(before: UsageDelta, after: UsageDelta) -> None:
+            """The way there is `follow`: where that fails, there is nothing to put back."""
+            if followed:
+                log.apply_delta(before, after)
+
+        def follow() -> None:
+            if any(usage):
+                log.apply_delta(*usage)
+                followed.append(True)
+
+        transaction = self._transaction(context, contents, put_usage_back, changes)
+        protected = [change for change in changes if change.after is None and self._is_protected(change)]
+        with self._alone(), self._locked(changes):
+            self._settle()
+            journal = transaction.prepare(
+                changes,
+                emptied=emptied,
+                removed=removed,
+                usage_before=usage[0],
+                usage_after=usage[1],
+                restores=True,  # what comes back may be hidden, and a person may name what no run may
+                commit=commit,
+                removes_protected=True,
+            )
+            try:
+                transaction.apply(journal, commit=follow)
+            except BaseException as error:
+                self._put_back(transaction.undone, changes, error)
+                raise
+            self._forget()
+        warnings += [f"{change.path} was deleted although write-protected." for change in protected]
+        return journal
+
+    def _put_back(
+        self, undone: Recovered | None, changes: Sequence[FileChange], error: BaseException
     ) -> None:
+        """After a failure. Raises `Conflict` in its place, which names what was left or is not back yet."""
+        if undone is None or not undone.pending:
+            self._forget()
+        if undone is None:
+            return
+        self._record(changes, _SUBJECT_UNDONE, [])
+        told = []
+        if undone.left:
+            told.append(f"{_listed(undone.left)} changed meanwhile, and {was_left(len(undone.left))}.")
+        if undone.pending:
+            told.append(f"{_listed(undone.pending)} could not be put back yet.")
+        if told and isinstance(error, UserError):
+            raise _also(error, " ".join(told)) from error
+
+    def _settle(self) -> None:
+        """What a killed process left is put back; one that had come to its end is forgotten."""
         try:
-            with all_or_nothing(store, done, made):
-                for one in sorted(planned, key=lambda one: one.after is None):
-                    if one.after != one.before:
-                        store.swap(one.path, one.after, one.before_sha256, mode=one.mode)
-                        done.append(one)
-                        verify(store, one)
-                self._parts.usage.apply_delta(*usage)
-        except BaseException:
-            self._record(planned, _SUBJECT_UNDONE)
+            journal = load_journal(self._directory)
+            if journal is None:
+                (self._directory / "applied").unlink(missing_ok=True)
+                return
+            contents = _HistoryContents(self._parts.snapshots.history, journal)
+            transaction = self._transaction(None, contents, self._parts.usage.apply_delta)
+            found = transaction.recover(journal, committed=lambda _journal: False)
+        except (Unavailable, Busy):
             raise
+        except ReadOnlyStore as error:
+            if error.refusal.permissible:
+                raise
+            self._tell(f"Left as it is. {error}")
+        except UserError as error:  # damaged: it will never be read
+            self._tell(f"It could not be put back: {error}")
+        else:
+            if found.pending:
+                raise Unavailable(
+                    "A change by hand that had been interrupted could not be undone yet.",
+                    cause=f"Out of reach: {_listed(found.pending)}.",
+                    next_step="See that the home is there and its disk has room, then try again.",
+                    reason="recovery",
+                )
+            if not found.committed:
+                left = f" Left, since they changed meanwhile: {_listed(found.left)}." if found.left else ""
+                self._tell(f"{some(len(found.restored), 'file')} put back.{left}")
+        self._forget()
+
+    def _tell(self, what: str) -> None:
+        home, text = str(self._parts.home.root), f"A change by hand had been interrupted. {what}"
+        self._parts.activity.add("edit.interrupted", level="warning", text=text, home=home, workspace_id=None)
+
+    def _forget(self) -> None:
+        """The journal goes first, durably: with the mark alone nothing can be taken for interrupted."""
+        try:
+            remove_mark(self._directory / "journal.json")
+            (self._directory / "applied").unlink(missing_ok=True)
+        except (UserError, OSError) as error:
+            # Whoever looks next finds a change that has come to its end, and forgets it.
+            _log.warning("the journal of a change by hand stays: %s", error)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One change of several files at a time, and no recovery meanwhile."""
+        self._parts.profile.ensure(self._directory)
+        with file_lock(self._parts.profile.locks, self._directory):
+            yield
+
+    @contextlib.contextmanager
+    def _locked(self, changes: Sequence[FileChange]) -> Iterator[None]:
+        """The locks that the store takes for each of these files (`DiskChangeListener.exclusive`), held for
+        all of it: what was begun must also be put back before the agent rewrites the store."""
+        home, lock_dir = self._parts.home, self._parts.profile.locks
+        roots = {os.path.normcase(real_path(each.root.directory)): each.root for each in changes}
+        with contextlib.ExitStack() as held:
+            held.enter_context(write_locks(home, roots.values(), lock_dir=lock_dir))
+            for name in sorted(roots):
+                held.enter_context(file_lock(lock_dir, roots[name].directory))
+            for path in sorted(
+                {
+                    each.root.directory / each.rel
+                    for each in changes
+                    if home.file_rule(each.root, each.rel).deletable
+                }
+            ):
+                if is_directory(path.parent):
+                    held.enter_context(lock_beside(path))
+            yield
+
+    def _transaction(
+        self,
+        context: ScopeContext | None,
+        contents: _HistoryContents,
+        apply_usage: Callable[[UsageDelta, UsageDelta], None],
+        changes: Sequence[FileChange] = (),
+    ) -> Transaction:
+        """The file effects of a change by hand. What was written is read back before anything that it
+        replaces goes."""
+        parts = self._parts
+        wanted = {(each.root.key, each.rel): each.after for each in changes}
+
+        def attribute(root: ScopeRoot, rel: str, sha256: str | None) -> None:
+            path = root.directory / rel
+            parts.actors.record(path, sha256, actor="user", run_id=None, at_ms=parts.clock())
+            parts.saves.writing(root, rel, contents.get(sha256), context)
+
+        def swapped(root: ScopeRoot, rel: str) -> None:
+            parts.saves.wrote(root.directory / rel)
+            after = wanted[root.key, rel]
+            if after is not None and rooted_files(root).read(rel) != after:
+                path = memory_path(root.scope, rel)
+                raise Conflict(
+                    f"{path} was changed right after it was written.", next_step="Look again and repeat it."
+                )
+
+        return Transaction(
+            self._directory,
+            parts.home.root,
+            images=contents,
+            files_of=rooted_files,
+            apply_usage=apply_usage,
+            attribute=attribute,
+            require=parts.write_guard.require,
+            check_content=partial(check_content, parts.home),
+            locked=partial(write_locks, parts.home, lock_dir=parts.profile.locks),
+            swapped=swapped,
+            overtaken=_overtaken,
+        )
+
+    def _is_protected(self, change: FileChange) -> bool:
+        entry = rooted_files(change.root).entry(change.rel)
+        return entry is not None and is_write_protected(entry.mode)
+
+    def _refuse_untouchable(self, change: FileChange) -> None:
+        whole = change.after is None or change.before is None
+        path = memory_path(change.root.scope, change.rel)
+        refuse_untouchable(self._parts.home, change.root, path, "changed", as_a_whole=whole)
+
+    def _seen(self, changes: Sequence[FileChange]) -> str:
+        """The commit that has what stands at these places, as far as the history keeps it."""
+        snapshots = self._parts.snapshots
+        with contextlib.suppress(UserError):
+            self._observe(changes)
+        return snapshots.history.head() or ""
+
+    def _observe(self, changes: Sequence[FileChange]) -> None:
+        paths = [change.root.directory / change.rel for change in changes]
+        for start in range(0, len(paths), _AT_ONCE):
+            self._parts.snapshots.observe(source="before a change", dirty=paths[start : start + _AT_ONCE])
 
     def _usage_change(
         self,
-        context: ScopeContext,
-        planned: Sequence[PlannedWrite],
+        store: MemoryStore,
+        planned: Sequence[FileChange],
         kind: ChangeKind,
         pins: Mapping[str, bool],
         moved: Mapping[str, str],
-    ) -> _Usages:
+    ) -> tuple[UsageDelta, UsageDelta]:
         """Entries before and after: what goes loses its own, what is written by a merge is one use (mux.md
         section 8), what moves takes its own along, what is restored counts for nothing."""
         load, now = self._parts.usage.load(), self._parts.clock()
-        store = self._parts.store(context, actor="user")
         before: dict[str, MemoryUsage | None] = {}
         after: dict[str, MemoryUsage | None] = {}
 
-        def note(path: MemoryPath, value: MemoryUsage | None) -> None:
-            key = self._key(store, path)
+        def note(key: str | None, value: MemoryUsage | None) -> None:
             if key is not None:
                 before.setdefault(key, load.get(key))
                 after[key] = value
 
-        def current(path: MemoryPath) -> MemoryUsage:
-            key = self._key(store, path)
-            found = after.get(key, load.get(key)) if key is not None else None
-            return found or UNUSED
+        def current(key: str | None) -> MemoryUsage:
+            return (None if key is None else after.get(key, load.get(key))) or UNUSED
 
         for one in planned:
+            key = self._key(one.root, one.rel)
             if one.after is None:
-                note(one.path, None)
+                note(key, None)
             elif kind == "merge" and one.after != one.before:
-                used = current(one.path)
-                note(
-                    one.path,
-                    replace(
-                        used, access_count=used.access_count + 1, last_accessed_at=now, last_write_at=now
-                    ),
-                )
+                used = current(key)
+                count = used.access_count + 1
+                note(key, replace(used, access_count=count, last_accessed_at=now, last_write_at=now))
         for old, new in moved.items():
-            key = self._key(store, lenient_path(old))
+            key = self._key_at(store, old)
             if key is not None and key in load:
-                note(lenient_path(new), load[key])
+                note(self._key_at(store, new), load[key])
         for path, pinned in pins.items():
-            target = lenient_path(path)
-            note(target, replace(current(target), pinned=pinned))
+            key = self._key_at(store, path)
+            note(key, replace(current(key), pinned=pinned))
         return before, after
 
-    def _key(self, store: MemoryStore, path: MemoryPath) -> str | None:
-        _path, root, _files = store.resolve(path)
-        return self._parts.home.usage_key(root, path.rel)
+    def _key_at(self, store: MemoryStore, path: str) -> str | None:
+        found, root, _files = store.resolve(lenient_path(path))
+        return self._key(root, found.rel)
 
-    def _record(self, planned: Iterable[PlannedWrite], subject: str) -> str:
-        """Note in the history what was changed; if that fails, a sentence: the next snapshot takes it in."""
-        paths = [one.root.directory / one.path.rel for one in planned]
+    def _key(self, root: ScopeRoot, rel: str) -> str | None:
+        return self._parts.home.usage_key(root, rel)
+
+    def _record(self, changes: Iterable[FileChange], subject: str, warnings: list[str]) -> None:
+        """Note in the history what was changed; if that fails, the next snapshot takes it in."""
+        paths = [change.root.directory / change.rel for change in changes]
         try:
             self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=paths)
         except UserError as error:
-            return str(error)
-        return ""
-
-    def _record_paths(self, store: MemoryStore, paths: Iterable[MemoryPath]) -> None:
-        dirty = [store.resolve(path)[1].directory / path.rel for path in paths]
-        if dirty:
-            with contextlib.suppress(UserError):  # the files are back; the next snapshot takes them in
-                self._parts.snapshots.record(
-                    actor="user", source="by hand", subject=_SUBJECT_UNDONE, dirty=dirty
-                )
+            warnings.append(str(error))
 
 
-_Usages = tuple[dict[str, MemoryUsage | None], dict[str, MemoryUsage | None]]
-
-
-def _delta(before: Mapping[str, MemoryUsage], after: Mapping[str, MemoryUsage]) -> _Usages:
-    keys = {*before, *after}
-    return {key: before.get(key) for key in keys}, {key: after.get(key) for key in keys}
+def _not_taken_back(intents: Sequence[FileIntent]) -> Conflict:
+    paths = [intent.path for intent in intents]
+    if all(intent.after is None for intent in intents):
+        verb = "exists again and was" if len(paths) == 1 else "exist again and were"
+        return Conflict(
+            f"{_listed(paths)} {verb} left as {'it is' if len(paths) == 1 else 'they are'}.",
+            next_step=f"Rename {'it' if len(paths) == 1 else 'them'} first, then undo once more.",
+        )
+    return Conflict(
+        "Not everything was taken back:",
+        cause=f"{_listed(paths)} changed since, and {was_left(len(paths))}.",
+        next_step="Look at it, and change it by hand.",
+    )

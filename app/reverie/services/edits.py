@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reverie.agents.base import Companion
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
@@ -30,18 +31,21 @@ from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import MemoryStore, sha256_of_bytes, sha256_of_text
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.services.changes import (
-    ChangeSet,
-    PlannedWrite,
-    all_or_nothing,
-    all_steps_or_none,
-    lenient_path,
-    new_folders,
-    warnings_of,
-)
+from reverie.runs.journal import Journal
+from reverie.services.changes import ChangeSet, all_steps_or_none, joined, lenient_path
 from reverie.services.container import HomeContainer
-from reverie.services.views import FileText, HandChange, Undo, UndoFile, file_text
-from reverie.text.summaries import some
+from reverie.services.views import (
+    CompanionRestored,
+    FilesChanged,
+    FileText,
+    HandChange,
+    Renamed,
+    Undo,
+    file_text,
+)
+
+if TYPE_CHECKING:
+    from reverie.failures.record_changes import RecordChange
 
 _SHOWN_AT_MOST = 8 * 1024 * 1024
 
@@ -112,40 +116,36 @@ class UserEdits:
             subject = "Pinned by hand" if pinned else "Unpinned by hand"
             self._record([], subject, warnings)
         after = self._parts.usage.load()
+        count = len(resolved)
+        pins = Journal(
+            (),
+            usage_before={key: before.get(key) for key in keys},
+            usage_after={key: after.get(key) for key in keys},
+        )
         return Undo(
-            "pin",
             context,
             str(resolved[0][0]),
-            usage={key: before[key] for key in keys if key in before},
-            usage_after={key: after[key] for key in keys if key in after},
-            count=len(resolved),
+            (FilesChanged(context, pins),),
+            f"Pins of {count} memories are as before." if count > 1 else "The pin is as before.",
+            count,
             warning=" ".join(warnings),
         )
 
     def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
         """Delete several memories or folders, as one; if one cannot be deleted, the others come back."""
-        return self.as_one([partial(self.delete, context, path) for path in paths])
+        changes = [partial(self.delete, context, path) for path in paths]
+        return self.as_one(changes, "Brought back {count} memories or folders.")
 
-    def as_one(self, changes: Sequence[Callable[[], Undo]]) -> Undo:
-        """Several changes that a person asked for as one: one `Undo`. If one fails, those before it are
-        taken back and its error is raised."""
+    def as_one(
+        self, changes: Iterable[Callable[[], Undo]], sentence: str = "Took back {count} changes."
+    ) -> Undo:
+        """Several changes that a person asked for as one: one `Undo`, told by `sentence`. If one fails, those
+        before it are taken back and its error is raised."""
         done: list[Undo] = []
         with all_steps_or_none(done, self.undo):
             for change in changes:
                 done.append(change())
-        first = done[0]
-        if len(done) == 1:
-            return first
-        count = sum(undo.count or 1 for undo in done)
-        return Undo(
-            first.kind,
-            first.context,
-            first.path,
-            first.new_path,
-            steps=tuple(done),
-            count=count,
-            warning=warnings_of(done),
-        )
+        return joined(done, sentence)
 
     def delete(self, context: ScopeContext, path: str) -> Undo:
         """Delete a memory or folder. Raises `StoreError`, also where it could not be given back."""
@@ -155,12 +155,18 @@ class UserEdits:
         parsed, root, _files = store.resolve(path)
         usage = self._usage_below(root, parsed.rel)
         self._parts.snapshots.preserve(root, parsed.rel)
-        commit = self._history_head()
+        step = self._changes.deleted(context, root, parsed.rel, self._history_head(), usage)
         store.delete(parsed)
-        commit = self._last_with(root, parsed.rel, commit, warnings)
+        step = self._newest_of(step, root, parsed.rel, warnings)
         self._record(changed, "Deleted by hand", warnings)
+        count = len(step.journal.intents)
         return Undo(
-            "delete", context, str(parsed), commit=commit, usage=usage, count=1, warning=" ".join(warnings)
+            context,
+            str(parsed),
+            (step,) if count else (),
+            f"Brought back {parsed}." if count == 1 else f"Brought back {count} files of {parsed}.",
+            removed=(str(parsed),),
+            warning=" ".join(warnings),
         )
 
     def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
@@ -174,137 +180,73 @@ class UserEdits:
         store.rename(path, new_path)
         self._record(changed, "Renamed by hand", warnings)
         warning = " ".join(warnings)
-        return Undo("rename", context, str(old), str(new), usage=usage, count=1, warning=warning)
+        return Undo(
+            context,
+            str(old),
+            (Renamed(context, str(old), str(new), usage),),
+            f"Renamed back to {old}.",
+            moved={str(old): str(new)},
+            warning=warning,
+        )
 
     def undo(self, undo: Undo) -> str:
-        """Take a change by hand back; a sentence on it. Raises `Conflict` when something else stands in its
-        place by now; what was changed since is left then."""
+        """Take a change by hand back, newest step first; a sentence on it. Raises `Conflict` when something
+        else stands in its place by now; what was changed since is left then. One step that cannot be taken
+        back does not keep the others; what is back already is passed over when it is tried again."""
+        if not undo.steps:
+            raise StoreError(f"The history holds no {undo.path}.", next_step="Look at the runs of this home.")
         warnings: list[str] = []
-        sentence = self._undo(undo, warnings)
-        return " ".join((sentence, *dict.fromkeys(warnings)))
-
-    def _undo(self, undo: Undo, warnings: list[str]) -> str:
-        """The sentence; `warnings` gets what went wrong once it was taken back."""
-        if undo.steps:
-            return self._undo_steps(undo, warnings)
-        if undo.kind == "companion":
-            return CompanionFiles(self._parts).undo(undo)
-        if undo.files:
-            count = self._changes.undo(undo, warnings)
-            is_move = undo.kind == "move" and undo.count == 1
-            return f"Moved back to {undo.path}." if is_move else f"Took back {some(count, 'changed file')}."
-        if undo.kind == "record":
-            from reverie.services.failures import RecordEdits
-
-            return RecordEdits(self._parts).undo(undo)
-        if undo.kind == "pin":
-            self._undo_pin(undo)
-            return (
-                f"Pins of {undo.count} memories are as before." if undo.count > 1 else "The pin is as before."
-            )
-        changed: list[Path] = []
-        store = self._store(undo.context, changed, warnings)
-        if undo.kind == "rename":
-            store.rename(undo.new_path, undo.path)
-            with _made(warnings):
-                self._use_as_before(store, undo)
-            sentence = f"Renamed back to {undo.path}."
-        else:
-            count = self._bring_back(store, undo, changed, warnings)
-            sentence = (
-                f"Brought back {undo.path}." if count == 1 else f"Brought back {count} files of {undo.path}."
-            )
-        self._record(changed, "Undone by hand", warnings)
-        return sentence
-
-    def _undo_steps(self, undo: Undo, warnings: list[str]) -> str:
-        """Newest first. One that cannot be taken back does not keep the others; what is back already is
-        passed over when it is tried again."""
         problems: list[Conflict] = []
         for step in reversed(undo.steps):
             try:
-                if not self._is_back(step):
-                    self._undo(step, warnings)
+                self._take_back(step, warnings)
             except Conflict as error:
                 problems.append(error)
         if problems:
             raise problems[0]
-        verb = {"delete": "Brought back", "pin": "Pinned as before:"}.get(undo.kind, "Took back")
-        things = "memories or folders" if undo.kind == "delete" else "changes"
-        return f"{verb} {undo.count} {things}."
+        return " ".join((undo.sentence, *dict.fromkeys(warnings)))
 
-    def _is_back(self, undo: Undo) -> bool:
-        """Whether this was taken back before, when another step of the same change was in the way."""
-        if undo.files or undo.steps or undo.kind not in ("rename", "delete"):
-            return False
-        store = self._store(undo.context, [])
-        if undo.kind == "rename":
-            return store.entry(undo.new_path) is None and store.entry(undo.path) is not None
-        parsed, root, files = store.resolve(undo.path)
-        history = self._parts.snapshots.history
-        below = [
-            rel
-            for rel in history.files(undo.commit, root.key)
-            if rel == parsed.rel or rel.startswith(parsed.rel + "/")
-        ]
-        return bool(below) and all(
-            (entry := files.entry(rel)) is not None
-            and entry.kind == "file"
-            and files.read(rel) == history.read(undo.commit, root.key, rel)
-            for rel in below
-        )
+    def _take_back(
+        self, step: FilesChanged | Renamed | CompanionRestored | RecordChange, warnings: list[str]
+    ) -> None:
+        """`warnings` gets what went wrong once it was taken back."""
+        if isinstance(step, FilesChanged):
+            self._changes.take_back(step, warnings)
+        elif isinstance(step, Renamed):
+            self._rename_back(step, warnings)
+        elif isinstance(step, CompanionRestored):
+            CompanionFiles(self._parts).take_back(step, warnings)
+        else:
+            from reverie.services.failures import RecordEdits  # Loki's: not for each window
 
-    def _use_as_before(self, store: MemoryStore, undo: Undo) -> None:
-        """What the renamed memory has now, but for what it had before."""
-        path, root, _files = store.resolve(undo.path)
-        now = self._usage_below(root, path.rel)
-        keys = {*now, *undo.usage}
-        self._parts.usage.apply_delta(
-            {key: now.get(key) for key in keys}, {key: undo.usage.get(key) for key in keys}
-        )
+            RecordEdits(self._parts).change(step, warnings)
 
-    def _undo_pin(self, undo: Undo) -> None:
-        keys = {*undo.usage, *undo.usage_after}
-        self._parts.usage.apply_delta(
-            {key: undo.usage_after.get(key) for key in keys}, {key: undo.usage.get(key) for key in keys}
-        )
-        with contextlib.suppress(UserError):  # the next snapshot notes the pins as well
-            self._parts.snapshots.record(actor="user", source="by hand", subject="Undone by hand", dirty=[])
-
-    def _bring_back(self, store: MemoryStore, undo: Undo, changed: list[Path], warnings: list[str]) -> int:
-        parsed, root, _files = store.resolve(undo.path)
-        history = self._parts.snapshots.history
-        versions = history.files(undo.commit, root.key)
-        rels = [rel for rel in versions if rel == parsed.rel or rel.startswith(parsed.rel + "/")]
-        if not rels:
-            raise StoreError(f"The history holds no {undo.path}.", next_step="Look at the runs of this home.")
-        planned: list[PlannedWrite] = []
-        for rel in rels:
-            data = history.read(undo.commit, root.key, rel)
-            if data is None:
-                raise StoreError(f"The history holds no {rel}.", next_step="Look at the runs of this home.")
-            path = MemoryPath(parsed.scope, tuple(rel.split("/")))
-            planned.append(PlannedWrite(path, root, None, data, versions[rel].mode, None))
-        done: list[PlannedWrite] = []
-        with all_or_nothing(store, done, new_folders(store, planned)):
-            for one in planned:
-                store.restore(one.path, one.after or b"", mode=one.mode)
-                done.append(one)
-        changed.extend(root.directory / rel for rel in rels)
+    def _rename_back(self, step: Renamed, warnings: list[str]) -> None:
+        changed: list[Path] = []
+        store = self._store(step.context, changed, warnings)
+        if store.entry(step.new) is None and store.entry(step.old) is not None:
+            return  # taken back before, when another step of the same change was in the way
+        store.rename(step.new, step.old)
+        path, root, _files = store.resolve(step.old)
         with _made(warnings):
-            self._parts.usage.apply_delta(dict.fromkeys(undo.usage), dict(undo.usage))
-        return len(rels)
+            # What the memory has now, but for what it had before.
+            now = self._usage_below(root, path.rel)
+            keys = {*now, *step.usage}
+            self._parts.usage.apply_delta(
+                {key: now.get(key) for key in keys}, {key: step.usage.get(key) for key in keys}
+            )
+        self._record(changed, "Undone by hand", warnings)
 
-    def _last_with(self, root: ScopeRoot, rel: str, commit: str, warnings: list[str]) -> str:
-        """The newest commit that has what was just deleted: an agent may have written it once more after
-        `commit`. Where somebody's snapshot saw it gone already, that one."""
+    def _newest_of(self, step: FilesChanged, root: ScopeRoot, rel: str, warnings: list[str]) -> FilesChanged:
+        """The same delete as of the newest commit that has what went: an agent may have written it once more
+        after the first look. Where somebody's snapshot saw it gone already, as of that look."""
         with _made(warnings):
             head = self._history_head()
-            if head != commit:
-                versions = self._parts.snapshots.history.files(head, root.key)
-                if any(each == rel or each.startswith(rel + "/") for each in versions):
-                    return head
-        return commit
+            if head != step.journal.commit:
+                newest = self._changes.deleted(step.context, root, rel, head, step.journal.usage_before)
+                if newest.journal.intents:
+                    return newest
+        return step
 
     def _usage_below(self, root: ScopeRoot, rel: str) -> dict[str, MemoryUsage]:
         key = self._parts.home.usage_key(root, rel)
@@ -413,32 +355,33 @@ class CompanionFiles:
         commit, warning = self._write(
             companion, data, change.expected_sha256 or sha256_of_text(""), change.mode
         )
-        file = UndoFile(
+        step = CompanionRestored(
+            context,
             change.path,
             change.expected_sha256,
             sha256_of_bytes(data),
             None if entry is None else entry.mode & 0o777,
+            commit,
         )
-        return Undo("companion", context, change.path, commit=commit, files=(file,), warning=warning)
+        was_there = change.expected_sha256 is not None
+        sentence = f"{companion.label} is {'as before' if was_there else 'gone again'}."
+        return Undo(context, change.path, (step,), sentence, warning=warning)
 
-    def undo(self, undo: Undo) -> str:
-        """Take a restore back; what was not there before it goes again. Raises `Conflict` where it changed
-        since."""
-        (file,) = undo.files
-        companion = self._at(undo.context, file.path)
-        if file.before_sha256 is None:
-            warning = self._remove(companion, file.after_sha256)
-            return f"{companion.label} is gone again. {warning}".strip()
+    def take_back(self, step: CompanionRestored, warnings: list[str]) -> None:
+        """What was not there before the restore goes again. Raises `Conflict` where it changed since."""
+        companion = self._at(step.context, step.path)
+        if step.before is None:
+            self._remove(companion, step.after, warnings)
+            return
         place = companion_place(self._parts.home.root, self._kept(companion))
-        before = self._parts.snapshots.history.read(undo.commit, place.key, place.rel)
-        if before is None or sha256_of_bytes(before) != file.before_sha256:
-            raise StoreError(f"The history holds no {file.path}.", next_step="Look at its history.")
-        _commit, warning = self._write(companion, before, file.after_sha256 or "", file.mode)
-        return f"{companion.label} is as before. {warning}".strip()
+        before = self._parts.snapshots.history.read(step.commit, place.key, place.rel)
+        if before is None or sha256_of_bytes(before) != step.before:
+            raise StoreError(f"The history holds no {step.path}.", next_step="Look at its history.")
+        _commit, warning = self._write(companion, before, step.after or "", step.mode)
+        warnings += [warning] if warning else []
 
-    def _remove(self, companion: Companion, expected: str | None) -> str:
-        """Compare-and-swap with nothing; what went wrong after it, as sentences."""
-        warnings: list[str] = []
+    def _remove(self, companion: Companion, expected: str | None, warnings: list[str]) -> None:
+        """Compare-and-swap with nothing; `warnings` gets what went wrong after it."""
         files, rel = self._place(companion)
 
         def compare(_taken: object, content: bytes | None) -> None:
@@ -451,7 +394,6 @@ class CompanionFiles:
             with made_all_the_same(warnings):
                 files.remove(rel, check=compare)
         self._note(companion.path, warnings)
-        return " ".join(warnings)
 
     def _at(self, context: ScopeContext, path: str) -> Companion:
         for companion in self._parts.home.companions(context):

@@ -110,14 +110,8 @@ class RecordEdits:
         back = self.change(change, warnings)
         path = str(memory_path(Scope.PROJECT, change.rel))
         context = self._parts.home.context()
-        return Undo("record", context, path, record=back, warning=" ".join(warnings))
-
-    def undo(self, undo: Undo) -> str:
-        """Take a change of `apply` back; a sentence on it. Raises `Conflict`."""
-        assert undo.record is not None
-        warnings: list[str] = []
-        self.change(undo.record, warnings)
-        return " ".join((f"Took back the change in {undo.path}.", *warnings))
+        sentence = f"Took back the change in {path}."
+        return Undo(context, path, (back,), sentence, warning=" ".join(warnings))
 
     def _write(self, images: dict[str, tuple[bytes, bytes]], warnings: list[str]) -> None:
         paths = [self._root.directory / rel for rel in images]

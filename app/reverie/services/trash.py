@@ -11,16 +11,17 @@ Threading: blocking, any thread but the GUI's; `check` may raise to stop. Failur
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, Unavailable
 from reverie.memory.history.reader import Deletion
 from reverie.memory.paths import memory_path
-from reverie.services.changes import ChangeSet, all_steps_or_none, warnings_of
+from reverie.services.changes import ChangeSet, all_steps_or_none, joined
 from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.contexts import Contexts
+from reverie.services.edits import UserEdits
 from reverie.services.views import HandChange, Undo
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class TrashService:
     ) -> Undo:
         changes = ChangeSet(self._parts)
         done: list[Undo] = []
-        with all_steps_or_none(done, changes.undo):
+        with all_steps_or_none(done, UserEdits(self._parts).undo):
             for context, entries in groups.items():
                 batch = _Batch()
                 for entry in entries:
@@ -146,12 +147,7 @@ class TrashService:
                     context, batch.changes, kind="restore", subject=_SUBJECT, pins=batch.pins
                 )
                 done.append(undo)
-        if len(done) == 1:
-            return done[0]
-        return replace(
-            done[0], files=(), made=(), steps=tuple(done), count=sum(undo.count for undo in done), usage={},
-            usage_after={}, warning=warnings_of(done),
-        )  # fmt: skip
+        return joined(done)
 
     def _add(self, batch: _Batch, entry: TrashEntry, path: str) -> None:
         history, place, kept = self._parts.snapshots.history, entry.deletion.place, entry.deletion.kept_in

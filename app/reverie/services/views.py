@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from reverie.jobs.consolidate.review import Review
     from reverie.llm.catalogue import ProviderInfo
     from reverie.memory.listing import ScopeListing
+    from reverie.memory.usage_rules import MemoryUsage
+    from reverie.runs.journal import Journal
     from reverie.runs.record import Outcome, Parts
 
 
@@ -46,7 +48,6 @@ __all__ = [
     "Spent",
     "StatusView",
     "Undo",
-    "UndoFile",
 ]
 
 
@@ -314,50 +315,60 @@ class HandChange:
 
 
 @dataclass(frozen=True, slots=True)
-class UndoFile:
-    """One file of an `Undo`: hashes of its bytes before and after, None where there is no file. Its bytes
-    before are in the history."""
+class FilesChanged:
+    """Files, pins and use as one change by hand left them: what `runs.revert` takes back."""
 
+    context: ScopeContext
+    journal: Journal
+    """Its `commit` of the history holds the contents before, so that this outlives the window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A file or folder at another place of its scope. One rename there and one back, whatever is in it: a
+    folder of ten thousand files is no ten thousand changes."""
+
+    context: ScopeContext
+    old: str
+    new: str
+    usage: Mapping[str, MemoryUsage]
+    """By logical key, as it was before."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompanionRestored:
+    """An older version of a companion, which lies outside the scopes and so has no memory path."""
+
+    context: ScopeContext
     path: str
-    before_sha256: str | None
-    after_sha256: str | None
-    mode: int | None = None
+    before: str | None
+    """SHA-256 of what stood there; None: nothing did."""
+    after: str | None
+    mode: int | None
+    commit: str
+    """Of the history, with the bytes before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """How to take one change by hand back. `usage` holds the logical keys' entries as they were,
-    `usage_after` as they became; `files` are the changes of a move, merge or restore, `made` the folders
-    that came with it, `moved` old path -> new path; `steps` are several changes that are one to whoever made
-    them. `count`: how many things a person would say were changed; `record`: what takes a
-    record's change back."""
+    """How to take back what a person did as one."""
 
-    kind: Literal["delete", "rename", "pin", "move", "merge", "restore", "record", "companion"]
     context: ScopeContext
     path: str
-    new_path: str = ""
-    commit: str = ""
-    usage: Mapping[str, Any] = field(default_factory=dict)
-    usage_after: Mapping[str, Any] = field(default_factory=dict)
-    files: tuple[UndoFile, ...] = ()
-    made: tuple[str, ...] = ()
-    moved: Mapping[str, str] = field(default_factory=dict)
-    steps: tuple[Undo, ...] = ()
+    """Where a window is to look once it is taken back."""
+    steps: tuple[FilesChanged | Renamed | CompanionRestored | RecordChange, ...]
+    """In the order they were made. A `RecordChange` is the way back already: a value inside a record is given
+    back in whatever the record has become, which a file's bytes cannot say."""
+    sentence: str
+    """What is told once it is taken back."""
     count: int = 1
-    record: RecordChange | None = None
+    """How many things a person would say were changed."""
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """Old path -> new path."""
+    removed: tuple[str, ...] = ()
+    """Memory paths of the files and folders that were deleted; not those that moved."""
     warning: str = ""
     """What went wrong after the change was made, as sentences; empty for nothing."""
-
-    @property
-    def removed(self) -> tuple[str, ...]:
-        """Memory paths of the files and folders that the change deleted; not those that it moved."""
-        if self.steps:
-            return tuple(path for step in self.steps for path in step.removed)
-        if self.kind == "delete":
-            return (self.path,)
-        return tuple(
-            file.path for file in self.files if file.after_sha256 is None and file.path not in self.moved
-        )
 
 
 @dataclass(frozen=True, slots=True)

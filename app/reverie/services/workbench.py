@@ -352,8 +352,10 @@ class Workbench:
     def start_history(self) -> None:
         """Catch up with what changed while nobody looked, and recover a dead run. Slow the first time."""
         from reverie.runs.recovery import recover
+        from reverie.services.changes import settle
 
         try:
+            settle(self.parts)
             recover(self.parts.run_dependencies, "recovery")
         finally:
             self.parts.snapshots.observe(source="a scan on opening")

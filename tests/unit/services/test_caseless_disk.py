@@ -19,6 +19,7 @@ from reverie.memory.commands import MemoryCommands
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits
+from reverie.services.views import FilesChanged
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,9 @@ def test_a_path_in_another_case_is_the_file_that_is_listed(tmp_path: Path) -> No
         commits = parts.snapshots.history.commits()
         assert commits[0].actor == "user"
         _path, root, _files = parts.store(context, actor="user").resolve("/memories/global/preferences.md")
-        versions = parts.snapshots.history.files(undo.commit, root.key)
+        (step,) = undo.steps
+        assert isinstance(step, FilesChanged)
+        versions = parts.snapshots.history.files(step.journal.commit, root.key)
         assert [name for name in versions if name.casefold() == "testing.md"] == ["testing.md"]
         edits.undo(undo)
         assert (disk / "testing.md").read_bytes() == before

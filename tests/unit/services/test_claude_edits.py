@@ -118,5 +118,5 @@ def test_a_rename_with_its_index_line_and_links_is_one_change_and_taken_back_as_
     ).read_bytes().decode() == "\ufeff- [Odd](sub/even.md) — hook\r\n- [B](b.md)\r\n"
     # `[[odd]]` is what the memory is still called in its front matter.
     assert (memory / "b.md").read_text().endswith("See [[odd]] and [it](sub/even.md).\n")
-    ChangeSet(parts).undo(undo)
+    UserEdits(parts).undo(undo)
     assert contents(maker.root) == before

@@ -13,7 +13,6 @@ from reverie.agents.scopes import Scope
 from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.jobs.consolidate.rules.similarity import same_body
 from reverie.memory.diff import lost_lines
-from reverie.services.changes import ChangeSet
 from reverie.services.container import HomeContainer
 from reverie.services.duplicates import DuplicateFile, DuplicateGroup, DuplicateProgress, DuplicateService
 
@@ -101,7 +100,7 @@ def test_a_merge_is_one_change_that_keeps_a_pin_and_can_be_taken_back(
     assert after["global/dups/deploy-more.md"] == (seed.result + "- One more line\n").encode()
     assert set(before) - set(after) == {"global/dups/deploy.md", "global/dups/deploy-copy.md"}
     assert {key for key, use in parts.usage.load().items() if use.pinned and "deploy-more" in key}
-    ChangeSet(parts).undo(undo)
+    UserEdits(parts).undo(undo)
     assert contents(parts.home.root / "memory") == before
     assert parts.usage.load() == usage
 

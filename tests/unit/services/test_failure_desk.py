@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reverie.services.record_changes import FieldChange
 
 from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error
 from helpers.samples import copy_sample
@@ -105,7 +106,7 @@ def test_a_resolution_is_taken_back_to_the_byte(maker: LokiMaker, tmp_path: Path
     made = bench(maker, tmp_path)
     first, second = made.failures.look().lessons
     undos = [made.failures.resolve(first, "one"), made.failures.resolve(second, "two")]
-    assert [undo.kind for undo in undos] == ["record", "record"]
+    assert [[type(step) for step in undo.steps] for undo in undos] == [[FieldChange], [FieldChange]]
     assert b'"two"' in path.read_bytes()
     for undo in reversed(undos):
         assert made.undo(undo).startswith("Took back the change in /memories/project/episodic/")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from helpers.at_steps import at_step, device_fails
 from helpers.benches import contents, sample_parts, workspace
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import Conflict, PathRuleError, StoreError, Unavailable
-from reverie.memory.store import MemoryStore, sha256_of_bytes
+from reverie.files.atomic import is_temporary
+from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage import UsageLog
-from reverie.services.changes import ChangeSet
+from reverie.runs.transaction import Transaction
+from reverie.services.changes import ChangeSet, settle
 from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits
 from reverie.services.views import HandChange, Undo
@@ -109,15 +112,15 @@ def between(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], N
     """Does something right before the second file is changed."""
 
     def install(act: Callable[[], None]) -> None:
-        swap, calls = MemoryStore.swap, [0]
+        swap, calls = Transaction._swap, [0]
 
-        def swapped(self: MemoryStore, *args: object, **more: object) -> None:
+        def swapped(self: Transaction, *args: object, **more: object) -> None:
             calls[0] += 1
             if calls[0] == 2:
                 act()
             swap(self, *args, **more)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(MemoryStore, "swap", swapped)
+        monkeypatch.setattr(Transaction, "_swap", swapped)
 
     return install
 
@@ -252,3 +255,80 @@ def test_an_undo_whose_pins_cannot_follow_is_done_with_a_warning(
     assert memories(parts) == before
     assert told.startswith("Took back 3 changed files.")
     assert "memory-meta.json" in told
+
+
+def killed(parts: HomeContainer, context: ScopeContext, step: str, nth: int = 1) -> None:
+    """A process that merges, and is gone at this step."""
+    child = os.fork()
+    if child == 0:
+        try:
+            with at_step(step, lambda: os._exit(9), nth=nth):
+                ChangeSet(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+        finally:
+            os._exit(1)
+    _pid, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 9
+
+
+def journals(parts: HomeContainer) -> list[str]:
+    return sorted(
+        path.name for path in parts.profile.edits(parts.home_id).glob("*") if path.suffix != ".lock"
+    )
+
+
+def without_temporaries(found: dict[str, bytes]) -> dict[str, bytes]:
+    """Without what a killed write left, which is swept before the next run."""
+    return {path: data for path, data in found.items() if not is_temporary(path.rpartition("/")[2])}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize(("step", "nth"), [("journal", 1), ("replace", 3), ("usage", 1), ("coverage", 1)])
+def test_what_a_killed_change_left_is_put_back_and_told(
+    parts: HomeContainer, context: ScopeContext, step: str, nth: int
+) -> None:
+    before, usage = memories(parts), parts.usage.load()
+    killed(parts, context, step, nth)
+    assert journals(parts) == ["journal.json"]
+    settle(parts)
+    assert without_temporaries(memories(parts)) == before
+    assert parts.usage.load() == usage
+    assert journals(parts) == []
+    newest = parts.activity.read()[0]
+    assert newest.event == "edit.interrupted"
+    assert "put back" in newest.text
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_change_that_was_killed_after_its_end_stays(parts: HomeContainer, context: ScopeContext) -> None:
+    before = memories(parts)
+    killed(parts, context, "applied")
+    after = memories(parts)
+    assert after != before
+    assert journals(parts) == ["applied", "journal.json"]
+    settle(parts)
+    assert memories(parts) == after
+    assert journals(parts) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_the_next_change_first_puts_back_what_a_killed_one_left_but_what_somebody_changed_since(
+    parts: HomeContainer, context: ScopeContext
+) -> None:
+    before = memories(parts)
+    killed(parts, context, "usage")
+    fresh = parts.home.root / "memory/global/new/deep/fresh.md"
+    fresh.write_bytes(b"theirs\n")
+    odd = HandChange("/memories/global/odd.md", b"odd\n", None)
+    ChangeSet(parts).apply(context, [odd], kind="restore", subject="Restored")
+    assert memories(parts) == {**before, "global/odd.md": b"odd\n", "global/new/deep/fresh.md": b"theirs\n"}
+    assert "Left, since they changed meanwhile: /memories/global/new/deep/fresh.md." in (
+        parts.activity.read()[0].text
+    )
+
+
+def test_a_change_and_its_undo_leave_no_journal(parts: HomeContainer, context: ScopeContext) -> None:
+    undo = ChangeSet(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+    assert journals(parts) == []
+    UserEdits(parts).undo(undo)
+    assert journals(parts) == []
+    assert parts.runs.all() == ()

@@ -99,7 +99,7 @@ def test_files_and_folders_of_two_scopes_move_as_one_and_come_back_as_one(
     after = everything(parts)
     assert not (parts.home.root / "memory/global/machines").exists()
     assert sorted(after.values()) == sorted(before.values())
-    assert undo.steps
+    assert len(undo.steps) == 2
     UserEdits(parts).undo(undo)
     assert everything(parts) == before
     assert parts.usage.load() == usage

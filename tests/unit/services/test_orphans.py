@@ -18,6 +18,7 @@ from reverie.errors import Conflict, StoreError
 from reverie.memory.diff import lost_lines
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
+from reverie.services.edits import UserEdits
 from reverie.services.orphans import (
     Identity,
     LiveProject,
@@ -267,9 +268,7 @@ def test_a_merge_takes_every_line_over_and_leaves_the_lost_store(
             assert lost_lines(after[row.rel], before[row.rel]) == ()
     again = desk.preview(only(desk).store, str(lost.work / "live"))
     assert not [row for row in again.rows if row.state in ("create", "differs")]
-    from reverie.services.changes import ChangeSet
-
-    ChangeSet(desk._parts).undo(undo)
+    UserEdits(desk._parts).undo(undo)
     assert contents(target) == there
 
 
@@ -384,8 +383,6 @@ def test_a_store_is_not_merged_into_itself(desk: OrphanService, lost: LostHome) 
 def test_a_removed_store_comes_back_byte_for_byte(
     desk: OrphanService, lost: LostHome, parts: HomeContainer, kind: str
 ) -> None:
-    from reverie.services.changes import ChangeSet
-
     files: dict[str, str | bytes] = {"a": "a\r\n", "deep__b": b"\xff"}
     lost.list(*(["/gone/app"] if kind == "missing-project" else []))
     if kind == "workspace":
@@ -400,5 +397,5 @@ def test_a_removed_store_comes_back_byte_for_byte(
     assert directory.exists() == (kind == "workspace")
     assert contents(directory) == {}
     assert desk.survey().stores == ()
-    ChangeSet(parts).undo(undo)
+    UserEdits(parts).undo(undo)
     assert contents(directory) == before

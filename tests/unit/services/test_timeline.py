@@ -283,7 +283,7 @@ def test_a_deleted_file_and_a_vanished_scope_come_back_with_pins_and_the_undo_ta
     restored = bring_back(parts, desk, desk.plan(file, points(desk, file)[0].before))
     assert (scope / "testing.md").read_bytes() == before["testing.md"]
     assert any(usage.pinned for key, usage in parts.usage.load().items() if key.endswith("testing.md"))
-    ChangeSet(parts).undo(restored)
+    UserEdits(parts).undo(restored)
     assert not (scope / "testing.md").exists()
 
 
@@ -306,7 +306,7 @@ def test_a_folder_comes_back_as_it_was_and_what_came_since_goes_only_when_asked(
     folder = parts.home.root / "memory/global/f"
     undo = bring_back(parts, desk, plan)
     assert sorted(path.name for path in folder.iterdir()) == ["a.md", "b.md", "c.md", "d.md"]
-    ChangeSet(parts).undo(undo)
+    UserEdits(parts).undo(undo)
     assert (folder / "a.md").read_text() == "changed\n"
     bring_back(parts, desk, desk.plan(target, then), remove_newer=True)
     assert sorted(path.name for path in folder.iterdir()) == ["a.md", "b.md", "c.md"]

@@ -84,7 +84,7 @@ def test_several_come_back_byte_for_byte_with_mode_and_pin_and_can_be_taken_back
     assert key is not None
     assert parts.usage.load()[key].pinned
     assert desk.page().entries == ()
-    ChangeSet(parts).undo(undo)
+    edits.undo(undo)
     assert memories(parts) == gone
     assert set(entries(desk)) == {TESTING, *(path for path in entries(desk) if "/project/api/" in path)}
 

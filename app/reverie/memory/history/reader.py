@@ -476,10 +476,16 @@ class HistoryReader:
 
     def blob(self, blob: str) -> bytes | None:
         """A stored content by its id; None: only its hash was kept. Raises StoreError, Unavailable."""
+        return self.blobs([blob])[0]
+
+    def blobs(self, blobs: Sequence[str]) -> list[bytes | None]:
+        """Many of them, with the repository opened once."""
+        if not blobs:
+            return []
         with in_words():
-            repository = self._existing(blob)
-            raw = bytes.fromhex(blob)
-            return repository.blob(raw) if repository.has(raw) else None
+            repository = self._existing(blobs[0])
+            raws = [bytes.fromhex(blob) for blob in blobs]
+            return [repository.blob(raw) if repository.has(raw) else None for raw in raws]
 
     def files(self, commit: str, key: str) -> dict[str, FileVersion]:
         """Every file of a root in a commit, none if the root is not in it. Raises StoreError, Unavailable."""

@@ -835,7 +835,7 @@ class DuplicatesControl(SideControl[DuplicatesWindow]):
         self.changed.emit()
         if self.dialog is not None:
             self.dialog.accept()
-        count = sum(file.after_sha256 is None for file in undo.files)
+        count = len(undo.removed)
         self.say_done(
             undo, counted("Merged; 1 memory was deleted.", "Merged; %n memories were deleted.", count)
         )

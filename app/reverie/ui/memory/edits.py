@@ -174,7 +174,7 @@ class Edits(QObject):
             self.failed.emit(error)
 
         def done(sentence: str) -> None:
-            for old, new in renames_of(undo):
+            for old, new in undo.moved.items():
                 self.renamed.emit(new, old)
             self.undone.emit(sentence, undo.path)
 
@@ -197,13 +197,6 @@ class Edits(QObject):
             self.failed.emit(error)
 
         session.lanes.scan.submit(name, work, done=done, failed=failed)
-
-
-def renames_of(undo: Undo) -> list[tuple[str, str]]:
-    """(old path, new path) of everything that a change has moved."""
-    if undo.kind == "rename" and not undo.steps:
-        return [(undo.path, undo.new_path)]
-    return [*undo.moved.items(), *(pair for step in undo.steps for pair in renames_of(step))]
 
 
 # Undo beside what was just done, in the message bar of the place where it was done.
@@ -557,7 +550,7 @@ class HandControl(QObject):
     @Slot(object)
     def moved(self, undo: Undo, *, not_followed: str = "") -> None:
         """Memories have moved: the editor and the selection go along, and Undo is offered."""
-        moved = renames_of(undo)
+        moved = list(undo.moved.items())
         for old, new in moved:
             self._editor.renamed(old, new)
         old, new = moved[0]
