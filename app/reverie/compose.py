@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.base import Home
+from reverie.agents.capabilities import AgentWriterConfig
 from reverie.agents.discovery import DiscoveredHomes, FoundHome, User, find_homes, find_projects, open_home
 from reverie.agents.identity import HomeRegistry, OpenedHome
 from reverie.clock import Clock
@@ -24,7 +25,7 @@ from reverie.services.container import HomeContainer, HomeKey
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
-    from reverie.doctor.facts import DoctorContext
+    from reverie.doctor.facts import DoctorHooks
     from reverie.services.workbench import Workbench
     from reverie.settings import Settings
 
@@ -88,9 +89,9 @@ def open_workbench(path: Path, profile: Profile, clock: Clock) -> Workbench:
     return Workbench(open_parts(path, profile, clock))
 
 
-def doctor_desk(parts: HomeContainer, context: ScopeContext) -> DoctorContext:
+def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
     """What the Doctor asks of this home's services: models, a real test of one, a run of the writer."""
-    from reverie.doctor.facts import DoctorContext, ModelFacts, ProbeFacts
+    from reverie.doctor.facts import DoctorHooks, ModelFacts, ProbeFacts
     from reverie.services.models import Models
 
     models, workspace_id = Models(parts), context.workspace_id
@@ -101,19 +102,20 @@ def doctor_desk(parts: HomeContainer, context: ScopeContext) -> DoctorContext:
         return ModelFacts(choice.engine, choice.reason, models.obstacle(choice.engine))
 
     def writer_model() -> ModelFacts:
-        from reverie.agents.mux.transcript import newest_rows
         from reverie.services.background import WriterEngines
 
         settings = parts.read_settings().system1
         if workspace_id is None:
             return ModelFacts(settings.model or "rules", "No workspace is chosen.")
         parts.forget_settings()
-        session = parts.home.session(workspace_id)
-        rows = () if session is None else newest_rows(session.directory).events
+        sessions, writer = parts.home.sessions, parts.home.writer
+        session = None if sessions is None else sessions.session_place(workspace_id)
+        rows = () if session is None or writer is None else writer.newest_turns(session)
         turn_model = next((row.model for row in reversed(rows) if row.kind == "turn-end"), None)
         engines = WriterEngines(parts, models)
+        config = AgentWriterConfig(enabled=False) if writer is None else writer.writer_config(workspace_id)
         try:
-            name, why = engines.choose(settings, parts.home.writer_wishes(workspace_id), turn_model)
+            name, why = engines.choose(settings, config, turn_model)
         except UserError as error:
             return ModelFacts(settings.model, "The settings say so.", str(error))
         return ModelFacts(name, why)
@@ -131,7 +133,7 @@ def doctor_desk(parts: HomeContainer, context: ScopeContext) -> DoctorContext:
                 "The memory writer did not write.", cause=outcome.text, next_step=outcome.next_step
             )
 
-    return DoctorContext(
+    return DoctorHooks(
         model=writer_model,
         dream_model=dream_model,
         probe=probe,

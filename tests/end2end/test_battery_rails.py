@@ -20,11 +20,11 @@ from helpers.battery import cases, differences, expand, put
 from helpers.benches import contents, sample_parts, workspace
 from helpers.samples import snapshot
 from reverie.jobs.consolidate.overlay import DreamOverlay
-from reverie.jobs.consolidate.progress import DreamProgress
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.llm.client import Account
 from reverie.runs.guard import Guard
-from reverie.runs.limits import StopCheck
+from reverie.runs.result import Progress
+from reverie.runs.run import StopCheck
 from reverie.services.container import HomeContainer
 
 
@@ -47,7 +47,7 @@ class AskingEngine:
         guard: Guard,
         *,
         limits: StopCheck,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
     ) -> str:
         overlay.notes(limits.check)
 

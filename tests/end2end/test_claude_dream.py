@@ -21,9 +21,10 @@ from reverie.agents.claude.locations import LOCK_NAME
 from reverie.jobs.consolidate.apply import ApplyService, load_review
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.review import ReviewSelection
-from reverie.jobs.consolidate.run import DreamRequest, RunResult
+from reverie.jobs.consolidate.run import DreamRequest
 from reverie.profile import Profile
 from reverie.runs.recovery import recover
+from reverie.runs.run import RunResult
 from reverie.services.container import HomeContainer, HomeKey
 from reverie.services.workbench import Workbench
 from reverie.settings import Settings

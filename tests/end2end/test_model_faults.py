@@ -20,9 +20,9 @@ from helpers.model_runs import MODEL, coverage_of, memory, turn, write_settings
 from helpers.model_server import Call, ModelServer, Reply
 from reverie.files.lease import Leases
 from reverie.jobs.consolidate.engine import RulesEngine
-from reverie.jobs.consolidate.progress import DreamProgress
-from reverie.jobs.consolidate.run import DreamRequest, RunResult
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
+from reverie.runs.result import Progress
+from reverie.runs.run import RunResult
 from reverie.services.container import HomeContainer
 from reverie.services.models import Models
 
@@ -149,13 +149,13 @@ class Bench:
 
     parts: HomeContainer
     server: ModelServer
-    seen: list[DreamProgress] = field(default_factory=list)
+    seen: list[Progress] = field(default_factory=list)
 
     def dream(
         self,
         *,
         cancel: threading.Event | None = None,
-        progress: Callable[[DreamProgress], None] | None = None,
+        progress: Callable[[Progress], None] | None = None,
     ) -> RunResult:
         context = workspace(self.parts, ACME)
         engine = Models(self.parts).engine(MODEL, context, "manual")
@@ -237,7 +237,7 @@ def test_a_cancel_at_any_step_ends_the_run_and_the_connection(parts: HomeContain
     cancel = threading.Event()
     told = iter(range(1000))
 
-    def progress(_progress: DreamProgress) -> None:
+    def progress(_progress: Progress) -> None:
         if next(told) >= after:
             cancel.set()
 

@@ -285,17 +285,17 @@ def writer_turn(world: World, _prepared: Any) -> str:
 
 
 def state_fix(world: World, _prepared: Any) -> None:
-    from reverie.doctor.facts import DoctorContext
+    from reverie.doctor.facts import DoctorHooks
     from reverie.doctor.fixes import Fixes
 
-    Fixes(world.parts, DoctorContext()).move_aside(world.root / "memory-consolidation.json").apply()
+    Fixes(world.parts, DoctorHooks()).move_aside(world.root / "memory-consolidation.json").apply()
 
 
 def mode_fix(world: World, _prepared: Any) -> None:
-    from reverie.doctor.facts import DoctorContext
+    from reverie.doctor.facts import DoctorHooks
     from reverie.doctor.fixes import Fixes
 
-    Fixes(world.parts, DoctorContext()).make_writable(world.root / "memory-meta.json").apply()
+    Fixes(world.parts, DoctorHooks()).make_writable(world.root / "memory-meta.json").apply()
 
 
 def dump(world: World, _prepared: Any) -> None:

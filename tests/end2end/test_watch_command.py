@@ -160,7 +160,7 @@ def test_a_signal_that_another_thread_was_handed_stops_it_too(
     ended = threading.Event()
     thread = threading.Thread(target=signal_here)
     thread.start()
-    monkeypatch.setattr(watch, "_tell", lambda *_: hosting.set())
+    monkeypatch.setattr(watch, "_print_status", lambda *_: hosting.set())
     assert place.command("watch") == 0
     ended.set()
     thread.join()

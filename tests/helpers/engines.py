@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reverie.jobs.consolidate.overlay import DreamOverlay
-from reverie.jobs.consolidate.progress import DreamProgress
 from reverie.llm.client import Account
 from reverie.runs.guard import Guard
-from reverie.runs.limits import StopCheck
+from reverie.runs.result import Progress
+from reverie.runs.run import StopCheck
 
 
 class ScriptedEngine:
@@ -32,7 +32,7 @@ class ScriptedEngine:
         guard: Guard,
         *,
         limits: StopCheck,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
     ) -> str:
         overlay.notes(limits.check)
         self.answers = [

@@ -8,6 +8,7 @@ would end them: their rows are made old. What a kind is, says `helpers.suspended
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import itertools
 import json
@@ -37,15 +38,15 @@ from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.errors import StoreError, UserError
 from reverie.files import atomic as checkpoints
 from reverie.files.locks import file_lock
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.memory import write_guard as write_lock
 from reverie.memory.history import history
+from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs import record as fence
 from reverie.runs.draft import FileDraft
-from reverie.runs.journal import PlannedChange
-from reverie.runs.one_file import OneFileRun
 from reverie.runs.record import RunRecord
+from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext
 from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits
 
@@ -219,20 +220,39 @@ class _Draft(FileDraft):
         return StoreError("The line is a secret.")
 
 
+class _WriteLine(Job[_Draft]):
+    """A run of its own that puts a line at the end of a file."""
+
+    kind = "writer"
+    before = "before a line"
+    attempts = 5
+    workspace_id = project_path = None
+    trigger = "turn"
+    engine = purpose = _OTHER
+    time_limit_s = NO_LIMIT_S
+
+    def __init__(self, root: ScopeRoot, file: Path, line: str) -> None:
+        self._root = root
+        self._file = file
+        self._line = line
+
+    async def think(self, _run: RunContext) -> _Draft | Plan:
+        return _Draft(self._file, self._line)
+
+    def accept(self, thought: _Draft, _run: RunContext) -> Plan:
+        thought.refresh()
+        rel = self._file.relative_to(self._root.directory).as_posix()
+        return Plan(self._line, (FileChange(self._root, rel, thought.before, thought.after),))
+
+
 def _write_line(parts: HomeContainer, place: Place, line: str) -> None:
-    """A run of its own that puts `line` at the end of a file."""
-    run = parts.run_dependencies
+    """Another run comes first. Raises where it could not."""
     companions = ScopeRoot(Scope.PROJECT, COMPANIONS, parts.home.root, None)
     named = [each for each in parts.home.roots() if place.file.is_relative_to(each.directory)]
     root = max(named, key=lambda each: len(each.directory.parts), default=companions)
-    rel = place.file.relative_to(root.directory).as_posix()
-    record = run.new_record(
-        "writer", run.clock(), workspace_id=None, project_path=None, trigger="turn", engine=_OTHER, details={}
-    )
-    draft = _Draft(place.file, line)
-    one = OneFileRun(run, record, purpose=_OTHER, cancel=threading.Event())
-    change = lambda: PlannedChange(root, rel, draft.before, draft.after)  # noqa: E731
-    one.swap(draft, lambda lease: one.carry_out(change(), place.kind.path, line, lease))
+    result = asyncio.run(Run(parts.run_dependencies, _WriteLine(root, place.file, line)).go())
+    if not result.succeeded:
+        raise StoreError(result.summary, reason=result.reason)
 
 
 def runs_of(parts: HomeContainer, place: Place) -> list[RunRecord]:

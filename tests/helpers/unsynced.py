@@ -31,5 +31,6 @@ class Unsynced:
         monkeypatch.setattr(os, "fsync", synced)
 
     def names(self) -> list[str]:
-        """The directories that a power failure could take away now, as they were made."""
-        return [name for names in self._by_parent.values() for name in names]
+        """The directories that a power failure could take away now, as they were made; none that is gone."""
+        made = [name for names in self._by_parent.values() for name in names]
+        return [name for name in made if not Path(name).is_absolute() or Path(name).exists()]

@@ -16,7 +16,7 @@ from ui_windows import ACME, Driver, Windows
 
 from helpers.audit import problems
 from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error
-from reverie.agents.loki.records import AntiPattern
+from reverie.agents.capabilities import AntiPattern
 from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.compose import open_parts
@@ -172,7 +172,7 @@ def test_a_crash_and_its_lesson_lead_to_each_other_and_to_their_files(
     current = tab.list.current
     assert current is not None
     assert isinstance(current.what, LessonView)
-    assert current.what.standing == "told"
+    assert current.what.state == "injected"
 
 
 def test_the_selection_stays_while_lessons_come(
@@ -264,8 +264,8 @@ def test_a_merge_shows_what_stays_and_what_goes(view: FailuresView, qtbot: Any) 
 
 
 def settled(driver: Driver) -> FailuresTab:
-    driver.until(lambda: driver.window.late.failures_control.is_settled)
-    found: FailuresTab = driver.window.late.failures
+    driver.until(lambda: driver.window.lazy_tabs.failures_control.is_settled)
+    found: FailuresTab = driver.window.lazy_tabs.failures
     return found
 
 
@@ -274,7 +274,7 @@ def test_a_window_shows_changes_and_takes_back_what_was_learnt(
 ) -> None:
     filled(maker, system_clock())
     driver = windows.open(maker.project, "")
-    window, late = driver.window, driver.window.late
+    window, late = driver.window, driver.window.lazy_tabs
     assert window.tabs.isTabVisible(6)
     driver.do("view.failures")
     assert window.tabs.currentWidget() is late.failures
@@ -321,7 +321,7 @@ def test_a_window_shows_changes_and_takes_back_what_was_learnt(
         lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path.endswith(path.name)
     )
     # Another home has no such tab.
-    window.late.show_failures()
+    window.lazy_tabs.show_failures()
     window.homes.open(home)
 
     def picked() -> bool:
@@ -329,7 +329,7 @@ def test_a_window_shows_changes_and_takes_back_what_was_learnt(
         return found is not None and window.picker.pick(found.info.id, workspace_id=ACME)
 
     driver.until(picked)
-    driver.until(lambda: not window.late.has_failures)
+    driver.until(lambda: not window.lazy_tabs.has_failures)
     assert not window.tabs.isTabVisible(6)
     assert window.tabs.currentIndex() == 0
     assert not window.actions_["view.failures"].isEnabled()

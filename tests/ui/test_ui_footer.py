@@ -14,7 +14,7 @@ from ui_values import HOUR, NOW, missing, never, row, status
 
 from reverie.agents.capabilities import StatusLine
 from reverie.agents.scopes import Scope
-from reverie.jobs.consolidate.progress import DreamProgress
+from reverie.runs.result import Progress
 from reverie.services.views import HarvestRow, RevertView, RunSummary, RunView, Spent
 from reverie.ui.appearance import Icons
 from reverie.ui.memory.footer import AgentRow, Footer, harvest_words, row_words
@@ -199,7 +199,7 @@ def test_a_running_job_shows_its_operations_and_can_be_cancelled(qtbot: Any, foo
     footer.panel.start("Consolidating…")
     for number in range(9):
         op = {"command": "delete", "path": f"/memories/global/{number}.md", "applied": True}
-        footer.panel.progress(DreamProgress("exact", number, 9, op))
+        footer.panel.progress(Progress("exact", number, 9, op))
     qtbot.waitUntil(lambda: footer.panel._bar.value() == 8)
     texts = [line.text() for line in footer.panel._lines if not line.isHidden()]
     assert len(texts) == 4
@@ -249,7 +249,7 @@ def test_nothing_leaves_the_right_edge(
         footer.set_actions(QAction("run", footer), QMenu(footer))
         footer.show_status(everything())
         op = {"command": "delete", "path": "/memories/global/" + LONG, "applied": True}
-        footer.panel.progress(DreamProgress("exact", 1, 9, op))
+        footer.panel.progress(Progress("exact", 1, 9, op))
         footer.panel._show_progress()
         footer.panel.ended(RunView("r", "completed", LONG, "", "", (op,)), dry_run=False)
         footer.panel._live.show()

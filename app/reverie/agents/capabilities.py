@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from reverie.agents.scopes import Scope, ScopeRoot
 
@@ -87,6 +87,8 @@ class AgentCheck:
     evidence: str
     suspect: Path | None = None
     """A directory that turns something of the agent's off by being there, and that Reverie may have made."""
+    at: int | None = None
+    """When what the evidence speaks of happened (UTC ms); the doctor adds how long ago that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,39 @@ class NotesPlace:
         return self.root.directory / self.rel
 
 
+class SessionFacts(Protocol):
+    """What counts for when session notes are due."""
+
+    @property
+    def messages(self) -> int:
+        """Those of people and the model."""
+
+    @property
+    def context_tokens(self) -> int:
+        """The whole context with the last answer."""
+
+    @property
+    def tool_calls(self) -> int: ...
+    @property
+    def last_uuid(self) -> str:
+        """The id of the last message."""
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether the last answer asks for tools: the model is in the middle of its work."""
+
+    def tool_calls_since(self, uuid: str | None) -> int:
+        """How many tools were called after this message; None: all; 0 where it is not there any more."""
+
+
+class SessionScan(Protocol):
+    """Follows one transcript; belongs to one thread at a time."""
+
+    def update(self) -> SessionFacts:
+        """Take in what was added since the last time; the facts as they are then. Raises
+        `FileNotFoundError`, `UserError`."""
+
+
 @dataclass(frozen=True, slots=True)
 class DumpPlaces:
     """Where the agent leaves traces of its memory writer. `root` need not exist; `directories` do, each with
@@ -214,6 +249,43 @@ class AgentDreamConfig:
     definition: bytes | None = None
     enabled: bool = True
     problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One thread. Times are UTC ms; `path` None where only the books know it. `source`: what led it, as the
+    books say; empty where they do not."""
+
+    id: str
+    path: Path | None
+    title: str = ""
+    cwd: str = ""
+    updated_at: int | None = None
+    size: int = 0
+    archived: bool = False
+    subagent: bool = False
+    source: str = ""
+    memory_mode: str = ""
+    git_branch: str = ""
+    pinned: bool = False
+    """Whether a person pinned it in the agent's own list."""
+    project: str = ""
+    """The name of the project it was put into, or whose root it works in; empty for none."""
+    section: str = ""
+    """The name of the section of the agent's list that it is in, other than that of pinned ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class AntiPattern:
+    """What not to do. `legacy`: from an older store, which nothing writes any more."""
+
+    id: str
+    what_fails: str
+    why: str
+    prevention: str
+    legacy: bool
+    record: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
+    """The record as it was read."""
 
 
 # Files that hold many memories each, as a home tells of them to a dream: one record, one memory.

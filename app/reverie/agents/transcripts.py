@@ -16,7 +16,7 @@ import json
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
@@ -168,6 +168,108 @@ class Transcript(Protocol):
 
     def boundaries(self) -> tuple[Boundary, ...]:
         """Every compaction, oldest first."""
+
+
+# A transcript that grows: its rows as events, and how far they were read.
+
+
+RECENT_IDS = 256
+"""How many ids of announced rows a position remembers."""
+OPEN_IDS = 16
+"""How many answers that have only begun it remembers."""
+TailKind = Literal["message", "begun", "turn-end", "aborted", "error", "compaction", "reset", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class TailToolUse:
+    """One tool call of a row. `output` None: there is none (yet)."""
+
+    call_id: str
+    name: str
+    input: Any = None
+    output: Any = None
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TailEvent:
+    """One row. `turn-end`: the assistant came to the end of a turn; `aborted`, `error`: it did not; `begun`:
+    it is at it, which is not announced; `message`: what a person said; `other`: what the agent added for
+    itself. `model` wrote the row."""
+
+    kind: TailKind
+    turn: Turn
+    tools: tuple[TailToolUse, ...] = ()
+    model: str | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TailPosition:
+    """Where a tail stands: up to `offset` of the file `inode` everything was read; `edge` are the bytes just
+    before it (hex), by which a file that was replaced in place is told. `sequence` and `recent`: the newest
+    row announced and the ids of the last ones. `begun`: answers that were seen to begin, and not to end."""
+
+    offset: int = 0
+    inode: int = 0
+    edge: str = ""
+    sequence: int = -1
+    timestamp: int = 0
+    recent: tuple[str, ...] = ()
+    begun: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is kept between two starts of Reverie."""
+        return {
+            "offset": self.offset,
+            "inode": self.inode,
+            "edge": self.edge,
+            "sequence": self.sequence,
+            "timestamp": self.timestamp,
+            "recent": list(self.recent),
+            "begun": list(self.begun),
+        }
+
+    @classmethod
+    def of(cls, data: object) -> TailPosition | None:
+        """The position that `as_json` made; None for anything else."""
+        if not isinstance(data, Mapping):
+            return None
+        numbers = [data.get(name) for name in ("offset", "inode", "sequence", "timestamp")]
+        edge, recent, begun = data.get("edge"), _texts(data.get("recent")), _texts(data.get("begun", []))
+        if not all(isinstance(number, int) for number in numbers) or not isinstance(edge, str):
+            return None
+        if recent is None or begun is None:
+            return None
+        offset, inode, sequence, timestamp = (int(number or 0) for number in numbers)
+        ids = (tuple(recent[-RECENT_IDS:]), tuple(begun[-OPEN_IDS:]))
+        return cls(max(0, offset), inode, edge, sequence, timestamp, *ids)
+
+
+class Tail(Protocol):
+    """Follows one transcript as it grows; belongs to one thread at a time."""
+
+    @property
+    def position(self) -> TailPosition:
+        """Up to where it was read."""
+
+    def poll(self) -> tuple[TailEvent, ...]:
+        """What was appended since the last poll, in order. Raises `UserError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCall:
+    """One successful call. `at_ms`: when it was made (UTC)."""
+
+    call_id: str
+    tool: str
+    input: Mapping[str, Any]
+    at_ms: int
+
+
+def _texts(value: object) -> list[str] | None:
+    whole = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return list(value) if whole and isinstance(value, list) else None
 
 
 # The lines of a transcript file, one at a time: never more than one in memory, none longer than 16 MiB.

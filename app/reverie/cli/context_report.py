@@ -10,7 +10,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from reverie.cli.answers import DONE, print_json, print_text, printable
+from reverie.cli.homes import the_context, the_home
+from reverie.context.assembly import AGENTS, assemble
+from reverie.context.facts import gather
 from reverie.context.view import PARTS, ContextEntry, ContextPart, ContextView, Gauge, notes, reason
+from reverie.errors import Unavailable
+from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
     from reverie.cli.session import Invocation
@@ -20,18 +25,14 @@ _MARKS = {"in": "in  ", "cut": "cut ", "out": "out "}
 
 def context(session: Invocation) -> int:
     """Tell what the agent of the home would be told now."""
-    from reverie.context.assembly import AGENTS, assemble
-    from reverie.context.facts import gather
-    from reverie.errors import Unavailable
-    from reverie.services.workbench import Workbench
 
-    parts = session.home()
+    parts = the_home(session)
     if parts.home.kind not in AGENTS:
         raise Unavailable(
             f"What {parts.home.kind} would load is not known.",
             next_step="This command knows " + ", ".join(sorted(AGENTS)) + ".",
         )
-    chosen = session.context(parts)
+    chosen = the_context(session, parts)
     at = session.clock()
     facts = gather(parts.home, chosen, Workbench(parts).view(chosen).scopes, times=(at,))
     view = assemble(facts, at)
@@ -74,13 +75,13 @@ def lines(view: ContextView) -> Iterator[str]:
 
 
 def _figures(entry: ContextEntry) -> str:
-    said = reason(entry)
+    text = reason(entry)
     if entry.score is not None and entry.score > 0:
-        said += f", score {entry.score:.3g}"
+        text += f", score {entry.score:.3g}"
     if entry.bytes:
-        said += f", {entry.bytes:,} bytes, about {entry.tokens:,} tokens"
+        text += f", {entry.bytes:,} bytes, about {entry.tokens:,} tokens"
     kinds = sorted({mark.kind for mark in entry.marks})
-    return said + (f"  [look at it: {', '.join(kinds)}]" if kinds else "")
+    return text + (f"  [look at it: {', '.join(kinds)}]" if kinds else "")
 
 
 def _gauge(gauge: Gauge) -> str:

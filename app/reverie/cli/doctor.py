@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_json, print_text, printable
+from reverie.cli.homes import every_home, the_context, the_home
 from reverie.doctor.findings import Finding, first_cause
 from reverie.errors import StoreError
 
@@ -29,9 +30,9 @@ def doctor(session: Invocation) -> int:
     """Examine, apply a fix if one was asked for, and tell."""
     look = _of_reverie(session) if session.arguments.self else _of_a_workspace(session)
     findings = look()
-    wish = session.arguments.fix
-    if wish is not None:
-        _apply(wish, findings)
+    name = session.arguments.fix
+    if name is not None:
+        _apply(name, findings)
         findings = look()
     if session.as_json:
         print_json([finding.as_json() for finding in findings])
@@ -60,24 +61,24 @@ def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) 
 
 
 def _of_a_workspace(session: Invocation) -> Callable[[], tuple[Finding, ...]]:
-    from reverie.compose import doctor_desk
+    # Late: `doctor --self` must answer where a library of the checks is missing.
+    from reverie.compose import doctor_hooks
     from reverie.doctor.checks import examine
 
-    parts = session.home()
-    context = session.context(parts)
-    desk = doctor_desk(parts, context)
+    parts = the_home(session)
+    context = the_context(session, parts)
+    hooks = doctor_hooks(parts, context)
     probe = session.arguments.probe
-    return lambda: examine(parts, context, desk, now=session.clock(), with_probe=probe)
+    return lambda: examine(parts, context, hooks, now=session.clock(), with_probe=probe)
 
 
 def _of_reverie(session: Invocation) -> Callable[[], tuple[Finding, ...]]:
-    from reverie.cli.homes import every_home
     from reverie.doctor.self_checks import examine_self
 
-    roots, problems = every_home(session)
-    for problem in problems:
+    asked = every_home(session)
+    for problem in asked.problems:
         answers.trouble(str(problem))
-    return lambda: examine_self(session.profile, now=session.clock(), homes=len(roots))
+    return lambda: examine_self(session.profile, now=session.clock(), homes=len(asked.roots))
 
 
 def _apply(check: str, findings: tuple[Finding, ...]) -> None:

@@ -27,17 +27,19 @@ from reverie.agents.scopes import (
 )
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_json, print_json_line, print_text, printable, trouble
-from reverie.cli.homes import require_workspace
+from reverie.cli.homes import NAME_ONE, NO_HOME, every_home, require_workspace, the_context, the_home
 from reverie.cli.session import Invocation
 from reverie.clock import DAY_MS, HOUR_MS, is_time
+from reverie.compose import open_parts
 from reverie.errors import Conflict, StoreError, UserError
-from reverie.jobs.consolidate.coverage import Status
+from reverie.jobs.consolidate.coverage import Status, status_of
 from reverie.memory.commands import COMMANDS, MemoryCommands, normalise
-from reverie.memory.listing import index_entries, scan_scope
+from reverie.memory.listing import index_entries, scan_scope, tree
 from reverie.memory.store import MemoryStore
 from reverie.memory.write_guard import rule_under
 from reverie.services.container import HomeContainer
 from reverie.services.host import keep_usage
+from reverie.services.workbench import Workbench
 from reverie.text.summaries import some
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ _ACTORS = ("agent", "user")
 def memory(session: Invocation) -> int:
     """Answer the lines of stdin until it ends."""
     clock = LineClock(session.clock)
-    parts = session.home(clock)
+    parts = the_home(session, clock)
     lines = MemoryLines(
         parts,
         clock,
@@ -185,7 +187,7 @@ class MemoryLines:
         old, new = fields.get("old_path"), fields.get("new_path")
         if fields.get("command") != "rename" or not isinstance(old, str) or not isinstance(new, str):
             return None
-        from reverie.agents.claude.index import INDEX
+        from reverie.agents.memory_index import INDEX
         from reverie.services.memory_index import IndexService
 
         try:
@@ -285,11 +287,9 @@ def _path(request: Mapping[str, Any]) -> str:
 
 def show_tree(session: Invocation) -> int:
     """The three trees of a context."""
-    from reverie.memory.listing import tree
-    from reverie.services.workbench import Workbench
 
-    parts = session.home()
-    context = session.context(parts)
+    parts = the_home(session)
+    context = the_context(session, parts)
     view = Workbench(parts).view(context)
     nodes = [tree(scope, view.scopes[scope]) for scope in Scope]
     for scope, node in zip(Scope, nodes, strict=True):
@@ -321,17 +321,16 @@ def _never_has(parts: HomeContainer, context: ScopeContext, scope: Scope) -> boo
 
 def show_status(session: Invocation) -> int:
     """When each scope was consolidated last, and how that ended."""
-    from reverie.jobs.consolidate.coverage import status_of
 
-    parts = session.home()
-    context = session.context(parts)
+    parts = the_home(session)
+    context = the_context(session, parts)
     status = status_of(parts.coverage.load(), context, now=session.clock())
-    agent = parts.home.agent_status(context)
+    agent = () if parts.home.jobs is None else parts.home.jobs.agent_status(context)
     if session.as_json:
-        told = [
+        agent_lines = [
             {"label": line.label, "text": line.text, "state": line.state, "at": line.at} for line in agent
         ]
-        print_json({**status.as_json(), **({"agent": told} if told else {})})
+        print_json({**status.as_json(), **({"agent": agent_lines} if agent_lines else {})})
     else:
         without = tuple(scope for scope in Scope if _never_has(parts, context, scope))
         print_text("\n".join(status_lines(status, agent, without, now=session.clock())))
@@ -443,33 +442,31 @@ def _line(name: str, record: Mapping[str, Any] | None, now: int, never: str) -> 
 
 def search(session: Invocation) -> int:
     """Bring the index up to date, then ask it. Finding nothing is no failure."""
-    from reverie.cli.homes import NAME_ONE, NO_HOME, every_home
-    from reverie.compose import open_parts
     from reverie.services.search import COUNT, SearchService
 
-    roots, places = every_home(session)
-    desk = SearchService()
-    errors: list[UserError] = [*places]
-    for root in roots:
+    asked = every_home(session)
+    service = SearchService()
+    errors: list[UserError] = [*asked.problems]
+    for root in asked.roots:
         try:
-            desk.add(open_parts(root, session.profile, session.clock))
+            service.add(open_parts(root, session.profile, session.clock))
         except UserError as error:
             errors.append(error)
-    if errors and len(errors) == len(roots) + len(places):
+    if errors and len(errors) == len(asked.roots) + len(asked.problems):
         raise errors[0]
-    desk.update()
+    service.update()
     limit = session.arguments.limit
-    answer = desk.search(" ".join(session.arguments.query), count=COUNT if limit is None else limit)
-    if not answer.complete and desk.waiting:
+    answer = service.search(" ".join(session.arguments.query), count=COUNT if limit is None else limit)
+    if not answer.complete and service.waiting:
         # The index turned out to be damaged: it is built anew.
-        desk.update()
-        answer = desk.search(answer.query, count=COUNT if limit is None else limit)
+        service.update()
+        answer = service.search(answer.query, count=COUNT if limit is None else limit)
     problems = (*map(str, errors), *answer.problems)
     if session.as_json:
         print_json([hit.as_json() for hit in answer.hits])
     else:
-        print_text("\n".join(_hit_lines(answer.hits, several=len(roots) > 1)) or "Nothing was found.")
-        if not roots:
+        print_text("\n".join(_hit_lines(answer.hits, several=len(asked.roots) > 1)) or "Nothing was found.")
+        if not asked.roots:
             print_text(f"{NO_HOME} {NAME_ONE}")
     for problem in problems:
         trouble(problem)

@@ -24,15 +24,20 @@ from reverie.cli.answers import (
     printable,
     trouble,
 )
+from reverie.cli.homes import NAME_ONE, NO_HOME, choices, every_home, require_workspace, the_context, the_home
 from reverie.cli.session import Invocation
-from reverie.errors import Unavailable, UserError
+from reverie.compose import open_parts
+from reverie.errors import Ambiguous, Busy, Unavailable, UserError
+from reverie.llm.keys import never_unlock
+from reverie.memory.diff import unified
+from reverie.runs.record import numbers_taken, taken_as_json
+from reverie.services.host import Host, keep_usage
 from reverie.text.summaries import some
 
 if TYPE_CHECKING:
-    from reverie.cli.homes import AskedHomes
-    from reverie.jobs.consolidate.run import RunResult
     from reverie.jobs.consolidate.triggers import SweepResult
     from reverie.jobs.extraction.progress import ExtractProgress
+    from reverie.runs.run import RunResult
     from reverie.services.background import ExtractCandidate
     from reverie.services.container import HomeContainer
     from reverie.services.host import HostStatus
@@ -47,9 +52,8 @@ if TYPE_CHECKING:
 def sweep(session: Invocation) -> int:
     """The launch sweep; with `--dry-run` only which workspaces it would take, in which order."""
     from reverie.services.background import BackgroundJobs
-    from reverie.services.host import keep_usage
 
-    parts = session.home()
+    parts = the_home(session)
     if session.arguments.dry_run:
         plan = parts.sweeps.plan()
         if session.as_json:
@@ -58,10 +62,10 @@ def sweep(session: Invocation) -> int:
             _print_sweep(plan.order, plan.as_json()["skipped"])
         return DONE
     keep_usage(parts)
-    background, wish = BackgroundJobs(parts, by_hand=True), session.arguments.engine
+    background, engine_name = BackgroundJobs(parts, by_hand=True), session.arguments.engine
     with interruptible() as cancel:
         result = parts.sweeps.run(
-            lambda context: background.engine_for(context, "launch", wish), cancel=cancel
+            lambda context: background.engine_for(context, "launch", engine_name), cancel=cancel
         )
     if session.as_json:
         print_json(result.as_json())
@@ -77,19 +81,18 @@ def harvest(session: Invocation) -> int:
     """Harvest the newest compaction of a workspace, then dream; exit 1 unless both succeeded."""
     from reverie.jobs.consolidate.harvest import HarvestRequest, follow_up
     from reverie.services.background import BackgroundJobs
-    from reverie.services.host import keep_usage
 
-    parts, wish = session.home(), session.arguments.engine
+    parts, engine_name = the_home(session), session.arguments.engine
     keep_usage(parts)
-    context = session.context(parts)
+    context = the_context(session, parts)
     background = BackgroundJobs(parts, by_hand=True)
-    extractor = background.extractor_for(context, wish)
+    extractor = background.extractor_for(context, engine_name)
     dream: RunResult | None = None
     with interruptible() as cancel:
         result = parts.harvests.run(HarvestRequest(context), extractor, cancel=cancel)
         if result.dream_follows:
             request = follow_up(parts.home, context, extractor.name)
-            engine = background.engine_for(context, request.trigger, wish)
+            engine = background.engine_for(context, request.trigger, engine_name)
             dream = parts.dreams.run(request, engine, cancel=cancel)
     if session.as_json:
         print_json({**result.as_json(), "dream": None if dream is None else _dream_json(dream)})
@@ -110,20 +113,20 @@ def interruptible() -> Iterator[threading.Event]:
     cancel = threading.Event()
     # A handler may put whatever this thread is doing; setting the event itself would wait for the event's own
     # lock, which this very thread may hold.
-    wishes: SimpleQueue[bool] = SimpleQueue()
+    interrupts: SimpleQueue[bool] = SimpleQueue()
 
     def relay() -> None:
-        while wishes.get():
+        while interrupts.get():
             cancel.set()
 
     relaying = threading.Thread(target=relay, name="interrupt")
     relaying.start()
-    previous = signal.signal(signal.SIGINT, lambda _number, _frame: wishes.put(True))
+    previous = signal.signal(signal.SIGINT, lambda _number, _frame: interrupts.put(True))
     try:
         yield cancel
     finally:
         signal.signal(signal.SIGINT, previous)
-        wishes.put(False)
+        interrupts.put(False)
         relaying.join()
 
 
@@ -150,22 +153,20 @@ def _print_sweep(order: tuple[str, ...], skipped: list[dict[str, Any]]) -> None:
 
 def _dream_json(result: RunResult) -> dict[str, Any]:
     body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
-    told = {"runId": result.run_id, "outcome": result.outcome, "reason": result.reason}
-    return {**body, **told, "costUsd": result.cost_usd}
+    ended = {"runId": result.run_id, "outcome": result.outcome, "reason": result.reason}
+    return {**body, **ended, "costUsd": result.cost_usd}
 
 
 def consolidate(session: Invocation) -> int:
     """One dream by hand; exit 1 where it did not come to pass."""
-    from reverie.cli.homes import require_workspace
     from reverie.jobs.consolidate.run import DreamRequest
-    from reverie.services.host import keep_usage
     from reverie.services.models import Models
 
     arguments = session.arguments
-    parts = session.home()
-    context = session.context(parts)
+    parts = the_home(session)
+    context = the_context(session, parts)
     if not arguments.dry_run:
-        if context.workspace_id is not None and parts.home.coverage_sidecar is not None:
+        if context.workspace_id is not None and parts.home.sidecars is not None:
             # The record would name a workspace that the agent does not know.
             require_workspace(parts, context.workspace_id, stores=False)
         keep_usage(parts)
@@ -177,7 +178,7 @@ def consolidate(session: Invocation) -> int:
             DreamRequest(context, arguments.trigger, engine.name, arguments.dry_run), engine, cancel=cancel
         )
     if session.as_json:
-        told = {
+        ended = {
             "runId": result.run_id,
             "outcome": result.outcome,
             "reason": result.reason,
@@ -186,7 +187,7 @@ def consolidate(session: Invocation) -> int:
             "costUsd": result.cost_usd,
         }
         body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
-        print_json({**body, **told})
+        print_json({**body, **ended})
     elif result.succeeded:
         print_table(answers.ops_rows(result.ops))
         print_text(
@@ -202,7 +203,7 @@ def consolidate(session: Invocation) -> int:
 
 def show_runs(session: Invocation) -> int:
     """The runs of a home, newest first."""
-    parts = session.home()
+    parts = the_home(session)
     records = parts.runs.all(limit=session.arguments.limit)
     if session.as_json:
         print_json([record.as_json() for record in records])
@@ -228,11 +229,9 @@ def show_runs(session: Invocation) -> int:
 
 def show_diff(session: Invocation) -> int:
     """What a run changed, or would have changed."""
-    from reverie.memory.diff import unified
-    from reverie.runs.record import numbers_taken, taken_as_json
     from reverie.services.run_views import ReviewService
 
-    parts, run_id = session.home(), session.arguments.run
+    parts, run_id = the_home(session), session.arguments.run
     changes = ReviewService(parts).changes(run_id)
     taken = parts.runs.load(run_id).taken_back
     diffs = [
@@ -268,11 +267,9 @@ def show_diff(session: Invocation) -> int:
 
 def revert(session: Invocation) -> int:
     """Take a run back, or a part of it; exit 1 where somebody changed something since."""
-    from reverie.errors import Ambiguous
-    from reverie.services.host import keep_usage
     from reverie.services.run_views import ReviewService
 
-    parts, arguments = session.home(), session.arguments
+    parts, arguments = the_home(session), session.arguments
     paths, hunks = arguments.path or [], arguments.hunk or []
     if hunks and len(set(paths)) != 1:
         raise Ambiguous(
@@ -310,13 +307,11 @@ def revert(session: Invocation) -> int:
 
 def write(session: Invocation) -> int:
     """Update the project's memory from what was said last; exit 1 where nothing ran, or it failed."""
-    from reverie.errors import Ambiguous, Unavailable
     from reverie.services.background import open_writer
-    from reverie.services.host import keep_usage
 
-    parts = session.home()
+    parts = the_home(session)
     keep_usage(parts)
-    workspace_id = session.context(parts).workspace_id
+    workspace_id = the_context(session, parts).workspace_id
     if workspace_id is None:
         choices = tuple(workspace.id for workspace in parts.home.contents().workspaces())
         if choices:
@@ -346,7 +341,7 @@ def notes(session: Invocation) -> int:
     said since the last update."""
     from reverie.services.background import open_notes
 
-    parts = session.home()
+    parts = the_home(session)
     session_id = session.arguments.workspace or _only_session(parts)
     with interruptible() as cancel:
         service = open_notes(parts, cancel, by_hand=True)
@@ -368,19 +363,17 @@ def notes(session: Invocation) -> int:
 
 def _only_session(parts: HomeContainer) -> str:
     """The session, where there is one only. Raises `Ambiguous`, `Unavailable`."""
-    from reverie.errors import Ambiguous, Unavailable
 
-    found = [source.id for source in parts.home.sources() if source.kind == "session"]
-    # Of an agent that keeps no notes no session has a place for them.
-    if not found or parts.home.notes_place(found[0]) is None:
+    transcripts = parts.home.transcripts
+    sources = () if transcripts is None else transcripts.sources()
+    found = [source.id for source in sources if source.kind == "session"]
+    if not found or parts.home.notes is None:
         raise Unavailable(
             "This home has no session to keep notes of.",
             cause="Claude Code's have.",
             next_step="Name another home with --home DIR.",
         )
     if len(found) > 1:
-        from reverie.cli.homes import choices
-
         raise Ambiguous("Which session?", choices=choices(parts), next_step="Name it with --session ID.")
     return found[0]
 
@@ -394,12 +387,14 @@ def extract(session: Invocation) -> int:
     from reverie.services.background import ExtractionService
 
     arguments = session.arguments
-    desk = ExtractionService(session.home())
+    service = ExtractionService(the_home(session))
     if arguments.dry_run:
-        _tell_candidates(desk.candidates(arguments.project), as_json=session.as_json, to_notes=desk.to_notes)
+        _print_candidates(
+            service.candidates(arguments.project), as_json=session.as_json, to_notes=service.to_notes
+        )
         return DONE
     with interruptible() as cancel:
-        result = desk.run(
+        result = service.run(
             engine=arguments.engine,
             project_path=arguments.project,
             progress=_progress,
@@ -421,7 +416,7 @@ def extract(session: Invocation) -> int:
     return FAILED
 
 
-def _tell_candidates(found: tuple[ExtractCandidate, ...], *, as_json: bool, to_notes: bool) -> None:
+def _print_candidates(found: tuple[ExtractCandidate, ...], *, as_json: bool, to_notes: bool) -> None:
     if as_json:
         kind = {"writes": "notes"} if to_notes else {}
         print_json({"candidates": [_candidate_json(each) for each in found], **kind})
@@ -447,10 +442,10 @@ def _candidate_json(candidate: ExtractCandidate) -> dict[str, object]:
     return {names.get(name, name): value for name, value in asdict(candidate).items()}
 
 
-def _progress(told: ExtractProgress) -> None:
+def _progress(progress: ExtractProgress) -> None:
     """One line a part on a terminal; a script hears nothing."""
-    if told.ended and sys.stderr.isatty():
-        answers.trouble(f"{told.done}/{told.total} {told.title or told.id}: {told.stage}")
+    if progress.ended and sys.stderr.isatty():
+        answers.trouble(f"{progress.done}/{progress.total} {progress.title or progress.id}: {progress.stage}")
 
 
 # `reverie traces [ID]`: why runs wrote nothing, newest first; one trace in full.
@@ -467,14 +462,14 @@ def traces(session: Invocation) -> int:
 
 def _list(session: Invocation) -> int:
     rows: list[TraceSummary] = []
-    roots, places = _roots(session)
-    errors: list[UserError] = [*places]
-    for root in roots:
+    asked = every_home(session)
+    errors: list[UserError] = [*asked.problems]
+    for root in asked.roots:
         try:
             rows += _rows(session, root)
         except UserError as error:
             errors.append(error)
-    if errors and len(errors) == len(roots) + len(places):
+    if errors and len(errors) == len(asked.roots) + len(asked.problems):
         raise errors[0]
     for problem in errors:
         trouble(str(problem))
@@ -495,19 +490,18 @@ def _list(session: Invocation) -> int:
 
 
 def _one(session: Invocation, wanted: str) -> int:
-    from reverie.cli.homes import NAME_ONE, NO_HOME
     from reverie.services.traces import TraceService
 
-    roots, places = _roots(session)
+    asked = every_home(session)
     missing: UserError | None = None
-    for place in places:
+    for place in asked.problems:
         trouble(str(place))
-    for root in roots:
-        desk = TraceService(_parts(session, root))
+    for root in asked.roots:
+        service = TraceService(_parts(session, root))
         try:
-            detail = desk.open(wanted)
+            detail = service.open(wanted)
         except UserError as error:
-            if error.reason != "missing" or len(roots) == 1:
+            if error.reason != "missing" or len(asked.roots) == 1:
                 raise
             missing = error
             continue
@@ -521,15 +515,7 @@ def _one(session: Invocation, wanted: str) -> int:
     raise Unavailable(NO_HOME, next_step=NAME_ONE)
 
 
-def _roots(session: Invocation) -> AskedHomes:
-    from reverie.cli.homes import every_home
-
-    return every_home(session)
-
-
 def _parts(session: Invocation, root: Path) -> Any:
-    from reverie.compose import open_parts
-
     return open_parts(root, session.profile, session.clock)
 
 
@@ -569,8 +555,8 @@ def _detail_lines(detail: TraceDetail) -> list[str]:
             if step.text.strip():
                 lines.append(f"    {' '.join(step.text.split())[:_QUOTED_CHARS]}")
             for call in step.calls:
-                said = call.problem or ("done" if call.ran else "was not run")
-                lines.append(f"    {call.name}: {' '.join(said.split())[:_QUOTED_CHARS]}")
+                answer = call.problem or ("done" if call.ran else "was not run")
+                lines.append(f"    {call.name}: {' '.join(answer.split())[:_QUOTED_CHARS]}")
     return [printable(line) for line in lines]
 
 
@@ -589,12 +575,9 @@ _LOOK_S = 0.5
 
 def watch(session: Invocation) -> int:
     """Host until a signal comes."""
-    from reverie.errors import Busy
-    from reverie.llm.keys import never_unlock
-    from reverie.services.host import Host
 
     never_unlock()
-    parts = session.home()
+    parts = the_home(session)
     # Why to stop. A handler may put while `get` is under way on the same thread; an Event would wait for its
     # own lock.
     reasons: SimpleQueue[str] = SimpleQueue()
@@ -615,7 +598,7 @@ def watch(session: Invocation) -> int:
                 )
             while reasons.empty() and not host.wait_until_ready(_READY_S):
                 pass
-            _tell(session, parts, host.status)
+            _print_status(session, parts, host.status)
             reason = _first(reasons)
         finally:
             taken = host.status
@@ -627,7 +610,7 @@ def watch(session: Invocation) -> int:
             else f"Another process took the background services over. {_why(taken)}"
         )
         return FAILED
-    _tell(session, parts, host.status)
+    _print_status(session, parts, host.status)
     return DONE
 
 
@@ -657,7 +640,7 @@ def _why(status: HostStatus) -> str:
     return f"Process {status.holder.owner.pid} runs them ({status.holder.purpose})."
 
 
-def _tell(session: Invocation, parts: HomeContainer, status: HostStatus) -> None:
+def _print_status(session: Invocation, parts: HomeContainer, status: HostStatus) -> None:
     root = str(parts.home.root)
     if session.as_json:
         pid = os.getpid()

@@ -19,11 +19,11 @@ from typing import Any, TypeVar
 from reverie.agents.base import Companion, Home, Loading
 from reverie.agents.claude.attachments import RECALL_BYTES, LoadedContext, LoadedFile, recorded
 from reverie.agents.claude.home import ClaudeHome
-from reverie.agents.claude.index import INDEX
 from reverie.agents.claude.projects import running_sessions
 from reverie.agents.codex.home import CodexHome
 from reverie.agents.codex.prompt import SUMMARY, PromptSettings, prompt_settings
 from reverie.agents.loki.home import LokiHome
+from reverie.agents.memory_index import INDEX
 from reverie.agents.reading import never_opened
 from reverie.agents.scopes import Caps, Scope, ScopeContext
 from reverie.context.view import ContextEntry, ContextPart, Gauge, Note, Reason, State
@@ -109,7 +109,7 @@ def _of_session(home: ClaudeHome, session_id: str | None) -> LoadedContext | Non
     if session_id is None:
         return None
     try:
-        place = home.session(session_id)
+        place = home.session_place(session_id)
     except UserError:
         return None
     return None if place is None else _recorded_in(place.directory / place.files[-1])

@@ -15,15 +15,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import Home, SessionPlace, Workspace
-from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
+from reverie.agents.base import AgentWriter, Home, SessionPlace, Workspace
+from reverie.agents.capabilities import AgentWriterConfig, MemoryKinds, WriterPlace
 from reverie.agents.scopes import ScopeContext
 from reverie.clock import DAY_MS
-from reverie.doctor.claude_checks import CLAUDE_CHECKS
-from reverie.doctor.claude_checks import look as look_at_claude
 from reverie.doctor.facts import (
-    DoctorContext,
     DoctorHome,
+    DoctorHooks,
     FileFacts,
     ModelFacts,
     ProbeFacts,
@@ -70,28 +68,30 @@ _ACTIVITY_ENTRIES = 500
 def gather(
     parts: DoctorHome,
     context: ScopeContext,
-    desk: DoctorContext,
+    hooks: DoctorHooks,
     *,
     now: int,
     with_probe: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> WorkspaceFacts:
     """Look at everything once. Raises `Unavailable` where the home is gone."""
-    from reverie.jobs.consolidate.service import dream_lease_name
+    from reverie.jobs.consolidate.run import dream_lease_name
     from reverie.jobs.writer.service import writer_lease_name
 
     home, workspace_id = parts.home, context.workspace_id
     settings, problems = load_settings(parts.profile.settings_file)
-    place = None if workspace_id is None else home.writer_place(workspace_id)
-    wishes = AgentWriterConfig() if workspace_id is None else home.writer_wishes(workspace_id)
-    session = None if workspace_id is None else home.session(workspace_id)
-    turns, turns_problem = _turns(session)
+    writer, sessions = home.writer, home.sessions
+    place, agent_writer = None, AgentWriterConfig(enabled=writer is not None or workspace_id is None)
+    if writer is not None and workspace_id is not None:
+        place, agent_writer = writer.writer_place(workspace_id), writer.writer_config(workspace_id)
+    session = None if sessions is None or workspace_id is None else sessions.session_place(workspace_id)
+    turns, turns_problem = _turns(writer, session)
     memory, memory_problem = _memory(home, context, settings, place)
     entries, damage = _activity(parts)
     runs, tokens = _spent(parts, now)
     covered_at, coverage_problems = _coverage(parts, workspace_id)
     dumps = () if place is None else newest_dumps(place.dump_directory)
-    model = desk.model() if desk.model is not None else None
+    model = hooks.model() if hooks.model is not None else None
     return WorkspaceFacts(
         now=now,
         home_id=parts.home_id,
@@ -99,8 +99,8 @@ def gather(
         settings=settings,
         settings_problems=problems,
         workspace=_workspace(home, workspace_id),
-        interval=interval_of(settings.system1.interval, wishes.interval),
-        agent_switched_off=not wishes.enabled,
+        interval=interval_of(settings.system1.interval, agent_writer.interval),
+        agent_switched_off=not agent_writer.enabled,
         transcript=_transcript(session),
         turns=turns,
         partial=None if session is None else look_at(session.directory / "partial.json"),
@@ -109,7 +109,7 @@ def gather(
         memory=memory,
         memory_directory=None if memory is None else _nearest_directory(memory.path.parent),
         memory_problem=memory_problem,
-        kinds=home.memory_kinds(),
+        kinds=MemoryKinds() if writer is None else writer.memory_kinds(),
         dumps=dumps,
         verdict=_verdict(dumps),
         activity=entries,
@@ -118,7 +118,7 @@ def gather(
         host=holder(parts.leases, f"host:{parts.home_id}"),
         writer=holder(parts.leases, writer_lease_name(parts.home_id, workspace_id or "")),
         dream=holder(parts.leases, dream_lease_name(parts.home_id)),
-        watch=desk.watch() if desk.watch is not None else None,
+        watch=hooks.watch() if hooks.watch is not None else None,
         free_bytes=free_bytes(home.root),
         own_free_bytes=free_bytes(parts.profile.data),
         recent_runs=runs,
@@ -127,16 +127,15 @@ def gather(
         coverage_problems=coverage_problems,
         log_level=_log_level(os.environ if env is None else env),
         model=model,
-        dream_model=desk.dream_model() if desk.dream_model is not None else None,
-        probe=_probed(desk, model) if with_probe else None,
+        dream_model=hooks.dream_model() if hooks.dream_model is not None else None,
+        probe=_probed(hooks, model) if with_probe else None,
         # Dumps are what a memory writer leaves: an agent without one has no place for them.
-        has_writer=home.dump_places() is not None,
+        has_writer=writer is not None,
         refusals=parts.write_guard.unknown(context),
         agent_checks=tuple(
             (check, None if check.suspect is None else maker_of(parts.actors, check.suspect))
-            for check in home.checks()
+            for check in (() if home.jobs is None else home.jobs.checks(context))
         ),
-        claude=look_at_claude(home, context),
     )
 
 
@@ -146,18 +145,18 @@ def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None,
     return (None if directory is None else directory / PROJECT_MEMORY), gap
 
 
-def _probed(desk: DoctorContext, model: ModelFacts | None) -> tuple[ProbeFacts, ...] | None:
+def _probed(hooks: DoctorHooks, model: ModelFacts | None) -> tuple[ProbeFacts, ...] | None:
     """What a real test of the model says; None where there is nothing to test, empty for rules."""
-    if desk.probe is None or model is None or model.problem:
+    if hooks.probe is None or model is None or model.problem:
         return None
-    return () if model.engine == "rules" else desk.probe(model.engine)
+    return () if model.engine == "rules" else hooks.probe(model.engine)
 
 
 def _workspace(home: Home, workspace_id: str | None) -> Workspace | None:
-    if workspace_id is None:
+    if workspace_id is None or home.sessions is None:
         return None
     try:
-        return home.workspace(workspace_id)
+        return home.sessions.workspace(workspace_id)
     except UserError:
         return None
 
@@ -166,13 +165,11 @@ def _transcript(session: SessionPlace | None) -> FileFacts | None:
     return None if session is None else look_at(session.directory / session.files[-1])
 
 
-def _turns(session: SessionPlace | None) -> tuple[tuple[Turn, ...], str]:
-    if session is None:
+def _turns(writer: AgentWriter | None, session: SessionPlace | None) -> tuple[tuple[Turn, ...], str]:
+    if writer is None or session is None:
         return (), ""
-    from reverie.agents.mux.transcript import newest_rows
-
     try:
-        return tuple(row.turn for row in newest_rows(session.directory).events), ""
+        return tuple(row.turn for row in writer.newest_turns(session)), ""
     except UserError as error:
         return (), str(error)
 
@@ -270,16 +267,16 @@ CHECKS: tuple[Check, ...] = (*LAYOUT_CHECKS, *WRITER_CHECKS, *MACHINE_CHECKS, *D
 def examine(
     parts: DoctorHome,
     context: ScopeContext,
-    desk: DoctorContext | None = None,
+    hooks: DoctorHooks | None = None,
     *,
     now: int,
     with_probe: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
     """Every check of one workspace, in the order of the gates. `with_probe` asks the model for real."""
-    desk = desk or DoctorContext()
-    facts = gather(parts, context, desk, now=now, with_probe=with_probe, env=env)
-    return judge(facts, Fixes(parts, desk))
+    hooks = hooks or DoctorHooks()
+    facts = gather(parts, context, hooks, now=now, with_probe=with_probe, env=env)
+    return judge(facts, Fixes(parts, hooks))
 
 
 def judge(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
@@ -290,9 +287,7 @@ def judge(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
         checks = (*LAYOUT_CHECKS, no_writer, *MACHINE_CHECKS, *DREAM_CHECKS)
     elif needs_no_writer(facts):
         checks = (*LAYOUT_CHECKS, feature, *MACHINE_CHECKS, *DREAM_CHECKS)
-    claude = facts.claude
     return (
         *agent_findings(facts, fixes),
-        *(() if claude is None else (check(claude, facts.now) for check in CLAUDE_CHECKS)),
         *(check(facts, fixes) for check in checks),
     )

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from reverie.agents.scopes import Refusal, Scope, ScopeRoot
-from reverie.doctor.facts import DoctorContext, DoctorHome, Maker, WorkspaceFacts
-from reverie.doctor.findings import Finding, Fix
+from reverie.doctor.facts import DoctorHome, DoctorHooks, Maker, WorkspaceFacts
+from reverie.doctor.findings import Finding, Fix, ago
 from reverie.errors import StoreError, UserError, user_error_from_os
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private, walk_paths
@@ -30,9 +30,9 @@ class Fixes:
     """What can be mended for one home. Settings are read anew when a fix is applied, so that one made
     meanwhile is kept."""
 
-    def __init__(self, parts: DoctorHome, desk: DoctorContext) -> None:
+    def __init__(self, parts: DoctorHome, hooks: DoctorHooks) -> None:
         self._parts = parts
-        self._desk = desk
+        self._hooks = hooks
 
     def switch_writer_on(self) -> Fix:
         return Fix("Switch the memory writer on", lambda: self._system1(enabled=True))
@@ -95,17 +95,17 @@ class Fixes:
 
         return Fix(f"Make {path.name} writable", apply)
 
-    def move_aside(self, path: Path) -> Fix:
+    def set_aside(self, path: Path) -> Fix:
         """Kept under a name nobody reads, never removed."""
 
         def apply() -> None:
             self._parts.write_guard.require()
             stamp = self._parts.clock()
             for number in range(100):
-                aside = path.with_name(f"{path.name}.unreadable-{stamp}" + (f"-{number}" if number else ""))
-                if not os.path.lexists(aside):
+                renamed = path.with_name(f"{path.name}.unreadable-{stamp}" + (f"-{number}" if number else ""))
+                if not os.path.lexists(renamed):
                     try:
-                        path.rename(aside)
+                        path.rename(renamed)
                     except OSError as error:
                         raise user_error_from_os(error, f"{path.name} was not moved aside.") from error
                     return
@@ -125,24 +125,24 @@ class Fixes:
         return take_away_fix(self._parts, directory, empty=empty)
 
     def run_writer(self) -> Fix | None:
-        act = self._desk.run_writer
+        act = self._hooks.run_writer
         return None if act is None else Fix("Run the memory writer now", act)
 
     def debug_logging(self) -> Fix | None:
-        act = self._desk.set_debug
+        act = self._hooks.set_debug
         return None if act is None else Fix("Switch debug logging on", act)
 
-    def _background(self, **wishes: Any) -> None:
+    def _background(self, **update: Any) -> None:
         def change(settings: Settings) -> Settings:
-            own = settings.background.of(self._parts.home_id).model_copy(update=wishes)
+            own = settings.background.of(self._parts.home_id).model_copy(update=update)
             table = BackgroundTable({**settings.background.root, self._parts.home_id: own})
             return settings.model_copy(update={"background": table})
 
         self._change(change)
 
-    def _system1(self, **wishes: Any) -> None:
+    def _system1(self, **update: Any) -> None:
         def change(settings: Settings) -> Settings:
-            section = System1Settings.model_validate({**settings.system1.model_dump(), **wishes})
+            section = System1Settings.model_validate({**settings.system1.model_dump(), **update})
             return settings.model_copy(update={"system1": section})
 
         self._change(change)
@@ -178,6 +178,8 @@ def agent_findings(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
     found = []
     for check, maker in facts.agent_checks:
         fix, evidence = None, check.evidence
+        if check.at is not None:
+            evidence = f"{evidence} ({ago(facts.now, check.at)})"
         if check.suspect is not None and maker is not None:
             evidence = f"{evidence} {_SENTENCES[maker]}"
             if maker != "others":

@@ -10,7 +10,7 @@ from reverie.agents.transcripts import Turn
 from reverie.doctor.facts import FileFacts, ModelFacts, StateFacts, WorkspaceFacts, dump_time
 from reverie.doctor.findings import MINUTE_MS, Finding, Fix, State, ago, size
 from reverie.doctor.fixes import RULES, Fixes
-from reverie.jobs.consolidate.service import DEBOUNCE_MS
+from reverie.jobs.consolidate.run import DEBOUNCE_MS
 from reverie.text.summaries import some
 
 # Whether Reverie knows the layout and versions of the stores in use, and so may write. Pure.
@@ -34,7 +34,7 @@ LAYOUT_CHECKS = (known_layout,)
 # Findings that several lists of checks have in common. Pure.
 
 
-def last_said(facts: WorkspaceFacts, check: str, title: str, *sources: str) -> Finding:
+def last_activity(facts: WorkspaceFacts, check: str, title: str, *sources: str) -> Finding:
     """The newest line of Activity about this workspace from one of `sources`."""
     last = facts.last(*sources)
     if last is None:
@@ -182,8 +182,8 @@ def state_file(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
     state = facts.state
     if state is None:
         return Finding(check, title, "fail", "This home has no place for the state of a memory writer.")
-    told = _state_damage(state, fixes) or _state_told(facts, state, fixes)
-    return Finding(check, title, *told)
+    result = _state_damage(state, fixes) or _state_result(facts, state, fixes)
+    return Finding(check, title, *result)
 
 
 def model(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
@@ -234,7 +234,7 @@ def memory_file(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
         return Finding(check, title, "fail", f"There is none for this workspace. {facts.memory_problem}")
     if file.kind in ("directory", "other"):
         evidence = f"Something that is no file lies at {file.path}. {file.problem}".strip()
-        return Finding(check, title, "fail", evidence, fixes.move_aside(file.path))
+        return Finding(check, title, "fail", evidence, fixes.set_aside(file.path))
     if file.kind == "file" and not file.writable:
         return Finding(
             check, title, "fail", f"{file.path} is write-protected.", fixes.make_writable(file.path)
@@ -262,7 +262,7 @@ def traces(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
     return Finding(check, title, "pass", f"{at}: {newest.name}. {facts.verdict}".strip())
 
 
-_Told = tuple[State, str] | tuple[State, str, Fix | None]
+_Result = tuple[State, str] | tuple[State, str, Fix | None]
 
 
 def _answers(facts: WorkspaceFacts) -> list[Turn]:
@@ -270,17 +270,17 @@ def _answers(facts: WorkspaceFacts) -> list[Turn]:
     return [turn for turn in facts.turns if turn.role == "assistant" and turn.kind == "message"]
 
 
-def _state_damage(state: StateFacts, fixes: Fixes) -> _Told | None:
+def _state_damage(state: StateFacts, fixes: Fixes) -> _Result | None:
     file = state.file
     if state.problem:
         evidence = f"{file.path.name}: {state.problem} It counts as no turns."
-        return "fail", evidence, fixes.move_aside(file.path)
+        return "fail", evidence, fixes.set_aside(file.path)
     if file.kind == "file" and not file.writable:
         return "fail", f"{file.path} is write-protected.", fixes.make_writable(file.path)
     return None
 
 
-def _state_told(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> _Told:
+def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> _Result:
     """What a sound state file means; the order is that of a run's life."""
     missed = _uncounted(facts, state)
     on = facts.settings.system1.enabled and facts.host is not None
@@ -315,16 +315,16 @@ def _state_told(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> _Told
     return _last_run(facts, state, counted, fixes)
 
 
-def _last_run(facts: WorkspaceFacts, state: StateFacts, counted: str, fixes: Fixes) -> _Told:
+def _last_run(facts: WorkspaceFacts, state: StateFacts, counted: str, fixes: Fixes) -> _Result:
     if state.started_at is None:
         return "pass", f"{counted}; no run was due yet."
     at = ago(facts.now, state.started_at)
     if _written_since(facts.memory, state.started_at):
         return "pass", f"The last run began {at} and wrote ({counted})."
-    said = facts.last(*_OUTCOMES)
-    if said is not None and said.last_at < state.started_at:
-        said = None
-    if said is not None and said.event == "writer.unchanged":
+    last = facts.last(*_OUTCOMES)
+    if last is not None and last.last_at < state.started_at:
+        last = None
+    if last is not None and last.event == "writer.unchanged":
         return "pass", f"The last run began {at} and found nothing new ({counted})."
     evidence = (
         f"The last run began {at} and ended, but the memory file did not change: it ran without a write. "
@@ -332,8 +332,8 @@ def _last_run(facts: WorkspaceFacts, state: StateFacts, counted: str, fixes: Fix
     )
     if facts.dumps and dump_time(facts.dumps[0]) >= state.started_at:
         evidence += f" Its trace says: {facts.verdict}"
-    elif said is not None:
-        evidence += f" Activity says: {said.text}"
+    elif last is not None:
+        evidence += f" Activity says: {last.text}"
     fix = None if facts.model is not None and facts.model.engine == RULES else fixes.use_rules()
     return "warn", evidence, fix
 
@@ -359,13 +359,15 @@ def _probed(facts: WorkspaceFacts, fixes: Fixes, check: str, title: str, steps: 
         return Finding(check, title, "pass", "The rules engine asks no model.")
     if facts.probe is None:
         return Finding(check, title, "pass", "Not tested: that asks the model for real, on request only.")
-    told = [step for step in facts.probe if step.name in steps]
-    failed = next((step for step in told if step.state == "fail"), None)
+    steps_done = [step for step in facts.probe if step.name in steps]
+    failed = next((step for step in steps_done if step.state == "fail"), None)
     if failed is not None:
         return Finding(check, title, "fail", failed.sentence, fixes.use_rules())
-    if not any(step.state == "pass" for step in told):
+    if not any(step.state == "pass" for step in steps_done):
         return Finding(check, title, "warn", "It could not be tested, because an earlier step failed.")
-    return Finding(check, title, "pass", " ".join(step.sentence for step in told if step.state == "pass"))
+    return Finding(
+        check, title, "pass", " ".join(step.sentence for step in steps_done if step.state == "pass")
+    )
 
 
 WRITER_CHECKS = (
@@ -410,11 +412,11 @@ def switched_on(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
 
 def budget(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
     check, title = "dream-budget", "The day's budget is not used up"
-    wishes = facts.settings.background.of(facts.home_id)
-    spent = f"{facts.recent_runs} of {some(wishes.runs_per_day, 'run')}, "
-    spent += f"{facts.recent_tokens:,} of {some(wishes.tokens_per_day, 'token')} in the last 24 hours."
-    over = facts.recent_runs >= wishes.runs_per_day or facts.recent_tokens >= wishes.tokens_per_day
-    if wishes.enabled and over:
+    background = facts.settings.background.of(facts.home_id)
+    spent = f"{facts.recent_runs} of {some(background.runs_per_day, 'run')}, "
+    spent += f"{facts.recent_tokens:,} of {some(background.tokens_per_day, 'token')} in the last 24 hours."
+    over = facts.recent_runs >= background.runs_per_day or facts.recent_tokens >= background.tokens_per_day
+    if background.enabled and over:
         return Finding(check, title, "fail", f"Used up: {spent}", fixes.raise_budget())
     return Finding(check, title, "pass", spent)
 
@@ -445,7 +447,7 @@ def coverage(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
 
 def last_decision(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
     title = "What the triggers of dreams said last"
-    return last_said(facts, "dream-last", title, "trigger", "dream", "harvest")
+    return last_activity(facts, "dream-last", title, "trigger", "dream", "harvest")
 
 
 DREAM_CHECKS = (
@@ -508,9 +510,9 @@ def watcher(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
         return Finding(check, title, "warn", state.message, fix)
     if state is not None:
         return Finding(check, title, "pass", f"By events, in {some(state.watches, 'folder')}.")
-    told = facts.last("host.watch")
-    if told is not None and facts.host is not None and told.last_at >= facts.host.acquired_at_ms:
-        return Finding(check, title, "warn", told.text)
+    last = facts.last("host.watch")
+    if last is not None and facts.host is not None and last.last_at >= facts.host.acquired_at_ms:
+        return Finding(check, title, "warn", last.text)
     if polling == "never":
         evidence = "By events only; where the system gives none, changes show at the next full scan."
         return Finding(check, title, "warn", evidence, fixes.watch_with("auto"))
@@ -559,7 +561,7 @@ def activity(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
     check, title = "activity", "What the services said last"
     if facts.activity_damage:
         return Finding(check, title, "warn", facts.activity_damage)
-    return last_said(facts, check, title, "writer", "host")
+    return last_activity(facts, check, title, "writer", "host")
 
 
 MACHINE_CHECKS = (

@@ -45,11 +45,11 @@ _PACKAGED = Path("/usr/lib/reverie")
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """`place`: where it lies. `mend`: a sentence with the command that makes it whole again."""
+    """`place`: where it lies. `next_step`: a sentence with the command that makes it whole again."""
 
     kind: Kind
     place: Path
-    mend: str
+    next_step: str
 
     @property
     def sentence(self) -> str:
@@ -101,8 +101,8 @@ def _with_its_own_python(folder: Path) -> Installation:
 def _source() -> str:
     """The file or address that pip took the program from; empty where it does not say (PEP 610)."""
     try:
-        told = importlib.metadata.distribution("reverie").read_text("direct_url.json")
-        url = json.loads(told or "{}").get("url", "")
+        direct_url = importlib.metadata.distribution("reverie").read_text("direct_url.json")
+        url = json.loads(direct_url or "{}").get("url", "")
     except (importlib.metadata.PackageNotFoundError, ValueError, AttributeError):
         return ""
     parts = urlsplit(str(url))
@@ -151,19 +151,19 @@ def _python() -> Finding:
 
 
 def _installation(ours: Installation) -> Finding:
-    return Finding("installation", "The installation is known", "pass", f"{ours.sentence} {ours.mend}")
+    return Finding("installation", "The installation is known", "pass", f"{ours.sentence} {ours.next_step}")
 
 
 def _libraries(ours: Installation) -> Finding:
-    title, missing, told = "The libraries are there", [], []
+    title, missing, present = "The libraries are there", [], []
     for name in LIBRARIES:
         try:
-            told.append(f"{name} {importlib.metadata.version(name)}")
+            present.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
             missing.append(name)
     if missing:
-        return Finding("libraries", title, "fail", f"Missing: {', '.join(missing)}. {ours.mend}")
-    return Finding("libraries", title, "pass", ", ".join(told) + ".")
+        return Finding("libraries", title, "fail", f"Missing: {', '.join(missing)}. {ours.next_step}")
+    return Finding("libraries", title, "pass", ", ".join(present) + ".")
 
 
 def _full_text() -> Finding:
@@ -183,7 +183,7 @@ def _redaction() -> Finding:
     failed = failed_checks()
     if failed:
         evidence = f"The test missed {', '.join(failed)}. No model is asked until this is repaired. "
-        return Finding("redaction", title, "fail", evidence + installation().mend)
+        return Finding("redaction", title, "fail", evidence + installation().next_step)
     evidence = f"{some(len(PLANTED), 'planted secret')} of {len(PLANTED)} found. "
     evidence += f"Keys of {some(len(services()), 'service')} are known by their own marks."
     return Finding("redaction", title, "pass", evidence)

@@ -21,9 +21,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from reverie.agents.capabilities import AntiPattern
 from reverie.agents.loki.records import (
     LATEST_MS,
-    AntiPattern,
     anti_patterns_of,
     episode_days,
     episode_files,

@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import logging
 import os
 import sys
 import time
@@ -35,7 +34,6 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-_log = logging.getLogger("reverie.files")
 
 # Short enough that a waiter meets the gap between two locks of a busy neighbour; a try costs microseconds.
 _FIRST_WAIT_S = 0.0005
@@ -76,7 +74,12 @@ def held_lock(file: Path, target: Path, *, timeout_s: float = 10.0) -> Iterator[
             try:
                 _unlock(fd)
             except OSError as error:
-                _log.info("the lock for %s could not be given back: %s", target, error)
+                # Late: an agent waits for `reverie failures`, which locks, too.
+                import logging
+
+                logging.getLogger("reverie.files").info(
+                    "the lock for %s could not be given back: %s", target, error
+                )
     finally:
         with contextlib.suppress(OSError):
             os.close(fd)

@@ -24,7 +24,7 @@ from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.helper.frames import FrameWriter, read_frame
 from reverie.log_level import wanted_level
 from reverie.memory.usage import UsageRestored
@@ -87,61 +87,65 @@ class TaskRunner:
         return True
 
 
-def start_history(desk: TaskRunner, _control: TaskControl) -> None:
-    desk.workbench.start_history()
+def start_history(runner: TaskRunner, _control: TaskControl) -> None:
+    runner.workbench.start_history()
 
 
-def observe(desk: TaskRunner, _control: TaskControl, changes: Changes) -> UsageRestored:
-    return desk.workbench.observe(changes)
+def observe(runner: TaskRunner, _control: TaskControl, changes: Changes) -> UsageRestored:
+    return runner.workbench.observe(changes)
 
 
-def keep_usage(desk: TaskRunner, _control: TaskControl) -> UsageRestored:
-    return desk.workbench.keep_usage()
+def keep_usage(runner: TaskRunner, _control: TaskControl) -> UsageRestored:
+    return runner.workbench.keep_usage()
 
 
-def mark_opened(desk: TaskRunner, _control: TaskControl, context: ScopeContext) -> None:
-    if not desk.workbench.history_started:
-        desk.workbench.start_history()  # this process is a new one
-    desk.workbench.mark_opened(context)
+def mark_opened(runner: TaskRunner, _control: TaskControl, context: ScopeContext) -> None:
+    if not runner.workbench.history_started:
+        runner.workbench.start_history()  # this process is a new one
+    runner.workbench.mark_opened(context)
 
 
-def unseen(desk: TaskRunner, _control: TaskControl, roots: Mapping[str, ScopeRoot]) -> frozenset[str]:
-    return desk.workbench.unseen(roots)
+def unseen(runner: TaskRunner, _control: TaskControl, roots: Mapping[str, ScopeRoot]) -> frozenset[str]:
+    return runner.workbench.unseen(roots)
 
 
 def dream(
-    desk: TaskRunner, control: TaskControl, context: ScopeContext, dry_run: bool, engine: str
+    runner: TaskRunner, control: TaskControl, context: ScopeContext, dry_run: bool, engine: str
 ) -> RunView:
-    desk.workbench.parts.forget_settings()  # a person may have changed them in the window
-    return desk.workbench.start_dream(
+    runner.workbench.parts.forget_settings()  # a person may have changed them in the window
+    return runner.workbench.start_dream(
         context, dry_run=dry_run, engine=engine, progress=control.progress, cancel=control.cancel
     )
 
 
-def apply_review(desk: TaskRunner, control: TaskControl, run_id: str, selection: ReviewSelection) -> RunView:
-    return desk.workbench.apply_review(run_id, selection, progress=control.progress, cancel=control.cancel)
+def apply_review(
+    runner: TaskRunner, control: TaskControl, run_id: str, selection: ReviewSelection
+) -> RunView:
+    return runner.workbench.apply_review(run_id, selection, progress=control.progress, cancel=control.cancel)
 
 
-def revert(desk: TaskRunner, _control: TaskControl, run_id: str, part: Parts | None = None) -> RevertView:
-    return desk.workbench.revert(run_id, part)
+def revert(runner: TaskRunner, _control: TaskControl, run_id: str, part: Parts | None = None) -> RevertView:
+    return runner.workbench.revert(run_id, part)
 
 
-def lint(desk: TaskRunner, control: TaskControl, context: ScopeContext, dirty: frozenset[Path]) -> LintResult:
+def lint(
+    runner: TaskRunner, control: TaskControl, context: ScopeContext, dirty: frozenset[Path]
+) -> LintResult:
     """One look at the memories of a context, which are listed here as well: a listing of many thousands is
     dearer to send than to make."""
-    with desk.lock:
-        previous = desk.views.get(context)
-        view = desk.workbench.view(context, previous=previous, dirty=dirty or None)
-        desk.views = {context: view}
-        linter: LintService = desk.workbench.lint
+    with runner.lock:
+        previous = runner.views.get(context)
+        view = runner.workbench.view(context, previous=previous, dirty=dirty or None)
+        runner.views = {context: view}
+        linter: LintService = runner.workbench.lint
         return linter.look(view, dirty=dirty, slice_s=LINT_SLICE_S, check=control.check)
 
 
-def update_index(desk: TaskRunner, control: TaskControl, dirty: frozenset[Path] | None) -> None:
+def update_index(runner: TaskRunner, control: TaskControl, dirty: frozenset[Path] | None) -> None:
     from reverie.memory.search.index import UpdateObserver, UpdateStopped
 
     try:
-        desk.workbench.update_index(dirty, UpdateObserver(control.cancel.is_set, control.progress))
+        runner.workbench.update_index(dirty, UpdateObserver(control.cancel.is_set, control.progress))
     except UpdateStopped:
         raise TaskStopped from None
 
@@ -189,7 +193,7 @@ class Server:
         self._writer = writer
         self._controls: dict[int, TaskControl] = {}
         self._threads: dict[int, threading.Thread] = {}
-        self._desks: dict[tuple[Path, Profile], TaskRunner] = {}
+        self._runners: dict[tuple[Path, Profile], TaskRunner] = {}
         self._opening: dict[tuple[Path, Profile], threading.Lock] = {}
         self._lock = threading.Lock()
 
@@ -225,7 +229,7 @@ class Server:
     ) -> None:
         answer: tuple[Any, ...]
         try:
-            answer = ("done", call_id, TASKS[task](self._desk(home, profile), control, *arguments))
+            answer = ("done", call_id, TASKS[task](self._runner(home, profile), control, *arguments))
         except UserError as error:
             answer = ("failed", call_id, error)
         except TaskStopped:
@@ -242,15 +246,15 @@ class Server:
             except Exception:  # noqa: BLE001 - an answer that cannot be sent must not leave the window waiting
                 self._writer.send("bug", call_id, traceback.format_exc())
 
-    def _desk(self, home: Path, profile: Profile) -> TaskRunner:
+    def _runner(self, home: Path, profile: Profile) -> TaskRunner:
         """A lock for each home: the disk of one may hang, and must not hold up the others."""
         with self._lock:
             opening = self._opening.setdefault((home, profile), threading.Lock())
         with opening:
-            desk = self._desks.get((home, profile))
-            if desk is None or not desk.is_same_home():
-                desk = self._desks[home, profile] = TaskRunner.open(home, profile)
-            return desk
+            runner = self._runners.get((home, profile))
+            if runner is None or not runner.is_same_home():
+                runner = self._runners[home, profile] = TaskRunner.open(home, profile)
+            return runner
 
     def _leave(self) -> None:
         for control in list(self._controls.values()):

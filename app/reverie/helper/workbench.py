@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.scopes import ScopeContext, ScopeRoot
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.helper.process import Helper, HelperGone, HelperStopped
-from reverie.jobs.consolidate.progress import DreamProgress
 from reverie.memory.lint import no_check
 from reverie.memory.usage import UsageRestored
+from reverie.runs.result import Progress
 from reverie.services.container import HomeContainer
 from reverie.services.lint import SLICE_S, LintResult, LintService
 from reverie.services.views import MemoryView, RevertView, RunView
@@ -67,7 +67,7 @@ class HelpedWorkbench(Workbench):
         *,
         dry_run: bool,
         engine: str,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunView:
         run: RunView = self._call(
@@ -80,7 +80,7 @@ class HelpedWorkbench(Workbench):
         run_id: str,
         selection: ReviewSelection,
         *,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunView:
         run: RunView = self._call(

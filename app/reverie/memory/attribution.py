@@ -19,9 +19,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.agents.base import Home, SessionPlace
-from reverie.agents.mux.transcript import FILES, STREAMED, MemoryCall, newest_memory_calls
+from reverie.agents.base import AgentWriter, Home, SessionPlace
 from reverie.agents.scopes import COMPANIONS
+from reverie.agents.transcripts import MemoryCall
 from reverie.clock import DAY_MS
 from reverie.errors import Unavailable, UserError
 from reverie.files.directory import ensure_private
@@ -238,33 +238,35 @@ class AgentWrites:
     def _writes(self, since_ms: int) -> list[_ToolWrite]:
         """The newest calls of the sessions in use, oldest first."""
         found: list[_ToolWrite] = []
-        for place in self._newest(self._home.sessions_in_use()):
-            for call in self._calls(place.directory):
+        writer, sessions = self._home.writer, self._home.sessions
+        if writer is None or sessions is None:
+            return found
+        for place in self._newest(writer, sessions.sessions_in_use()):
+            for call in self._calls(writer, place):
                 if call.at_ms >= since_ms:
                     # A path that no file can have was written nowhere.
                     with contextlib.suppress(UserError):
-                        found += self._write(place.workspace_id, call)
+                        found += self._write(writer, place.workspace_id, call)
         found.sort(key=lambda write: write.call.at_ms)
         return found[-_MOST_CALLS:]
 
     @staticmethod
-    def _newest(places: Sequence[SessionPlace]) -> list[SessionPlace]:
-        changed = [(max(stamp)[0], place) for place in places if (stamp := _stamp(place.directory))]
+    def _newest(writer: AgentWriter, places: Sequence[SessionPlace]) -> list[SessionPlace]:
+        changed = [(max(stamp)[0], place) for place in places if (stamp := writer.transcript_stamp(place))]
         return [place for _at, place in sorted(changed, key=lambda each: -each[0])[:_MOST_SESSIONS]]
 
-    def _calls(self, directory: Path) -> tuple[MemoryCall, ...]:
-        stamp = _stamp(directory)
-        known = self._read.get(directory)
+    def _calls(self, writer: AgentWriter, place: SessionPlace) -> tuple[MemoryCall, ...]:
+        stamp = writer.transcript_stamp(place)
+        known = self._read.get(place.directory)
         if known is None or known[0] != stamp:
             if len(self._read) > 4 * _MOST_SESSIONS:
                 self._read.clear()
-            known = self._read[directory] = (stamp, newest_memory_calls(directory))
+            known = self._read[place.directory] = (stamp, writer.memory_calls(place))
         return known[1]
 
-    def _write(self, workspace_id: str, call: MemoryCall) -> Iterator[_ToolWrite]:
+    def _write(self, writer: AgentWriter, workspace_id: str, call: MemoryCall) -> Iterator[_ToolWrite]:
         if call.tool == "memory_write":
-            place = self._home.writer_place(workspace_id)
-            file = place.memory_file if place is not None else None
+            file = writer.writer_place(workspace_id).memory_file
             if file is not None and file.is_relative_to(self._home.root):
                 rel = file.relative_to(self._home.root).as_posix()
                 yield _ToolWrite(call, "memory_write", call.input, (COMPANIONS, rel))
@@ -284,16 +286,6 @@ class AgentWrites:
             raise UserError("That is no memory.")
         root = self._home.scope_root(self._home.context(workspace_id=workspace_id), path.scope)
         return root.key, path.rel
-
-
-def _stamp(directory: Path) -> list[tuple[int, int, int]]:
-    """When the files of a transcript changed last, their sizes and identities."""
-    found = []
-    for name in (*FILES, STREAMED):
-        with contextlib.suppress(OSError):
-            status = (directory / name).stat()
-            found.append((status.st_mtime_ns, status.st_size, status.st_ino))
-    return found
 
 
 def _is_touched(place: FileKey, touched: set[FileKey]) -> bool:

@@ -42,7 +42,7 @@ def run_files(
     without it records are only read. `wrote` is called with a file of records just before it changes.
     `nothing_else`: only records are visible, in a home that has them."""
     base = RootedDirectory(root.directory, without=root.without, private=root.private)
-    records = home.records()
+    records = home.records
     if records is None:
         return base
     return RecordFiles(base, records, lock_dir=lock_dir, wrote=wrote, nothing_else=nothing_else)

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
+from reverie.agents.scopes import COMPANIONS, ScopeRoot
 from reverie.errors import Conflict, StoreError
 from reverie.files.atomic import refuse_write_protected
 from reverie.files.rooted import DirectoryEntry, RemovalCheck, Walk
-from reverie.memory.paths import utf16_key
+from reverie.memory.paths import memory_path, utf16_key
 
 # What the usual file systems allow; the one below may allow less, which the transaction then finds.
 _NAME_BYTES = 255
@@ -64,14 +65,34 @@ class ScopeFiles(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class OverlayChange:
-    """One file that differs from the base: its bytes before and after, None where there is no file. `mode`:
-    the permissions that a file that was renamed takes along."""
+class FileChange:
+    """One change of a file, made by an overlay, a job or a person. Carried out only where the file still is
+    as in `before`."""
 
+    root: ScopeRoot
     rel: str
+    """Path below the root's directory."""
     before: bytes | None
+    """None: there is no file."""
     after: bytes | None
+    """None: it is deleted."""
     mode: int | None = None
+    """Permission bits of a file that is created; None: as usual, or as they are."""
+    place: int | None = None
+    """For a record that comes back: its position in the file that holds it."""
+
+    @property
+    def path(self) -> str:
+        """As people see it: a memory path; a companion has none and is called by its path in the home."""
+        is_companion = self.root.key == COMPANIONS
+        return self.rel if is_companion else str(memory_path(self.root.scope, self.rel))
+
+    @property
+    def command(self) -> Literal["create", "delete", "str_replace"]:
+        """The command that a run's record lists it under."""
+        if self.after is None:
+            return "delete"
+        return "create" if self.before is None else "str_replace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +232,17 @@ class OverlayFiles:
         found = sorted(entries.values(), key=lambda entry: utf16_key(entry.rel))
         return Walk(entries=_cut(found, files_limit), problems=base.problems)
 
-    def changes(self) -> tuple[OverlayChange, ...]:
-        """What differs from the base as this overlay first saw it, in path order."""
-        return tuple(
-            OverlayChange(rel, self._seen.get(rel), after, self._modes.get(rel))
-            for rel, after in sorted(self._written.items(), key=lambda item: utf16_key(item[0]))
-            if self._seen.get(rel) != after
-        )
+    def changes(self, root: ScopeRoot) -> tuple[FileChange, ...]:
+        """What differs from the base as this overlay first saw it, in path order; `root` is the base's.
+
+        A renamed file keeps its mode, unless it replaces another file."""
+        found = []
+        for rel, after in sorted(self._written.items(), key=lambda item: utf16_key(item[0])):
+            before = self._seen.get(rel)
+            if before != after:
+                mode = self._modes.get(rel) if before is None else None
+                found.append(FileChange(root, rel, before, after, mode))
+        return tuple(found)
 
     def removed_directories(self) -> tuple[str, ...]:
         """Directories that should vanish once they are empty, deepest first."""

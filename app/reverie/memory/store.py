@@ -24,7 +24,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
-from reverie.agents.base import Home
+from reverie.agents.base import Home, check_content
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError
 from reverie.files.atomic import is_write_protected, made_all_the_same
@@ -296,7 +296,7 @@ class MemoryStore:
                     raise changed(parsed, "it changed meanwhile")
                 refuse_no_text(parsed, valid=present.valid)
             before = None if entry is None else present.content.encode("utf-8")
-            self.home.check_content(root, parsed.rel, before, data)
+            check_content(self.home, root, parsed.rel, before, data)
 
             def compare(current: bytes | None) -> None:
                 # Valid text has the same hash decoded as in bytes, and other bytes never have.
@@ -325,7 +325,7 @@ class MemoryStore:
                     reason="exists",
                 )
             refuse_full_scope(parsed, files, self.home.caps)
-            self.home.check_content(root, parsed.rel, None, data)
+            check_content(self.home, root, parsed.rel, None, data)
             self._effects.will_change(root, parsed.rel)
             self._write(root, files, parsed, data, None, create_only=True)
         self._effects.wrote(root, parsed.rel)
@@ -340,7 +340,7 @@ class MemoryStore:
                 after = change(before)
                 data = encoded(parsed, after, self.home.caps)
                 expected = before.encode("utf-8")
-                self.home.check_content(root, parsed.rel, expected, data)
+                check_content(self.home, root, parsed.rel, expected, data)
 
                 def compare(current: bytes | None, expected: bytes = expected) -> None:
                     if current != expected:
@@ -384,7 +384,7 @@ class MemoryStore:
         self._effects.will_change(root, parsed.rel)
         self._effects.will_delete(root, parsed.rel)
         for rel in below:
-            self.home.check_content(root, rel, files.read(rel, limit=_MOST_READ), None)
+            check_content(self.home, root, rel, files.read(rel, limit=_MOST_READ), None)
             self._effects.replacing(root, rel, None)
 
         def unchanged(taken: list[DirectoryEntry], taken_content: bytes | None) -> None:
@@ -429,8 +429,8 @@ class MemoryStore:
                 )
             contents = {rel: files.read(rel, limit=_MOST_READ) for rel in below}
             for rel, data in contents.items():
-                self.home.check_content(root, target.rel + rel[len(source.rel) :], None, data)
-                self.home.check_content(root, rel, data, None)
+                check_content(self.home, root, target.rel + rel[len(source.rel) :], None, data)
+                check_content(self.home, root, rel, data, None)
             self._effects.will_change(root, source.rel)
             for rel, data in contents.items():
                 self._effects.replacing(root, target.rel + rel[len(source.rel) :], data)
@@ -495,7 +495,7 @@ class MemoryStore:
 
         content = files.read(parsed.rel)
         compare([], content)
-        self.home.check_content(root, parsed.rel, content, None)
+        check_content(self.home, root, parsed.rel, content, None)
         self._effects.replacing(root, parsed.rel, None)
         protected = self._protected(files, parsed.rel)
         with self._made():
@@ -522,7 +522,7 @@ class MemoryStore:
         def before_replace(current: bytes | None) -> None:
             if compare is not None:
                 compare(current)
-            self.home.check_content(root, parsed.rel, current, data)
+            check_content(self.home, root, parsed.rel, current, data)
             self._effects.replacing(root, parsed.rel, data)
 
         protected = [] if create_only else self._protected(files, parsed.rel)

@@ -291,8 +291,9 @@ class UsageLog:
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         """`require` raises `ReadOnlyStore` while the home's own sidecar must not be written."""
-        path = home.usage_sidecar or own_sidecar
-        in_home = require if home.usage_sidecar is not None else lambda: None
+        in_home = home.sidecars is not None
+        path = own_sidecar if home.sidecars is None else home.sidecars.usage
+        permitted = require if in_home else lambda: None
         rejected = path.with_name(f"{path.name}.rejected.json")
         self._home = home
         self._lock_dir = lock_dir
@@ -300,12 +301,12 @@ class UsageLog:
         self._seconds = seconds
         self._put_back_at = -_PACE_S
         self._noticed_at = 0.0
-        ending = b"\n" if home.usage_sidecar is not None else b""
-        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock, require=in_home, ending=ending)
+        ending = b"\n" if in_home else b""
+        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock, require=permitted, ending=ending)
         self._own_uses = OwnUses(own_sidecar.with_name(FILE), lock_dir=lock_dir)
-        self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock, require=in_home)
+        self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock, require=permitted)
         # A sidecar of our own is overwritten by nobody.
-        self._ledger = LedgerFile(own_sidecar.with_name(LEDGER)) if home.usage_sidecar is not None else None
+        self._ledger = LedgerFile(own_sidecar.with_name(LEDGER)) if in_home else None
 
     def load(self) -> dict[str, MemoryUsage]:
         """Every entry that says something, by logical key."""

@@ -203,7 +203,9 @@ def write_locks(
     home: Home, roots: Iterable[ScopeRoot], *, lock_dir: Path, patience_s: float = PATIENCE_S
 ) -> Iterator[None]:
     """Hold the agent's locks of these roots for the `with` block. `lock_dir`: of Reverie's own locks."""
-    locks = {lock.file: lock for root in roots if (lock := home.write_lock(root)) is not None}
+    rules = home.store_rules
+    found = () if rules is None else map(rules.write_lock, roots)
+    locks = {lock.file: lock for lock in found if lock is not None}
     with contextlib.ExitStack() as stack:
         for file in sorted(locks):
             if file not in _held.files:
@@ -217,8 +219,11 @@ def write_locks(
 def refuse_while_agent_writes(home: Home, context: ScopeContext | None = None, *, lock_dir: Path) -> None:
     """Raise `Busy` while the agent rewrites a store of this context (None: any store of the home): for a run,
     before it begins."""
+    rules = home.store_rules
+    if rules is None:
+        return
     for root in home.roots() if context is None else _roots_of(home, context):
-        lock = home.write_lock(root)
+        lock = rules.write_lock(root)
         if lock is None or lock.file in _held.files or not is_held(lock.file):
             continue
         with file_lock(lock_dir, lock.file, timeout_s=OWN_PATIENCE_S):  # it may have been one of us

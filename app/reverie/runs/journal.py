@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
+from reverie.agents.scopes import COMPANIONS, Scope
 from reverie.errors import StoreError, user_error_from_os
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private
@@ -65,19 +65,8 @@ class Journal:
     usage_after: UsageDelta = field(default_factory=dict)
     coverage: Mapping[str, Any] | None = None
     for_review: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedChange:
-    """One file as the run wants it: bytes before and after, None where there is no file. `place`: for a
-    record that comes back."""
-
-    root: ScopeRoot
-    rel: str
-    before: bytes | None
-    after: bytes | None
-    mode: int | None = None
-    place: int | None = None
+    ops: tuple[Mapping[str, Any], ...] = ()
+    """As the record has them in the end; empty where the coverage record holds them."""
 
 
 class Images:
@@ -139,6 +128,8 @@ def ops_of(journal: Journal | None) -> tuple[Mapping[str, Any], ...]:
         return ()
     if journal.coverage is not None:
         return tuple(journal.coverage["ops"])
+    if journal.ops:
+        return journal.ops
     return tuple(
         {"command": _command_of(intent), "path": intent.path, "applied": True, "note": "put back"}
         for intent in journal.intents
@@ -162,6 +153,7 @@ def _parse(raw: bytes) -> Journal:
             usage_after=_parse_usage(data["usage_after"]),
             coverage=data["coverage"],
             for_review=bool(data.get("for_review")),
+            ops=tuple(data.get("ops", ())),
         )
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise _damaged("The journal of a run is damaged.") from error

@@ -162,6 +162,8 @@ class RunDependencies:
     recovery: Recovery
     transaction_for: Callable[[str, str], Transaction]
     clock: Clock
+    activity: Activity
+    save_trace: Callable[[str, Mapping[str, Any]], object]
 
     def new_record(
         self,

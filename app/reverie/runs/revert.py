@@ -18,22 +18,18 @@ Threading: any thread but the GUI's; under the home's dream lease. Failure: `Use
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from reverie.agents.base import Home
-from reverie.agents.scopes import COMPANIONS
-from reverie.clock import Clock
+from reverie.agents.base import check_content
 from reverie.errors import Conflict, StoreError, UserError
-from reverie.files.lease import Lease, Leases
 from reverie.memory.recording import Snapshots
-from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, refuse_while_agent_writes
-from reverie.runs.activity import Activity
-from reverie.runs.journal import FileIntent, Journal, PlannedChange, ops_of
-from reverie.runs.limits import finish_failed
+from reverie.memory.scope_files import FileChange
+from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
+from reverie.runs.journal import FileIntent, Journal
 from reverie.runs.record import (
+    Outcome,
     Parts,
     RunRecord,
-    RunStore,
     hunk_count,
     joined,
     lines_of_bytes,
@@ -42,8 +38,9 @@ from reverie.runs.record import (
     version_without,
     whole_where_complete,
 )
-from reverie.runs.recovery import Recovery
-from reverie.runs.transaction import LeaseLost, Transaction
+from reverie.runs.recovery import RunDependencies
+from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext, RunResult
+from reverie.runs.transaction import Transaction
 from reverie.text.summaries import left_as_before, some, was_left
 
 # What a revert is going to do: where each file goes by three-way merge, and how that is told.
@@ -58,7 +55,7 @@ def merged(
     snapshots: Snapshots,
     taken: frozenset[int] | None = frozenset(),
     part: frozenset[int] | None = None,
-) -> PlannedChange | None:
+) -> FileChange | None:
     """What the file should become, None if it stays. `taken` was taken back before; `part` goes back now,
     None for all of the file. Raises `Conflict` where both sides changed the same lines."""
     before, after = transaction.images.get(intent.before), transaction.images.get(intent.after)
@@ -69,7 +66,7 @@ def merged(
         return None
     if current == base:
         root = transaction.root_of(intent)
-        return PlannedChange(root, intent.rel, current, wanted, intent.mode, intent.place)
+        return FileChange(root, intent.rel, current, wanted, intent.mode, intent.place)
     if current is None or base is None or wanted is None:
         raise Conflict(f"{intent.path} changed since the run.")
     merge = snapshots.history.merge(base, current, wanted)
@@ -79,7 +76,7 @@ def merged(
         raise Conflict(f"{intent.path} changed since the run: the lines fit in more than one place.")
     if merge.content == current:
         return None
-    return PlannedChange(transaction.root_of(intent), intent.rel, current, merge.content)
+    return FileChange(transaction.root_of(intent), intent.rel, current, merge.content)
 
 
 def _fits_once(snapshots: Snapshots, base: bytes, current: bytes, wanted: bytes) -> bool:
@@ -105,7 +102,7 @@ class RevertPlan:
     part: Parts | None
     taken: Parts
     counts: dict[str, int]
-    changes: list[PlannedChange] = field(default_factory=list)
+    changes: list[FileChange] = field(default_factory=list)
     conflicts: list[FileIntent] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
     """Those of the conflicts that may not be written, by path: why."""
@@ -182,43 +179,108 @@ class RevertResult:
     conflicts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RevertDependencies:
-    """What a revert works on, of one home."""
-
-    home: Home
-    home_id: str
-    lease_name: str
-    leases: Leases
-    runs: RunStore
-    snapshots: Snapshots
-    activity: Activity
-    guard: WriteGuard
-    recovery: Recovery
-    transaction_for: Callable[[str, str], Transaction]
-    clock: Clock
-
-
 class Reverter:
     """Reverts runs of one home."""
 
-    def __init__(self, parts: RevertDependencies) -> None:
+    def __init__(self, parts: RunDependencies) -> None:
         self._parts = parts
 
     def revert(self, run_id: str, part: Parts | None = None) -> RevertResult:
         """Undo one run, or a part of it. Raises `StoreError` for a run that changed nothing or a part that it
         does not have, or if that is reverted already; `Conflict` for a part that cannot be put back; and
         `LeaseHeld` while another run is at work on this home."""
+        original = self._parts.runs.load(run_id)  # a wrong id needs no lease to be told
+        job = RevertJob(self._parts, original, part)
+        result = Run(self._parts, job).go_at_once()
+        return RevertResult(result.run_id, run_id, result.summary, result.applied, result.conflicts)
+
+
+class RevertJob(Job[RevertPlan]):
+    """The undo of one run, or of a part of it."""
+
+    kind = "revert"
+    before = "before a revert"
+    lease = "whole"
+    raises = True
+    time_limit_s = NO_LIMIT_S
+
+    def __init__(self, parts: RunDependencies, original: RunRecord, part: Parts | None) -> None:
+        self._parts = parts
+        self._original = original
+        self._part = part
+        self._plan_told: RevertPlan | None = None
+        self.workspace_id = original.workspace_id
+        self.project_path = original.project_path
+        self.trigger = "manual"
+        self.engine = "revert"
+        self.purpose = f"revert of {original.id}"
+        self.reverts = original.id
+
+    @property
+    def source(self) -> str:
+        """What the history says of it."""
+        return self.purpose
+
+    def ready(self) -> None:
+        """Raises where it cannot be undone."""
         parts = self._parts
-        parts.runs.load(run_id)  # a wrong id needs no lease to be told
-        with parts.leases.acquire(parts.lease_name, purpose=f"revert of {run_id}") as lease:
-            parts.recovery.run()
-            refuse_while_agent_writes(parts.home, lock_dir=parts.guard.lock_dir)
-            original = self._revertible(parts.runs.load(run_id))
-            self._require_writable(original, part)
-            parts.snapshots.observe(source="before a revert")
-            plan = self._plan(original, part)
-            return self._revert(original, plan, lease)
+        refuse_while_agent_writes(parts.home, lock_dir=parts.guard.lock_dir)
+        self._original = self._revertible(parts.runs.load(self._original.id))
+        self._require_writable(self._original, self._part)
+
+    def refused(self, refusal: UserError) -> RunResult:
+        """Raised: whoever undoes something waits for the answer."""
+        raise refusal
+
+    def keeps(self, outcome: Outcome) -> bool:
+        """One that did not begin leaves no record."""
+        return False
+
+    async def think(self, run: RunContext) -> RevertPlan | Plan:
+        """Where each file goes."""
+        return self._plan(self._original, self._part)
+
+    def accept(self, thought: RevertPlan, run: RunContext) -> Plan:
+        """All that can go back."""
+        parts, original, plan = self._parts, self._original, thought
+        given_back = self._usage_keys(plan, parts.transaction_for(original.id, "revert"))
+        usage_before, usage_after = (
+            {key: usage for key, usage in side.items() if given_back(key)}
+            for side in (plan.journal.usage_before, plan.journal.usage_after)
+        )
+        restored = tuple(each.path for each in plan.changes)
+        conflicts = tuple(intent.path for intent in plan.conflicts)
+        undid_nothing = bool(conflicts) and not restored
+        self._plan_told = plan
+        return Plan(
+            summary_of(original, restored, conflicts, plan),
+            plan.changes,
+            outcome="failed" if undid_nothing else "completed",
+            reason="conflict" if undid_nothing else "",
+            usage_before=usage_after,
+            usage_after=usage_before,
+            removed=plan.journal.made,
+            restores=True,
+            even_empty=True,
+            conflicts=conflicts,
+            details={} if plan.part is None else {"part": parts_as_json(plan.part)},
+        )
+
+    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
+        """An entry in Activity, of what was carried out."""
+        plan = self._plan_told
+        if plan is None or event not in ("completed", "failed") or record.reason not in ("", "conflict"):
+            return
+        conflicts = list(record.conflicts)
+        self._parts.activity.add(
+            f"revert.{event}",
+            level="warning" if conflicts else "info",
+            text=f"Run {self._original.id} was {how_far(plan, event == 'failed')}. {text}",
+            home=record.home_root,
+            workspace_id=record.workspace_id,
+            run_id=record.id,
+            details={"reverts": self._original.id, "conflicts": conflicts},
+        )
 
     def _revertible(self, original: RunRecord) -> RunRecord:
         if original.reverted:
@@ -286,7 +348,7 @@ class Reverter:
                 before = taken.get(intent.path, frozenset())
                 change = merged(source, intent, self._parts.snapshots, before, hunks)
                 if change is not None:
-                    self._parts.home.check_content(change.root, change.rel, change.before, change.after)
+                    check_content(self._parts.home, change.root, change.rel, change.before, change.after)
             except (Conflict, StoreError) as error:
                 if part is not None:
                     raise not_taken_back(original, error) from error
@@ -312,56 +374,6 @@ class Reverter:
             raise StoreError("No part of the run was named.", next_step="Name a file.", reason="missing")
         require_parts(original.id, part, original.taken_back, counts)
 
-    def _revert(self, original: RunRecord, plan: RevertPlan, lease: Lease) -> RevertResult:
-        parts = self._parts
-        started = parts.clock()
-        record = parts.runs.begin(
-            RunRecord(
-                id=parts.runs.new_id(started),
-                kind="revert",
-                home_id=parts.home_id,
-                home_root=str(parts.home.root),
-                workspace_id=original.workspace_id,
-                project_path=original.project_path,
-                trigger="manual",
-                engine="revert",
-                started_at=started,
-                reverts=original.id,
-                details={} if plan.part is None else {"part": parts_as_json(plan.part)},
-            )
-        )
-        transaction = parts.transaction_for(record.id, "revert")
-        try:
-            journal = self._carry_out(plan, transaction, lease)
-        except LeaseLost:
-            raise
-        except BaseException as error:
-            finish_failed(parts.runs, record, transaction, error, ended_at=parts.clock())
-            raise
-        return self._finish(original, record, transaction, journal, plan)
-
-    def _carry_out(self, plan: RevertPlan, transaction: Transaction, lease: Lease) -> Journal:
-        """Put back what can be; returns the journal of that."""
-        given_back = self._usage_keys(plan, transaction)
-        usage_before, usage_after = (
-            {key: usage for key, usage in side.items() if given_back(key)}
-            for side in (plan.journal.usage_before, plan.journal.usage_after)
-        )
-        planned = transaction.prepare(
-            plan.changes,
-            removed=plan.journal.made,
-            restores=True,
-            usage_before=usage_after,
-            usage_after=usage_before,
-        )
-
-        def check() -> None:
-            if not lease.renew():
-                raise LeaseLost("The undo stopped: its lease ran out meanwhile.", next_step="Undo it again.")
-
-        transaction.apply(planned, commit=lambda: None, check=check)
-        return planned
-
     def _usage_keys(self, plan: RevertPlan, transaction: Transaction) -> Callable[[str], bool]:
         """Whose pin and use go back: those of files that this completes; with the rest of a run all others
         too. What stays as it is keeps its own, and nothing goes back twice."""
@@ -378,58 +390,6 @@ class Reverter:
             return lambda key: key in completed
         left = keys(lambda intent: intent in plan.conflicts or intent.path in plan.completed)
         return lambda key: key not in left
-
-    def _finish(
-        self,
-        original: RunRecord,
-        record: RunRecord,
-        transaction: Transaction,
-        journal: Journal,
-        plan: RevertPlan,
-    ) -> RevertResult:
-        """Everything is in place by now: what fails here is told, and changes nothing about that."""
-        parts = self._parts
-        restored = tuple(intent.path for intent in journal.intents)
-        conflicts = tuple(intent.path for intent in plan.conflicts)
-        summary = summary_of(original, restored, conflicts, plan)
-        undid_nothing = bool(conflicts) and not restored
-        finished = replace(record, summary=summary, ops=ops_of(journal), conflicts=conflicts)
-        try:
-            # Where this fails the run stays open, and recovery finishes its record and marks the other.
-            parts.runs.finish(
-                finished,
-                outcome="failed" if undid_nothing else "completed",
-                reason="conflict" if undid_nothing else "",
-                ended_at=parts.clock(),
-            )
-        except UserError as error:
-            summary = f"{summary} {error}"
-        try:
-            parts.activity.add(
-                "revert.failed" if undid_nothing else "revert.completed",
-                level="warning" if conflicts else "info",
-                text=f"Run {original.id} was {how_far(plan, undid_nothing)}. {summary}",
-                home=record.home_root,
-                workspace_id=record.workspace_id,
-                run_id=record.id,
-                details={"reverts": original.id, "conflicts": list(conflicts)},
-            )
-            source = f"revert of {original.id}"
-            for intent in journal.intents:
-                if intent.key == COMPANIONS:
-                    parts.snapshots.record_companion(
-                        intent.rel, actor="revert", source=source, run_id=record.id
-                    )
-            parts.snapshots.record(
-                actor="revert",
-                source=source,
-                subject=summary,
-                run_id=record.id,
-                dirty=transaction.paths(journal),
-            )
-        except UserError as error:
-            summary = f"{summary} {error}"
-        return RevertResult(record.id, original.id, summary, restored, conflicts)
 
 
 def _kind_words(original: RunRecord) -> str:

@@ -18,14 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.capabilities import AgentWriterConfig
-from reverie.agents.codex.home import CodexHome
-from reverie.agents.codex.locations import KIND
 from reverie.agents.scopes import ScopeContext
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.extraction.progress import ExtractProgress, ExtractResult
+from reverie.jobs.extraction.run import ExtractDependencies
 from reverie.jobs.extraction.service import Engines, ExtractRequest, ExtractService
 from reverie.jobs.extraction.state import SKIP_WORDS, ExtractState, SelectionLimits
-from reverie.jobs.extraction.writing import ExtractDependencies
 from reverie.jobs.notes.engine import NotesEngine, RulesNotes
 from reverie.jobs.notes.service import NotesBook, NotesDependencies, NotesOutcome, NotesService, NotesStanding
 from reverie.jobs.writer.engine import RulesWriter, WriterEngine
@@ -46,21 +44,24 @@ if TYPE_CHECKING:
 
 
 class BackgroundJobs:
-    """Background runs of one home. `wish` is an engine a person asked for, as on the command line; `by_hand`:
-    a person started it and has chosen the engine, by option or in the settings."""
+    """Background runs of one home.
+
+    `requested`: the engine that the user named on the command line. `by_hand`: the user started the run and
+    chose its engine, by option or in the settings.
+    """
 
     def __init__(self, parts: HomeContainer, models: Models | None = None, *, by_hand: bool = False) -> None:
         self._parts = parts
         self._models = models or Models(parts)
         self._by_hand = by_hand
 
-    def engine_for(self, context: ScopeContext, trigger: Trigger, wish: str = AUTO) -> Engine:
+    def engine_for(self, context: ScopeContext, trigger: Trigger, requested: str = AUTO) -> Engine:
         """What dreams. Raises `UserError`."""
-        return self._models.engine(self._name(context, wish), context, trigger)
+        return self._models.engine(self._name(context, requested), context, trigger)
 
-    def extractor_for(self, context: ScopeContext, wish: str = AUTO) -> Extractor:
+    def extractor_for(self, context: ScopeContext, requested: str = AUTO) -> Extractor:
         """What mines a transcript. Raises `UserError`."""
-        name = self._name(context, wish)
+        name = self._name(context, requested)
         if name == RULES:
             from reverie.jobs.consolidate.extractors import RulesExtractor
 
@@ -96,8 +97,8 @@ class BackgroundJobs:
             )
         )
 
-    def _name(self, context: ScopeContext, wish: str) -> str:
-        name = self._models.choose(context, wish).engine
+    def _name(self, context: ScopeContext, requested: str) -> str:
+        name = self._models.choose(context, requested).engine
         if not self._by_hand:
             self._models.require_consent(name)
         return name
@@ -176,11 +177,11 @@ class WriterEngines:
         self._by_hand = by_hand
 
     def engine(
-        self, context: ScopeContext, wishes: AgentWriterConfig, turn_model: str | None
+        self, context: ScopeContext, config: AgentWriterConfig, turn_model: str | None
     ) -> WriterEngine:
         """The engine for a run in `context`. Raises `UserError` where the model that the settings name
         cannot be asked."""
-        name, _why = self.choose(self._parts.read_settings().system1, wishes, turn_model)
+        name, _why = self.choose(self._parts.read_settings().system1, config, turn_model)
         if name == RULES:
             from reverie.jobs.consolidate.extractors import candidates_in
 
@@ -191,17 +192,17 @@ class WriterEngines:
         from reverie.jobs.writer.engine import ModelWriter
 
         return ModelWriter(
-            self._models.asking(name), own_instructions(self._parts, context, wishes, "writer")
+            self._models.asking(name), own_instructions(self._parts, context, config, "writer")
         )
 
     def choose(
-        self, settings: System1Settings, wishes: AgentWriterConfig, turn_model: str | None
+        self, settings: System1Settings, config: AgentWriterConfig, turn_model: str | None
     ) -> tuple[str, str]:
         """The engine's name and why it is this one. Raises `UserError` as `engine` does."""
         guesses = (
-            (wishes.model, "It is the agent's own model for this."),
+            (config.model, "It is the agent's own model for this."),
             (turn_model, "It is the model of the turn."),
-            (wishes.default_model, "It is the agent's default model."),
+            (config.default_model, "It is the agent's default model."),
         )
         choice = self._models.choose_in_background(settings.model, guesses, by_hand=self._by_hand)
         return choice.engine, choice.reason
@@ -225,7 +226,8 @@ class SessionNotes:
 
     def keeps_notes(self, session_id: str) -> bool:
         """Whether this home has notes for this session (there need be none yet). Raises `UserError`."""
-        return self._parts.home.notes_place(session_id) is not None
+        notes = self._parts.home.notes
+        return notes is not None and notes.notes_place(session_id) is not None
 
     def standing(self, session_id: str) -> NotesStanding:
         """State, size, problems and what stands between now and the next update. Reads the transcript the
@@ -257,7 +259,8 @@ class NotesFollower:
 
     def follow(self, session_id: str) -> bool:
         """Update its notes if they are due; False for a session that has none. Raises `UserError`."""
-        if self._parts.home.notes_place(session_id) is None:
+        notes = self._parts.home.notes
+        if notes is None or notes.notes_place(session_id) is None:
             return False
         self._service.on_change(session_id)
         return True
@@ -322,7 +325,8 @@ class NotesEngines:
         """The engine's name and why it is this one. Raises `UserError` where the model that the settings
         name cannot be asked."""
         setting = self._parts.read_settings().notes.model
-        guess = self._parts.home.dream_wishes(context.workspace_id).model
+        models = self._parts.home.models
+        guess = None if models is None else models.dream_config(context.workspace_id).model
         choice = self._models.choose_in_background(
             setting, [(guess, "It is the agent's own model.")], by_hand=self._by_hand
         )
@@ -379,13 +383,13 @@ class ExtractionService:
     @property
     def available(self) -> bool:
         """Whether this home keeps rollouts that can be extracted; costs nothing."""
-        return self._parts.home.kind == KIND
+        return self._parts.home.extraction is not None
 
     @property
     def to_notes(self) -> bool:
         """Whether each result becomes a note to the agent, which folds it into its memory itself."""
-        home = self._parts.home
-        return isinstance(home, CodexHome) and home.extracts_to_notes
+        extraction = self._parts.home.extraction
+        return extraction is not None and extraction.extracts_to_notes
 
     def status(self, project_path: str | None = None) -> ExtractView:
         """Where extraction stands, for one directory or for all. Reads beginnings of rollouts."""
@@ -424,12 +428,12 @@ class ExtractionService:
             for each in found.skipped
         )
 
-    def choose(self, wish: str = AUTO, *, before_consent: bool = False) -> ModelChoice:
+    def choose(self, requested: str = AUTO, *, before_consent: bool = False) -> ModelChoice:
         """The engine for a wish (`auto`, `rules`, `PROVIDER:MODEL`). `before_consent`: named although a
         person has still to agree to it."""
-        if wish == AUTO and self._parts.read_settings().extract.model:
+        if requested == AUTO and self._parts.read_settings().extract.model:
             return ModelChoice(self._parts.read_settings().extract.model, "The settings say so.")
-        return self._models.choose(None, wish, before_consent=before_consent)
+        return self._models.choose(None, requested, before_consent=before_consent)
 
     def run(
         self,
@@ -488,10 +492,10 @@ class ExtractionService:
 def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractResult | None:
     """The extraction at the start of the background services; None where it is switched off, which Activity
     tells, or this home has none. Raises `UserError` for an engine that cannot be asked."""
-    desk = ExtractionService(parts)
-    if not desk.available or cancel.is_set():
+    service = ExtractionService(parts)
+    if not service.available or cancel.is_set():
         return None
-    if desk.to_notes:
+    if service.to_notes:
         parts.activity.add(
             "extract.by-agent",
             level="info",
@@ -509,7 +513,7 @@ def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractR
             workspace_id=None,
         )
         return None
-    return desk.run(cancel=cancel, trigger="launch")
+    return service.run(cancel=cancel, trigger="launch")
 
 
 def _statements(text: str) -> Iterator[str]:
@@ -519,6 +523,6 @@ def _statements(text: str) -> Iterator[str]:
 
     for sentence in sentences(text):
         whole = next(candidates_in(sentence), None)
-        said = preference_in(sentence) if whole is None else str(whole["text"])
-        if said is not None:
-            yield said
+        preference = preference_in(sentence) if whole is None else str(whole["text"])
+        if preference is not None:
+            yield preference

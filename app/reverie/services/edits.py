@@ -23,7 +23,7 @@ from reverie.files.atomic import is_write_protected, made_all_the_same, write_pr
 from reverie.files.locks import file_lock
 from reverie.files.paths import is_link, real_path
 from reverie.files.rooted import RootedDirectory
-from reverie.files.watch_plan import WatchTarget
+from reverie.files.watch_sources import WatchTarget
 from reverie.memory.paths import MemoryPath, companion_place, memory_path
 from reverie.memory.recording import never_kept
 from reverie.memory.scope_files import ScopeFiles
@@ -68,12 +68,12 @@ class UserEdits:
         text = file_text(str(parsed), data, mtime_ns=entry.mtime_ns, cap=home.caps.file_bytes)
         rule = home.file_rule(root, parsed.rel)
         refusal = self._parts.write_guard.refusal(root)
-        said = home.rendered(root, parsed.rel, data)
-        if said is not None:
+        rendered = home.rendered(root, parsed.rel, data)
+        if rendered is not None:
             return replace(
                 text,
-                content=said,
-                sha256=sha256_of_text(said),
+                content=rendered,
+                sha256=sha256_of_text(rendered),
                 read_only=rule.sentence,
                 newline="\n",
                 bom=False,
@@ -522,6 +522,16 @@ class CompanionFiles:
         return RootedDirectory(place.directory), place.rel
 
 
+def current_text(parts: HomeContainer) -> Callable[[ScopeContext, str, Companion | None], FileText]:
+    """Reads a memory or a companion as the editor shows it, without counting it as seen."""
+    edits, companions = UserEdits(parts), CompanionFiles(parts)
+
+    def read(context: ScopeContext, path: str, companion: Companion | None) -> FileText:
+        return edits.read(context, path) if companion is None else companions.read(companion)
+
+    return read
+
+
 def kept_file(path: Path) -> Path:
     """The file whose bytes change: the history keeps no links, and what a link leads to is written."""
     if not is_link(path):
@@ -660,14 +670,15 @@ def _same_root(store: MemoryStore, old: str, new: str) -> bool:
 # next time. Threading: blocks on disk; not for the GUI thread. Failure: `UserError`, nothing changed.
 
 
-def tell_agent(parts: HomeContainer, context: ScopeContext, text: str) -> str:
+def add_note(parts: HomeContainer, context: ScopeContext, text: str) -> str:
     """Write a new note; its memory path. Its name is made of the time and the first line."""
     words = text.strip()
     if not words:
         raise StoreError("There is nothing to tell.", next_step="Write a sentence first.", reason="empty")
-    rel = parts.home.note_path(words.splitlines()[0].lstrip("#- "), parts.clock())
-    if not rel:
+    rules = parts.home.store_rules
+    if rules is None:
         raise Unavailable("This agent takes no notes.", next_step="Edit its memories instead.")
+    rel = rules.note_path(words.splitlines()[0].lstrip("#- "), parts.clock())
     path = str(memory_path(Scope.GLOBAL, rel))
     UserEdits(parts).save(context, path, f"{words}\n", None)
     return path

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.clock import Clock
 from reverie.errors import StoreError
-from reverie.files.coalesce import Changes
 from reverie.files.directory import Directory
 from reverie.files.sidecar import Sidecar
-from reverie.files.watch_plan import WatchTarget
+from reverie.files.watch import Changes
+from reverie.files.watch_sources import WatchTarget
 from reverie.memory.attribution import AGENT, WriteLog
 from reverie.memory.history.history import History
 from reverie.memory.history.roots import LARGEST_BYTES
@@ -47,9 +47,9 @@ def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[W
         seen = {target.path for target in (*targets.values(), *places)}
         places += companion_targets(home.companions(context), seen)
     own = (parts.profile.runs(parts.home_id), parts.profile.traces(parts.home_id))
-    activity = parts.profile.activity(parts.home_id)
-    said = WatchTarget(activity.parent, recursive=False, only=(activity.name,))
-    return (*targets.values(), *places, *(WatchTarget(each, recursive=True) for each in own), said)
+    log = parts.profile.activity(parts.home_id)
+    activity = WatchTarget(log.parent, recursive=False, only=(log.name,))
+    return (*targets.values(), *places, *(WatchTarget(each, recursive=True) for each in own), activity)
 
 
 def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> Relevance:
@@ -60,12 +60,14 @@ def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> R
     home, runs_directory = parts.home, os.fspath(parts.profile.runs(parts.home_id))
     roots = _texts(root.directory for root in roots_of(home, context))
     companions = _texts(companion.path for companion in home.companions(context))
-    own_traces, dumps = os.fspath(parts.profile.traces(parts.home_id)), home.dump_places()
+    own_traces = os.fspath(parts.profile.traces(parts.home_id))
+    dumps = None if home.writer is None else home.writer.dump_places()
     dumped = _texts(directory for _workspace, directory in dumps.directories) if dumps is not None else set()
-    said = parts.profile.activity(parts.home_id)
-    activities = _texts((said, said.parent))
-    sidecars = home.coverage_sidecar, home.usage_sidecar
-    coverage, usage = (os.fspath(each) if each else None for each in sidecars)
+    log = parts.profile.activity(parts.home_id)
+    activities = _texts((log, log.parent))
+    sidecars = home.sidecars
+    coverage = None if sidecars is None else os.fspath(sidecars.coverage)
+    usage = None if sidecars is None else os.fspath(sidecars.usage)
     tree = status = runs = contents = traces = activity = False
     for path in map(os.fspath, changes.paths):
         parent, _, name = path.rpartition(os.sep)

@@ -10,8 +10,9 @@ what cannot be read is told in `problems`; changes raise `Conflict`.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,17 +20,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.base import TranscriptSource
+from reverie.agents.capabilities import AntiPattern
 from reverie.agents.loki.anti_patterns import repeated
-from reverie.agents.loki.home import LokiHome
-from reverie.agents.loki.locations import DERIVED, FOLDERS, KIND, namespaces
+from reverie.agents.loki.locations import DERIVED, FOLDERS, namespaces
 from reverie.agents.loki.records import (
-    AntiPattern,
     anti_patterns_of,
     errors_of,
     patterns_of,
     read_object,
     read_record,
+    text_of,
 )
+from reverie.agents.loki.rendering import rendered
 from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.failures.crash import CrashGroup, crashes, groups
@@ -45,12 +47,7 @@ from reverie.failures.lessons import (
     told_among,
 )
 from reverie.failures.record import is_switched_off
-from reverie.files.atomic import made_all_the_same
-from reverie.files.locks import file_lock, lock_beside
-from reverie.memory.paths import memory_path
-from reverie.memory.store import sha256_of_bytes
-from reverie.services.container import HomeContainer, rooted_files
-from reverie.services.record_changes import (
+from reverie.failures.record_changes import (
     ABSENT,
     RecordChange,
     merged,
@@ -59,10 +56,15 @@ from reverie.services.record_changes import (
     skill_text,
     spelled,
 )
+from reverie.files.atomic import made_all_the_same
+from reverie.files.locks import file_lock, lock_beside
+from reverie.memory.paths import memory_path
+from reverie.memory.store import sha256_of_bytes
+from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.views import Undo
 
 if TYPE_CHECKING:
-    from reverie.services.record_changes import PatternsChange
+    from reverie.failures.record_changes import PatternsChange
 
 
 # Changing records of a loki-mode store by hand: a field, patterns, taking each back.
@@ -80,7 +82,7 @@ class RecordEdits:
     """The records of one home."""
 
     def __init__(self, parts: HomeContainer) -> None:
-        if parts.home.kind != KIND:
+        if parts.home.failures is None:
             raise Unavailable("This home keeps no records.", next_step="Open a project of loki-mode.")
         self._parts = parts
         self._root: ScopeRoot = parts.home.scope_root(parts.home.context(), Scope.PROJECT)
@@ -176,7 +178,7 @@ class RecordEdits:
             )
 
 
-Standing = Literal["told", "window", "older", "elsewhere"]
+LessonState = Literal["injected", "window", "older", "elsewhere"]
 """In the block; in the agent's window but not among the newest; not in the window; in a namespace, which the
 agent does not look into."""
 _PATTERNS = "semantic/patterns.json"
@@ -187,7 +189,7 @@ class LessonView:
     """A lesson and where it stands. `rel`: its episode below the memory root, with `/`."""
 
     lesson: Lesson
-    standing: Standing
+    state: LessonState
     rel: str
 
 
@@ -199,9 +201,20 @@ class Repeated:
     records: tuple[dict[str, Any], ...]
 
     @property
+    def title(self) -> str:
+        """What the first of them says."""
+        return text_of(self.records[0].get("pattern"))
+
+    @property
     def change(self) -> PatternsChange:
         """What merging them would do: `after` holds the one that stays."""
         return merged(self.rel, self.records)
+
+
+def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
+    """Patterns as Markdown, one below the other, without the headings of the store."""
+    told = (rendered(_PATTERNS, json.dumps({"patterns": [record]}).encode()) for record in records)
+    return "\n\n".join((text or "").partition("## ")[2].strip() for text in told)
 
 
 @dataclass(frozen=True)
@@ -222,26 +235,26 @@ class FailuresView:
     """How what loki-mode itself would inject differs, and why: a sentence; empty where it does not."""
 
     @property
-    def told(self) -> tuple[Lesson, ...]:
+    def injected(self) -> tuple[Lesson, ...]:
         """The lessons in the block, in its order."""
-        return tuple(each.lesson for each in self.lessons if each.standing == "told")
+        return tuple(each.lesson for each in self.lessons if each.state == "injected")
 
     def priors(self, goal: str) -> tuple[str, ...]:
         """What the anti-patterns add for an iteration about `goal`."""
         return priors_among(self.anti_patterns, goal) if self.on else ()
 
-    def told_for(self, goal: str) -> tuple[AntiPattern, ...]:
+    def lessons_for(self, goal: str) -> tuple[AntiPattern, ...]:
         """The anti-patterns behind `priors`; of those that say the same only the ones that are told."""
         return told_among(self.anti_patterns, goal) if self.on else ()
 
     def block(self, goal: str = "") -> str:
         """The block as the agent would get it now."""
-        return block_of(self.told, self.priors(goal))
+        return block_of(self.injected, self.priors(goal))
 
     def block_with(self, lesson: Lesson, text: str, goal: str = "") -> str:
         """The block as it would be with this resolution of that lesson."""
-        told = (replace(each, resolution=text) if each == lesson else each for each in self.told)
-        return block_of(tuple(told), self.priors(goal))
+        shown = (replace(each, resolution=text) if each == lesson else each for each in self.injected)
+        return block_of(tuple(shown), self.priors(goal))
 
     def crash_of(self, lesson: Lesson) -> CrashGroup | None:
         """The crashes that a lesson was made of."""
@@ -271,28 +284,30 @@ class FailureService:
     def __init__(
         self, parts: HomeContainer, records: RecordEdits, env: Mapping[str, str] = os.environ
     ) -> None:
-        assert isinstance(parts.home, LokiHome)  # `records` exists for no other home
+        assert parts.home.failures is not None  # `records` exists for no other home
         self._parts = parts
-        self._home = parts.home
+        self._home = parts.home.failures
         self._records = records
         self._env = env
 
     def look(self) -> FailuresView:
         """Read all of it."""
         home, problems, now = self._home, list[str](), self._parts.clock()
+        transcripts = self._parts.home.transcripts
         on = is_on(self._env)
         found = retrieve(home.memory, now_ms=now)
-        standings: dict[tuple[Path, int], Standing] = {
-            (each.path, each.index): "told" if on and each.injected else "window" for each in found.lessons
+        states: dict[tuple[Path, int], LessonState] = {
+            (each.path, each.index): "injected" if on and each.injected else "window"
+            for each in found.lessons
         }
         lessons: list[LessonView] = []
         alike: list[Repeated] = []
         for name in ("", *namespaces(home.memory)):
             memory = home.memory / name if name else home.memory
             for each in all_lessons(memory, now, problems):
-                standing = standings.get((each.path, each.index), "elsewhere" if name else "older")
+                state = states.get((each.path, each.index), "elsewhere" if name else "older")
                 rel = each.path.relative_to(home.memory).as_posix()
-                lessons.append(LessonView(replace(each, injected=standing == "told"), standing, rel))
+                lessons.append(LessonView(replace(each, injected=state == "injected"), state, rel))
             rel = f"{name}/{_PATTERNS}" if name else _PATTERNS
             records = patterns_of(read_record(home.memory / rel, problems))
             alike += [Repeated(rel, group) for group in repeated(records)]
@@ -310,8 +325,8 @@ class FailureService:
             tuple(alike),
             groups(crashes(home.crashes, problems)),
             on,
-            not is_switched_off(home.root),
-            next(iter(home.sources()), None),
+            not is_switched_off(self._parts.home.root),
+            next(iter(transcripts.sources()), None) if transcripts is not None else None,
             tuple(dict.fromkeys(problems)),
             found.difference if on else "",
         )

@@ -23,17 +23,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from reverie.agents.base import SessionPlace
-from reverie.agents.mux.transcript import TailEvent, TailPosition, TranscriptTail
+from reverie.agents.transcripts import Tail, TailEvent, TailPosition
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
 from reverie.files.lease import Lease, LeaseHeld, LeaseHolder
-from reverie.files.watch import WatchState
+from reverie.files.watch import Changes, WatchState
 from reverie.memory.usage import UsageRestored
 from reverie.services.container import HomeContainer
 
 if TYPE_CHECKING:
     from reverie.files.watch import Watcher
-    from reverie.files.watch_plan import WatchTarget
+    from reverie.files.watch_sources import WatchTarget
 
 
 # Keeps pins and use that Reverie set while the agent writes its own state over them (formats/mux.md 20.D1).
@@ -132,8 +131,8 @@ class HostServices:
     """What a host drives. All block; `UserError` is told in Activity. `follow` gets a transcript that
     changed, and says whether that was all there is to do: then nothing reads it turn by turn."""
 
-    open_tail: Callable[[str], TranscriptTail | None]
-    keep_tail: Callable[[str, TranscriptTail], None]
+    open_tail: Callable[[str], Tail | None]
+    keep_tail: Callable[[str, Tail], None]
     turn_ended: Callable[[str, TailEvent], object]
     launched: Callable[[], object]
     compacted: Callable[[str], object]
@@ -191,11 +190,13 @@ class HostSession:
         self._places: dict[str, SessionPlace] | None = None
         self._files: dict[Path, str] = {}
         self._archived: frozenset[str] = frozenset()
-        self._tails: dict[str, TranscriptTail] = {}
+        self._tails: dict[str, Tail] = {}
         self._fresh: set[str] = set()
         self._threads: list[threading.Thread] = []
         self._left = 0
-        self._keeper = UsageKeeper(parts, failed=lambda text: self._say("host.error", text, _LIST, "warning"))
+        self._keeper = UsageKeeper(
+            parts, failed=lambda text: self._report("host.error", text, _LIST, "warning")
+        )
         self.ready = threading.Event()
         """Set once every transcript was looked at for the first time."""
 
@@ -242,7 +243,7 @@ class HostSession:
     def deliver(self, changes: Changes) -> None:
         """What changed on the disk; only marks who has to look."""
         settings = self._parts.profile.settings_file
-        usage = self._parts.home.usage_sidecar
+        usage = None if self._parts.home.sidecars is None else self._parts.home.sidecars.usage
         if usage is not None and (changes.rescan or usage in changes.paths):
             self._keeper.wake()
         if changes.rescan or settings in changes.paths:
@@ -317,11 +318,11 @@ class HostSession:
         try:
             act()
         except UserError as error:
-            self._say("host.error", str(error), key, "warning")
+            self._report("host.error", str(error), key, "warning")
         except Exception as error:  # noqa: BLE001 - logged and told, and the lane goes on
             # One broken workspace must not end the services of the others.
             _log.exception("a background service failed")
-            self._say(
+            self._report(
                 "host.error", f"A background service failed: {type(error).__name__}: {error}", key, "error"
             )
 
@@ -331,7 +332,8 @@ class HostSession:
         """Which transcripts are in use, and who was archived meanwhile."""
         home = self._parts.home
         contents = home.contents()
-        places = {place.workspace_id: place for place in home.sessions_in_use()}
+        in_use = () if home.sessions is None else home.sessions.sessions_in_use()
+        places = {place.workspace_id: place for place in in_use}
         archived = frozenset(workspace.id for workspace in contents.workspaces() if workspace.archived)
         first = self._places is None
         before = self._places or {}
@@ -376,10 +378,11 @@ class HostSession:
         if events or first:
             self._services.keep_tail(workspace_id, tail)
 
-    def _open(self, workspace_id: str, *, fresh: bool) -> TranscriptTail | None:
+    def _open(self, workspace_id: str, *, fresh: bool) -> Tail | None:
         place = (self._places or {}).get(workspace_id)
-        if fresh and place is not None:
-            return TranscriptTail(place.directory, TailPosition())
+        writer = self._parts.home.writer
+        if fresh and place is not None and writer is not None:
+            return writer.tail(place, TailPosition())
         return self._services.open_tail(workspace_id)
 
     # Watching
@@ -387,30 +390,30 @@ class HostSession:
     def _watch(self) -> None:
         from reverie.files.watch import Watcher
 
-        wishes = self._parts.settings.watch
+        watch = self._parts.settings.watch
         self._watcher = Watcher(
             self.deliver,
-            quiet_s=wishes.quiet_ms / 1000,
-            cap_s=wishes.cap_ms / 1000,
-            reconcile_s=wishes.reconcile_minutes * 60 or None,
-            polling=wishes.polling,
-            notify=lambda message: self._say("host.watch", message, _LIST, "warning"),
+            quiet_s=watch.quiet_ms / 1000,
+            cap_s=watch.cap_ms / 1000,
+            reconcile_s=watch.reconcile_minutes * 60 or None,
+            polling=watch.polling,
+            notify=lambda message: self._report("host.watch", message, _LIST, "warning"),
         )
         self._watcher.set_targets(self._targets())
         self._watcher.start()
 
     def _targets(self) -> list[WatchTarget]:
         """The transcripts in use, and what tells that others came into use (design.md section 4)."""
-        from reverie.files.watch_plan import WatchTarget
+        from reverie.files.watch_sources import WatchTarget
 
-        settings = self._parts.profile.settings_file
+        home, settings = self._parts.home, self._parts.profile.settings_file
         targets = [WatchTarget(settings.parent, recursive=False, only=(settings.name,))]
         targets += [
             WatchTarget(place.directory, recursive=False, only=place.names)
-            for place in self._parts.home.use_watched()
+            for place in (() if home.sessions is None else home.sessions.session_watches())
         ]
-        if self._parts.home.usage_sidecar is not None:
-            usage = self._parts.home.usage_sidecar
+        if home.sidecars is not None:
+            usage = home.sidecars.usage
             targets.append(WatchTarget(usage.parent, recursive=False, only=(usage.name,)))
         targets += [
             WatchTarget(place.directory, recursive=False, only=place.files[-1:])
@@ -418,7 +421,7 @@ class HostSession:
         ]
         return targets
 
-    def _say(self, event: str, text: str, key: str, level: str) -> None:
+    def _report(self, event: str, text: str, key: str, level: str) -> None:
         home = str(self._parts.home.root)
         self._parts.activity.add(
             event,
@@ -478,9 +481,9 @@ class Host:
         self._retry_s = retry_s
         self._on_status = on_status
         self._lock = threading.RLock()
-        self._stint: HostSession | None = None
+        self._session: HostSession | None = None
         self._keeper: threading.Thread | None = None
-        self._looking: threading.Thread | None = None
+        self._checking: threading.Thread | None = None
         self._replaced: UserError | None = None
         self._stopping = threading.Event()
         self._status = HostStatus("stopped")
@@ -488,16 +491,16 @@ class Host:
     @property
     def status(self) -> HostStatus:
         """What holds now."""
-        stint, status = self._stint, self._status
-        if stint is None or status.state != "hosting":
+        session, status = self._session, self._status
+        if session is None or status.state != "hosting":
             return status
-        return HostStatus("hosting", None, stint.sessions)
+        return HostStatus("hosting", None, session.sessions)
 
     @property
     def watch_state(self) -> WatchState | None:
         """How the host's own watcher is; None where there is none."""
-        stint = self._stint
-        return None if stint is None else stint.watch_state
+        session = self._session
+        return None if session is None else session.watch_state
 
     def start(self) -> HostStatus:
         """Host, or view until the lease is free. What that came to for now."""
@@ -516,47 +519,47 @@ class Host:
         with self._lock:
             keeper, self._keeper = self._keeper, None
             self._stopping.set()
-            hosted = self._stint is not None
-            self._end_stint()
-            self._tell(HostStatus("stopped"))
+            hosted = self._session is not None
+            self._end_session()
+            self._set_status(HostStatus("stopped"))
         if keeper is not None and keeper is not threading.current_thread():
             keeper.join()
         if hosted:
-            self._say("host.stopped", "The background services of this home were stopped here.")
+            self._report("host.stopped", "The background services of this home were stopped here.")
 
     def deliver(self, changes: Changes) -> None:
         """What a watcher saw; ignored while somebody else hosts."""
-        stint = self._stint
-        if stint is not None:
-            stint.deliver(changes)
+        session = self._session
+        if session is not None:
+            session.deliver(changes)
 
     def wait_until_ready(self, timeout_s: float) -> bool:
         """Whether every transcript was looked at once, so that what is said from now on counts."""
-        stint = self._stint
-        return stint is not None and stint.ready.wait(timeout_s)
+        session = self._session
+        return session is not None and session.ready.wait(timeout_s)
 
     def _keep(self, stopping: threading.Event) -> None:
         """Notice a lost lease, one that is free again, and a home that was replaced."""
         while not stopping.wait(self._retry_s):
-            self._look()
+            self._check_home()
             with self._lock:
                 if stopping.is_set():
                     return
-                if self._stint is not None and self._stint.lease.lost.is_set():
-                    self._say("host.lost", "Another process took the background services over.", "warning")
-                    self._end_stint()
+                if self._session is not None and self._session.lease.lost.is_set():
+                    self._report("host.lost", "Another process took the background services over.", "warning")
+                    self._end_session()
                 if self._replaced is not None:
-                    self._end_stint()
-                if self._stint is None:
+                    self._end_session()
+                if self._session is None:
                     self._try_to_host()
 
-    def _look(self) -> None:
+    def _check_home(self) -> None:
         """Whether another home was put in the place of this one. On a thread of its own, because the disk may
         hang and `stop` must not."""
-        if self._looking is None or not self._looking.is_alive():
-            self._looking = threading.Thread(target=self._compare, name="reverie-same-home", daemon=True)
-            self._looking.start()
-        self._looking.join(_ANSWER_S)
+        if self._checking is None or not self._checking.is_alive():
+            self._checking = threading.Thread(target=self._compare, name="reverie-same-home", daemon=True)
+            self._checking.start()
+        self._checking.join(_ANSWER_S)
 
     def _compare(self) -> None:
         try:
@@ -574,44 +577,44 @@ class Host:
             if holder is not None:
                 self._view(holder)
                 return
-            self._stint = self._begin(leases.acquire(name, purpose=self._purpose))
+            self._session = self._begin(leases.acquire(name, purpose=self._purpose))
         except LeaseHeld as held:
             self._view(held.holder)
             return
         except UserError as error:
             if self._status.message != str(error):
-                self._say("host.waiting", str(error), "warning")
-            self._tell(HostStatus("waiting", message=str(error)))
+                self._report("host.waiting", str(error), "warning")
+            self._set_status(HostStatus("waiting", message=str(error)))
             return
-        self._say("host.started", "The background services of this home run here.")
-        self._tell(HostStatus("hosting"))
+        self._report("host.started", "The background services of this home run here.")
+        self._set_status(HostStatus("hosting"))
 
     def _begin(self, lease: Lease) -> HostSession:
         try:
-            stint = HostSession(self._parts, lease, self._services, own_watcher=self._own_watcher)
-            stint.start()
+            session = HostSession(self._parts, lease, self._services, own_watcher=self._own_watcher)
+            session.start()
         except BaseException:
             lease.release()
             raise
-        return stint
+        return session
 
     def _view(self, holder: LeaseHolder) -> None:
         if self._status.holder != holder:
             text = f"Process {holder.owner.pid} runs the background services of this home ({holder.purpose})."
-            self._say("host.viewing", text)
-        self._tell(HostStatus("viewing", holder))
+            self._report("host.viewing", text)
+        self._set_status(HostStatus("viewing", holder))
 
-    def _end_stint(self) -> None:
-        stint, self._stint = self._stint, None
-        if stint is not None and not stint.stop():
+    def _end_session(self) -> None:
+        session, self._session = self._session, None
+        if session is not None and not session.stop():
             _log.info("a background run is still ending; the lease of the home stays until then")
 
-    def _tell(self, status: HostStatus) -> None:
+    def _set_status(self, status: HostStatus) -> None:
         changed, self._status = status != self._status, status
         if changed:
             self._on_status(status)
 
-    def _say(self, event: str, text: str, level: str = "info") -> None:
+    def _report(self, event: str, text: str, level: str = "info") -> None:
         self._parts.activity.add(
             event,
             level=level,

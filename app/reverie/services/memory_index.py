@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from reverie.agents.claude.index import (
+from reverie.agents.memory_index import (
     INDEX,
     CannotMendError,
     IndexFinding,
@@ -40,8 +40,8 @@ from reverie.services.container import HomeContainer
 from reverie.services.edits import files_below
 from reverie.services.views import HandChange, Undo
 
-MendKind = Literal["add", "drop", "shorten"]
-_MENDS: Mapping[str, tuple[MendKind, ...]] = {
+FixKind = Literal["add", "drop", "shorten"]
+_FIXES: Mapping[str, tuple[FixKind, ...]] = {
     "unlisted": ("add",),
     "no-file": ("drop",),
     "listed-twice": ("drop",),
@@ -58,11 +58,11 @@ class IndexCheck:
     sha256: str | None
     report: IndexReport
 
-    def mends_of(self, finding: IndexFinding) -> tuple[MendKind, ...]:
+    def fixes_for(self, finding: IndexFinding) -> tuple[FixKind, ...]:
         """What one press can do about a finding of this look."""
         if finding.problem == "dangling" and finding.rel == INDEX:
             return ("drop",)
-        return _MENDS.get(finding.problem, ())
+        return _FIXES.get(finding.problem, ())
 
     def path_of(self, finding: IndexFinding) -> str:
         """The memory path of the file a finding is in, or about."""
@@ -114,7 +114,7 @@ class IndexService:
         found = report(data.decode("utf-8", "replace"), topics, others)
         return IndexCheck(str(parsed), around.base, sha256_of_bytes(data), found)
 
-    def mend(self, context: ScopeContext, look: IndexCheck, finding: IndexFinding, kind: MendKind) -> Undo:
+    def fix(self, context: ScopeContext, look: IndexCheck, finding: IndexFinding, kind: FixKind) -> Undo:
         """One mend of the index. Raises `Conflict` where it changed since the look."""
         store = self._parts.store(context, actor="user")
         parsed, _root, files = store.resolve(lenient_path(look.path))
@@ -126,7 +126,7 @@ class IndexService:
         text = _utf8(data)
         if text is None:
             raise StoreError("The index was not mended.", cause="It is no UTF-8 text.")
-        after = self._mended(store, look, finding, kind, text).encode()
+        after = self._fixed(store, look, finding, kind, text).encode()
         return self._changes.apply(
             context,
             [HandChange(look.path, after, look.sha256)],
@@ -226,14 +226,12 @@ class IndexService:
                 others.append(rel)
                 continue
             text = (around.read(rel) or b"").decode("utf-8", "replace")
-            name, said = frontmatter.declared(text, key="name"), frontmatter.declared(text)
-            topics.append(Topic(rel, text, name, said))
+            name, description = frontmatter.declared(text, key="name"), frontmatter.declared(text)
+            topics.append(Topic(rel, text, name, description))
         return topics, others
 
     @staticmethod
-    def _mended(
-        store: MemoryStore, look: IndexCheck, finding: IndexFinding, kind: MendKind, text: str
-    ) -> str:
+    def _fixed(store: MemoryStore, look: IndexCheck, finding: IndexFinding, kind: FixKind, text: str) -> str:
         try:
             if kind == "drop":
                 return without_line(text, finding.line)

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.capabilities import AgentDreamConfig, AgentWriterConfig
-from reverie.agents.mux.config import parse_agent_definition
+from reverie.agents.definition import parse_agent_definition
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import StoreError, UserError
 from reverie.jobs.consolidate.engine import Engine
@@ -43,15 +43,15 @@ _OF = {"dream": "consolidation", "writer": "the memory writer"}
 def own_instructions(
     parts: HomeContainer,
     context: ScopeContext,
-    wishes: AgentDreamConfig | AgentWriterConfig,
+    config: AgentDreamConfig | AgentWriterConfig,
     kind: Literal["dream", "writer"],
 ) -> str:
-    """The prompt of the agent definition in `wishes`; empty for the built-in one. A definition that is there
+    """The prompt of the agent definition in `config`; empty for the built-in one. A definition that is there
     and cannot be used is told in Activity."""
-    problem = wishes.problem
-    if wishes.definition is not None:
+    problem = config.problem
+    if config.definition is not None:
         try:
-            return parse_agent_definition(wishes.definition).body
+            return parse_agent_definition(config.definition).body
         except StoreError as error:
             problem = f"The agent definition of {_OF[kind]} is not used. {error}"
     if problem:
@@ -87,7 +87,10 @@ class Models(ModelServices):
         keys: KeyStore | None = None,
     ) -> None:
         super().__init__(
-            lambda: parts.settings, env=env, keys=keys, offered=lambda: parts.home.model_services()
+            lambda: parts.settings,
+            env=env,
+            keys=keys,
+            offered=lambda: () if parts.home.models is None else parts.home.models.model_services(),
         )
         self._parts = parts
 
@@ -96,25 +99,27 @@ class Models(ModelServices):
         wanted = self.choose(context, AUTO, before_consent=True)
         return ModelsView(wanted.engine, wanted.reason, self.services())
 
-    def choose(self, context: ScopeContext | None, wish: str, *, before_consent: bool = False) -> ModelChoice:
+    def choose(
+        self, context: ScopeContext | None, requested: str, *, before_consent: bool = False
+    ) -> ModelChoice:
         """The engine for a wish (`auto`, `rules` or `PROVIDER:MODEL`). With `before_consent` the model is
         named although a person has still to agree to it."""
-        if wish != AUTO:
-            return ModelChoice(wish, "It was asked for.")
+        if requested != AUTO:
+            return ModelChoice(requested, "It was asked for.")
         setting = self._parts.settings.dream.engine
         if setting != AUTO:
             return ModelChoice(setting, "The settings say so.")
-        wishes = self._wishes(context)
-        if wishes.model is None:
+        config = self._config(context)
+        if config.model is None:
             return ModelChoice(RULES, "No model is configured.")
-        if not wishes.enabled:
+        if not config.enabled:
             return ModelChoice(RULES, "The agent's own dream is switched off in its home.")
-        obstacle = self._obstacle(wishes.model)
+        obstacle = self._obstacle(config.model)
         if obstacle:
             return ModelChoice(RULES, obstacle)
-        if not before_consent and not self._agreed(self._destination(wishes.model)):
-            return ModelChoice(RULES, f"Nobody has agreed yet to send memories to {wishes.model}.")
-        return ModelChoice(wishes.model, "It is the agent's own model for this.")
+        if not before_consent and not self._agreed(self._destination(config.model)):
+            return ModelChoice(RULES, f"Nobody has agreed yet to send memories to {config.model}.")
+        return ModelChoice(config.model, "It is the agent's own model for this.")
 
     def choose_in_background(
         self, setting: str, guesses: Iterable[tuple[str | None, str]], *, by_hand: bool
@@ -235,14 +240,17 @@ class Models(ModelServices):
             return f"The agent's own model {model} cannot be asked: {error.title}"
         return ""
 
-    def _wishes(self, context: ScopeContext | None) -> AgentDreamConfig:
-        return self._parts.home.dream_wishes(None if context is None else context.workspace_id)
+    def _config(self, context: ScopeContext | None) -> AgentDreamConfig:
+        models = self._parts.home.models
+        if models is None:
+            return AgentDreamConfig()
+        return models.dream_config(None if context is None else context.workspace_id)
 
     def _instructions(self, context: ScopeContext) -> str:
         """The home's own prompt for a dream, else the built-in one."""
         from reverie.jobs.consolidate.engine import built_in_instructions
 
-        own = own_instructions(self._parts, context, self._wishes(context), "dream")
+        own = own_instructions(self._parts, context, self._config(context), "dream")
         return own or built_in_instructions()
 
     @cached_property

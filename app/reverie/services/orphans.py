@@ -381,7 +381,8 @@ class OrphanService:
         """Every lost store that holds something. `check` may raise to stop."""
         log = self._identities()
         known = log.load()
-        stores = self._with_remembered_paths(self._parts.home.lost_stores(), known)
+        orphans = self._parts.home.orphans
+        stores = self._with_remembered_paths(() if orphans is None else orphans.lost_stores(), known)
         projects = self._projects(known, check)
         log.remember({each.path: each.identity for each in projects if each.identity})
         views = []

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.jobs.consolidate.coverage import status_of
-from reverie.jobs.consolidate.progress import DreamProgress
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.runs.record import RunRecord
+from reverie.runs.result import Progress
 from reverie.services.container import HomeContainer
 from reverie.services.views import (
     ChangedFile,
@@ -33,8 +33,8 @@ from reverie.services.views import (
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Status
     from reverie.jobs.consolidate.review import Hunk, ReviewedFile, ReviewedGroup, ReviewSelection
-    from reverie.jobs.consolidate.run import RunResult
     from reverie.runs.record import Parts
+    from reverie.runs.run import RunResult
 
 
 # What models cost, per scope: of the last run that asked one, and of this calendar month (UTC).
@@ -112,7 +112,7 @@ def status_view(parts: HomeContainer, context: ScopeContext) -> StatusView:
         interrupted=tuple(run for run in runs if run.outcome == "interrupted" and not run.reverted),
         problems=(*shown.problems, *_usage_problem(parts)),
         spent=_spent_per_scope(parts, context),
-        agent=parts.home.agent_status(context),
+        agent=() if parts.home.jobs is None else parts.home.jobs.agent_status(context),
     )
 
 
@@ -297,7 +297,7 @@ class ReviewService:
         run_id: str,
         selection: ReviewSelection,
         *,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunView:
         """Carry out what was chosen of a run; blocks until that has its outcome."""

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.memory.attribution import OUTSIDE
 from reverie.memory.listing import is_gone, read_rel
 from reverie.memory.paths import memory_path
@@ -145,7 +145,7 @@ COUNT = 50
 # So much of a file is read for its snippet, and more only where the words do not stand there.
 _GLANCE = 64 * 1024
 # How often a search for a pattern tells what it has so far.
-_TELL_S = 0.2
+_REPORT_S = 0.2
 
 
 IndexUpdate = Callable[[Collection[Path] | None, UpdateObserver], None]
@@ -205,7 +205,7 @@ class SearchService:
             return any(shelf.stale or shelf.dirty for shelf in self._shelves.values())
 
     def update(
-        self, *, stop: Callable[[], bool] = lambda: False, told: Callable[[int], None] = lambda _count: None
+        self, *, stop: Callable[[], bool] = lambda: False, report: Callable[[int], None] = lambda _count: None
     ) -> None:
         """Bring the index up to date with everything noted so far. Raises `SearchStopped`; what a home that
         cannot be reached says is told with the next answer."""
@@ -216,7 +216,7 @@ class SearchService:
             if not stale and not dirty and self._is_complete(shelf, home_id):
                 continue
             try:
-                shelf.update(None if stale else dirty, UpdateObserver(stop, told))
+                shelf.update(None if stale else dirty, UpdateObserver(stop, report))
                 shelf.trouble = ""
             except UpdateStopped:
                 self._again(shelf, dirty, stale=True)
@@ -231,16 +231,16 @@ class SearchService:
         *,
         count: int = COUNT,
         stop: Callable[[], bool] = lambda: False,
-        told: Callable[[SearchAnswer], None] = lambda _answer: None,
+        report: Callable[[SearchAnswer], None] = lambda _answer: None,
     ) -> SearchAnswer:
         """What answers `text` now, best first. Does not update; a damaged index is marked for the next
         update. A last word of one letter that nothing holds is taken for the beginning of one, and asks
-        nothing yet. A pattern (`/…/`) is tried file by file: `told` hears what was found so far. Raises
+        nothing yet. A pattern (`/…/`) is tried file by file: `report` hears what was found so far. Raises
         `SearchStopped`."""
         query = parse_query(text)
-        answer = self._answer(text, query, count, stop, told)
+        answer = self._answer(text, query, count, stop, report)
         before = query.without_first_letter if not answer.hits and not answer.problems else None
-        return self._answer(text, before, count, stop, told) if before is not None else answer
+        return self._answer(text, before, count, stop, report) if before is not None else answer
 
     def _answer(
         self,
@@ -248,7 +248,7 @@ class SearchService:
         query: SearchQuery,
         count: int,
         stop: Callable[[], bool],
-        told: Callable[[SearchAnswer], None],
+        report: Callable[[SearchAnswer], None],
     ) -> SearchAnswer:
         shelves = self._wanted(query)
         problems = (*query.problems, *(shelf.trouble for _id, shelf in shelves if shelf.trouble))
@@ -262,7 +262,7 @@ class SearchService:
             self._forget_index(shelves)
             return SearchAnswer(text, (), problems, complete=False)
         if query.regex:
-            return self._tried(text, query, docs, problems, count, stop, told, complete=complete)
+            return self._tried(text, query, docs, problems, count, stop, report, complete=complete)
         hits: list[SearchHit] = []
         for doc in docs:
             if stop():
@@ -404,13 +404,13 @@ class SearchService:
             # What cannot be read is found by its name.
             return None if is_gone(error) else (place, shelf, "", True)
         is_all = status.st_size <= len(data)
-        said = None
+        rendered_text = None
         if place.root is not None and (is_all or size < SEARCHED_BYTES):
             # Half a record says nothing in words: one that is has to be read whole.
-            said = shelf.parts.home.rendered(place.root, doc.rel, data)
-            if said is not None and not is_all:
+            rendered_text = shelf.parts.home.rendered(place.root, doc.rel, data)
+            if rendered_text is not None and not is_all:
                 return self._read(doc, SEARCHED_BYTES)
-        text = data.decode("utf-8", "replace") if said is None else said
+        text = data.decode("utf-8", "replace") if rendered_text is None else rendered_text
         return place, shelf, text, is_all
 
     def _made(
@@ -448,7 +448,7 @@ class SearchService:
         problems: tuple[str, ...],
         count: int,
         stop: Callable[[], bool],
-        told: Callable[[SearchAnswer], None],
+        report: Callable[[SearchAnswer], None],
         *,
         complete: bool,
     ) -> SearchAnswer:
@@ -466,9 +466,9 @@ class SearchService:
                     hits.append(self._made(doc, place, shelf, snippet(text, query), query))
             if len(hits) >= count:
                 break
-            if time.monotonic() - at > _TELL_S:
+            if time.monotonic() - at > _REPORT_S:
                 at = time.monotonic()
-                told(SearchAnswer(asked, tuple(hits), problems, complete=False))
+                report(SearchAnswer(asked, tuple(hits), problems, complete=False))
         return SearchAnswer(asked, tuple(hits), problems, complete)
 
 

@@ -24,9 +24,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.agents.base import TranscriptSource
+from reverie.agents.base import Transcripts, TranscriptSource
 from reverie.agents.transcripts import PagedTranscript
-from reverie.errors import Ambiguous, StoreError, UserError
+from reverie.errors import Ambiguous, StoreError, Unavailable, UserError
 from reverie.files.paths import is_there
 from reverie.files.sidecar import stringify
 from reverie.llm.trace_facts import (
@@ -158,8 +158,8 @@ class TraceService:
     def entries(self) -> tuple[TraceEntry, ...]:
         """Every trace there is, newest first, read from directories alone."""
         found = list(self._own_entries())
-        places = self._parts.home.dump_places()
-        for workspace_id, directory in places.directories if places is not None else ():
+        writer = self._parts.home.writer
+        for workspace_id, directory in () if writer is None else writer.dump_places().directories:
             found += _files(directory, workspace_id, own=False)
         return tuple(
             sorted(found, key=lambda entry: (entry.started_at, entry.id), reverse=True)[:MOST_ENTRIES]
@@ -453,11 +453,11 @@ class Replays:
         self._models = models
         self._clock = clock
 
-    def consent_needed(self, detail: TraceDetail, wish: ReplayRequest) -> ConsentView | None:
+    def consent_needed(self, detail: TraceDetail, request: ReplayRequest) -> ConsentView | None:
         """What would leave this machine, if nobody has agreed to this destination yet. Raises
         `UserError` for a model that cannot be asked."""
         try:
-            self._models.require_consent(wish.engine)
+            self._models.require_consent(request.engine)
         except StoreError as error:
             if error.reason != "consent":
                 raise
@@ -466,15 +466,15 @@ class Replays:
         from reverie.llm.vault import Vault
 
         vault = Vault()
-        for text in (wish.system, wish.user, detail.facts.existing_memory):
+        for text in (request.system, request.user, detail.facts.existing_memory):
             vault.learn(text)
-        destination = self._models.provider(wish.engine).destination
+        destination = self._models.provider(request.engine).destination
         return ConsentView(destination, (str(detail.row.path),), vault.secrets_hidden)
 
     def run(
         self,
         detail: TraceDetail,
-        wish: ReplayRequest,
+        request: ReplayRequest,
         *,
         cancel: threading.Event,
         progress: Callable[[str], None] = lambda _step: None,
@@ -485,9 +485,9 @@ class Replays:
             raise StoreError(
                 "This trace cannot be replayed.", cause=problem, next_step="Choose another trace."
             )
-        self._models.require_consent(wish.engine)
-        provider = self._models.provider(wish.engine)
-        data = asyncio.run(_asked(provider, detail.facts, wish, self._clock, cancel, progress))
+        self._models.require_consent(request.engine)
+        provider = self._models.provider(request.engine)
+        data = asyncio.run(_asked(provider, detail.facts, request, self._clock, cancel, progress))
         dump = dump_of(data)
         facts = facts_of(dump.document)
         row = detail.row.judged(dump, facts, judge(facts))
@@ -498,7 +498,7 @@ class Replays:
 async def _asked(
     provider: Provider,
     facts: TraceFacts,
-    wish: ReplayRequest,
+    request: ReplayRequest,
     clock: Clock,
     cancel: threading.Event,
     progress: Callable[[str], None],
@@ -525,10 +525,10 @@ async def _asked(
     try:
         result = await run_agent(
             provider,
-            system=wish.system,
-            messages=[UserMessage(wish.user)],
+            system=request.system,
+            messages=[UserMessage(request.user)],
             tools=tools.tools(),
-            limits=limits_until(time.monotonic() + wish.time_limit_s),
+            limits=limits_until(time.monotonic() + request.time_limit_s),
             vault=vault,
             cancelled=cancel.is_set,
             observer=on_event,
@@ -543,9 +543,9 @@ async def _asked(
         workspace_id=facts.workspace_id,
         workspace_name=facts.workspace_name,
         trigger_message_id=facts.trigger_message_id,
-        timeout_ms=round(wish.time_limit_s * 1000),
+        timeout_ms=round(request.time_limit_s * 1000),
         existing_memory=vault.hide(facts.existing_memory),
-        cost_usd=None if result.usage is None else cost_usd(wish.engine, result.usage),
+        cost_usd=None if result.usage is None else cost_usd(request.engine, result.usage),
     )
     return stringify(trace.to_document(head))
 
@@ -565,29 +565,39 @@ class TranscriptService:
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
         """Those of one project, or all; newest first."""
-        return self._parts.home.sources(project_path)
+        transcripts = self._parts.home.transcripts
+        return () if transcripts is None else transcripts.sources(project_path)
 
     def told(self, source: TranscriptSource) -> TranscriptSource:
         """With title, project and state, if need be from its beginning; as it was where nothing tells."""
         try:
-            return self._parts.home.source_told(source)
+            return self._transcripts.described_source(source)
         except (UserError, OSError):
             return source
 
     def open(self, source: TranscriptSource) -> PagedTranscript:
         """To read page by page; opening reads nothing yet."""
-        return PagedTranscript(self._parts.home.open_source(source), source.path)
+        return PagedTranscript(self._transcripts.open_source(source), source.path)
+
+    @property
+    def _transcripts(self) -> Transcripts:
+        transcripts = self._parts.home.transcripts
+        if transcripts is None:
+            raise Unavailable("This agent keeps no transcripts.")
+        return transcripts
 
     def of_workspace(self, workspace_id: str) -> TranscriptSource | None:
         """The transcript of a workspace, listed or not; None: it has none. Raises `Unavailable`."""
         for source in self.sources():
             if source.id == workspace_id:
                 return source
-        place = self._parts.home.session(workspace_id)
+        sessions = self._parts.home.sessions
+        place = None if sessions is None else sessions.session_place(workspace_id)
         if place is None or not any(is_there(place.directory / name) for name in place.files):
             return None
         return TranscriptSource(workspace_id, "session", place.directory)
 
     def jobs(self) -> tuple[AgentJob, ...]:
         """The agent's own books of background jobs, newest first."""
-        return self._parts.home.agent_jobs()
+        jobs = self._parts.home.jobs
+        return () if jobs is None else jobs.agent_jobs()

@@ -10,30 +10,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from reverie.jobs.consolidate.progress import DreamProgress
 from reverie.memory.store import sha256_of_text
+from reverie.runs.result import Progress
 
 if TYPE_CHECKING:
     from reverie.agents.base import Companion, HomeContents
     from reverie.agents.capabilities import StatusLine
     from reverie.agents.identity import KnownHome
     from reverie.agents.scopes import Refusal, Scope, ScopeContext
+    from reverie.failures.record_changes import RecordChange
     from reverie.files.lease import LeaseHolder
     from reverie.jobs.consolidate.review import Review
     from reverie.memory.listing import ScopeListing
     from reverie.runs.record import Outcome, Parts
-    from reverie.services.record_changes import RecordChange
 
 
 __all__ = [
     "ChangedFile",
     "CoverageRow",
-    "DreamProgress",
     "FileText",
     "HandChange",
     "HarvestRow",
     "HomeInfo",
     "MemoryView",
+    "Progress",
     "Relevance",
     "RevertView",
     "ReviewFile",

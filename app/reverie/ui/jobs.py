@@ -23,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
@@ -72,14 +72,16 @@ class JobControl:
             raise JobCancelled
 
 
-class _Job(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Job:
     id: int
     name: str
     work: Callable[[JobControl], Any]
     control: JobControl
 
 
-class _Outcome(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Outcome:
     id: int
     kind: Kind
     value: Any
@@ -204,7 +206,7 @@ class Lane(QObject):
         return bool(self._open)
 
     @property
-    def at_it_s(self) -> float:
+    def busy_seconds(self) -> float:
         """For how long the thread has been at the job that it is at, in seconds, also if nobody waits for
         that one any more; 0 while it has nothing to do. A sign of life begins it anew."""
         return time.monotonic() - self._since if self._handed_over and not self._stopping else 0.0
@@ -285,7 +287,8 @@ class Lane(QObject):
             self.busy_changed.emit(False)
 
 
-class Lanes(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Lanes:
     """The threads of one window."""
 
     scan: Lane

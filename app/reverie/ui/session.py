@@ -27,33 +27,191 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.clock import Clock
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.profile import Profile
-from reverie.ui.history_recorder import HistoryKeeper, merged
 from reverie.ui.jobs import JobControl, Lane, Lanes
 from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree, build_tree
 
 if TYPE_CHECKING:
     from reverie.files.watch import Watcher, WatchState
     from reverie.helper.process import Helper
+    from reverie.memory.usage import UsageRestored
+    from reverie.services.drafts import LostSave
     from reverie.services.views import HomeInfo, MemoryView, Relevance, StatusView
     from reverie.services.workbench import Workbench
 
 
-# The watcher of one open home, made and begun by a job of the scan lane once something is shown.
+# Keeps the history of a home up with what changed outside, behind the views and never in their way.
 #
-# Asked for again and again, it begins once; where it could not begin, it begins with the next asking. Every
-# watcher that a job made is stopped by `finish`, also one that nobody waited for any more.
+# The first time it catches up with everything that happened while nobody looked; then one batch of changes
+# at a time. A failure is told and tried again with the next change; what was noted meanwhile is not
+# forgotten.
 #
-# Threading: GUI thread; the watcher's own threads deliver to `deliver`, which may be called from any.
+# Threading: GUI thread; the work is done on the history lane.
 
 
-class HomeWatch(QObject):
-    """`begun(WatchState)`: it watches from now on. `said(str)`: a sentence of the watcher's, from any thread.
-    `failed(UserError)`: it could not begin. Without `wanted` nothing is ever watched."""
+_AGAIN_MS = 1000
 
-    begun = Signal(object)
-    said = Signal(str)
+
+class HistoryRecorder(QObject):
+    """`started()`: the history is there. `kept()`: marks of what was seen may be others. `said(str)`.
+    `overwritten(tuple[LostSave, ...])`: another program overwrote a save; a draft keeps its text."""
+
+    started = Signal()
+    kept = Signal()
+    overwritten = Signal(object)
+    status_message = Signal(str)
+
+    def __init__(self, workbench: Workbench, lane: Lane, parent: QObject) -> None:
+        super().__init__(parent)
+        self._workbench = workbench
+        self._lane = lane
+        self._noted: Changes | None = None
+        self._allowed = False
+        self._ready = False
+        self._busy = False
+        self._closed = False
+        self._usage_due = False
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(_AGAIN_MS)
+        self._again.timeout.connect(self._on_again)
+
+    @property
+    def ready(self) -> bool:
+        """Caught up once, and nothing is under way."""
+        return self._ready and not self._busy
+
+    def start(self) -> None:
+        """From now on: before, nothing may be slowed down."""
+        self._allowed = True
+        self.keep()
+
+    def note(self, changes: Changes) -> None:
+        """Something changed; `keep` brings it in."""
+        self._noted = changes if self._noted is None else merged(self._noted, changes)
+
+    def keep(self) -> None:
+        """Do what there is to do, one thing at a time."""
+        if not self._allowed or self._busy or self._closed:
+            return
+        if not self._ready:
+            self._catch_up()
+        elif self._noted is not None:
+            self._observe(self._noted)
+        elif self._usage_due:
+            self._keep_usage()
+
+    def mark_seen(self, context: ScopeContext) -> None:
+        """Everything that stands now counts as seen."""
+        workbench = self._workbench
+
+        def work(_control: JobControl) -> None:
+            workbench.mark_opened(context)
+
+        self._lane.submit("mark as seen", work, done=self._on_marked)
+
+    def close(self) -> None:
+        """Nothing more is begun; what is under way ends by itself."""
+        self._closed = True
+        self._again.stop()
+
+    def _catch_up(self) -> None:
+        self._busy = True
+        workbench = self._workbench
+
+        def work(_control: JobControl) -> None:
+            workbench.start_history()
+
+        self._lane.submit("start the history", work, done=self._on_caught_up, failed=self._on_failed)
+
+    def _on_caught_up(self, _nothing: None) -> None:
+        self._busy = False
+        self._ready = True
+        self._usage_due = True
+        self.started.emit()
+        self.kept.emit()
+        self.keep()
+
+    def _observe(self, changes: Changes) -> None:
+        self._noted = None
+        self._busy = True
+        workbench = self._workbench
+
+        def work(_control: JobControl) -> tuple[UsageRestored, tuple[LostSave, ...]]:
+            lost = workbench.lost_saves(changes)
+            return workbench.observe(changes), lost
+
+        def failed(error: UserError) -> None:
+            self.note(changes)
+            self._on_failed(error)
+
+        self._lane.submit("observe changes", work, done=self._on_observed, failed=failed)
+
+    def _keep_usage(self) -> None:
+        self._usage_due = False
+        self._busy = True
+        workbench = self._workbench
+
+        def work(_control: JobControl) -> UsageRestored:
+            return workbench.keep_usage()
+
+        self._lane.submit("keep pins and use", work, done=self._on_usage_kept, failed=self._on_failed)
+
+    def _on_again(self) -> None:
+        self._usage_due = True
+        self.keep()
+
+    def _on_observed(self, found: tuple[UsageRestored, tuple[LostSave, ...]]) -> None:
+        kept, lost = found
+        if lost:
+            self.overwritten.emit(lost)
+        self._on_usage_kept(kept)
+
+    def _on_usage_kept(self, kept: UsageRestored) -> None:
+        self._busy = False
+        if kept.announce:
+            self.status_message.emit(
+                self.tr(
+                    "The agent is running and overwrites pins and use counts. "
+                    "Reverie keeps its changes ({n}) until the agent is restarted."
+                ).format(n=kept.announce)
+            )
+        if kept.pending:
+            self._again.start()
+        self.kept.emit()
+        self.keep()
+
+    def _on_marked(self, _nothing: None) -> None:
+        self.kept.emit()
+
+    def _on_failed(self, error: UserError) -> None:
+        self._busy = False
+        self.status_message.emit(str(error))
+
+
+def merged(one: Changes, other: Changes) -> Changes:
+    """Both, as one."""
+    return replace(
+        one,
+        paths=one.paths | other.paths,
+        rescan=one.rescan or other.rescan,
+        events=one.events + other.events,
+        reasons=tuple(dict.fromkeys((*one.reasons, *other.reasons))),
+    )
+
+
+# The file watcher of one home, created and started by a job on the scan lane once something is shown.
+# `start` is idempotent; if it fails, the next call retries. `finish` stops every watcher a job created, also
+# those whose job was superseded. `deliver` is called on the watcher's own threads.
+
+
+class HomeWatcher(QObject):
+    """Signals: `started(WatchState)`; `status_message(str)`, emitted from any thread; `failed(UserError)`.
+    Does nothing unless `enabled`."""
+
+    started = Signal(object)
+    status_message = Signal(str)
     failed = Signal(object)
 
     def __init__(
@@ -63,23 +221,23 @@ class HomeWatch(QObject):
         deliver: Callable[[Any], None],
         parent: QObject,
         *,
-        wanted: bool,
+        enabled: bool,
     ) -> None:
         super().__init__(parent)
         self._workbench = workbench
         self._lane = lane
         self._deliver = deliver
-        self._wanted = wanted
+        self._enabled = enabled
         self._starting = self._finished = False
         self._made: list[Watcher] = []
         self.watcher: Watcher | None = None
 
     def start(self, context: ScopeContext | None) -> None:
         """Watch what `context` is made of; None: the home alone."""
-        if self._starting or not self._wanted:
+        if self._starting or not self._enabled:
             return
         self._starting = True
-        workbench, deliver, say, made = self._workbench, self._deliver, self.said.emit, self._made
+        workbench, deliver, say, made = self._workbench, self._deliver, self.status_message.emit, self._made
 
         def work(_control: JobControl) -> tuple[Watcher, WatchState]:
             watcher = workbench.watch(deliver, notify=say)
@@ -101,7 +259,7 @@ class HomeWatch(QObject):
             return
         watcher, state = found
         self.watcher = watcher
-        self.begun.emit(state)
+        self.started.emit(state)
 
     def finish(self) -> None:
         """Stop what was made, and begin nothing more. Waits for the watcher's threads (under 2 s). From any
@@ -245,7 +403,8 @@ def open_home_job(
             workbench = HelpedWorkbench(workbench.parts, helper)
         info, home = workbench.contents(), workbench.parts.home
         listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
-        recent = max(((at, id_) for id_, at in home.recencies() if id_ in listed), default=(0, ""))
+        recencies = () if home.sessions is None else home.sessions.recencies()
+        recent = max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))
         return Opened(workbench, info, home.caps, recent[1])
 
     return work
@@ -345,14 +504,14 @@ class HomeSession(QObject):
         self._closed = False
         self.bridge = WatchBridge(opened.info.id, self)
         self.bridge.arrived.connect(self._on_arrived)
-        self._watch = HomeWatch(opened.workbench, lanes.scan, self.bridge.post, self, wanted=watching)
-        self._watch.begun.connect(self._on_watching)
-        self._watch.said.connect(self.notified)
+        self._watch = HomeWatcher(opened.workbench, lanes.scan, self.bridge.post, self, enabled=watching)
+        self._watch.started.connect(self._on_watching)
+        self._watch.status_message.connect(self.notified)
         self._watch.failed.connect(self._on_aside_failed)
-        self.keeper = HistoryKeeper(opened.workbench, lanes.history, self)
-        self.keeper.kept.connect(self.look_again)
+        self.keeper = HistoryRecorder(opened.workbench, lanes.history, self)
+        self.keeper.kept.connect(self.refresh_marks)
         self.keeper.started.connect(self.history_started)
-        self.keeper.said.connect(self.notified)
+        self.keeper.status_message.connect(self.notified)
         self.keeper.overwritten.connect(self.overwritten)
         self._lease_poll = LeasePoll(opened.workbench, lanes.scan, self)
         self._lease_poll.told.connect(self._take_status)
@@ -537,7 +696,7 @@ class HomeSession(QObject):
         self.keeper.keep()
         self._pump()
         if self._marks_stale:
-            self.look_again()
+            self.refresh_marks()
         project = (self.context.project_path if self.context is not None else None) or ""
         if found.info is not None or self._titled != project:
             self._titled = project
@@ -600,7 +759,7 @@ class HomeSession(QObject):
     def arrange(self, arrangement: Arrangement) -> None:
         """Order and choose the files of the trees otherwise; no file is read."""
         self.arrangement = arrangement
-        self.look_again()
+        self.refresh_marks()
 
     def also_show(self, paths: Iterable[str]) -> None:
         """While only what changed is shown, these stay too."""
@@ -608,7 +767,7 @@ class HomeSession(QObject):
             self.arrangement = self.arrangement._replace(also=self.arrangement.also | frozenset(paths))
 
     @Slot()
-    def look_again(self) -> None:
+    def refresh_marks(self) -> None:
         """Read the marks of what was seen again; no file is read."""
         self._marks_stale = self._refreshing
         if self._update is not None and not self._refreshing and not self._closed:

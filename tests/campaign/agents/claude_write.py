@@ -97,7 +97,7 @@ def _bench(program: ClaudeProgram) -> _Bench:
     parts = open_parts(program.home, Profile.under(program.user / "profile"), system_clock)
     parts.home.contents()
     for source in parts.home.sources():
-        parts.home.source_title(source)
+        parts.home.described_source(source)
     return _Bench(program, cwd, memory, parts, parts.home.context(project_path=str(cwd)))
 
 
@@ -174,7 +174,7 @@ def _index_fixed(bench: _Bench) -> str:
     look = desk.index_care.look(bench.context, f"{_BASE}/MEMORY.md")
     assert look is not None
     finding = next(each for each in look.report.findings if each.problem == "unlisted")
-    desk.index_care.mend(bench.context, look, finding, "add")
+    desk.index_care.fix(bench.context, look, finding, "add")
     return "NEWLY LISTED"
 
 

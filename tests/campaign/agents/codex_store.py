@@ -197,10 +197,10 @@ def never_makes_memories(codex: Path, directory: Path) -> Outcome:
 
 def _note(at: World, text: str) -> int:
     """Tell Codex something, as the window does; 0 for done."""
-    from reverie.services.edits import tell_agent
+    from reverie.services.edits import add_note
 
     try:
-        tell_agent(at.parts(), at.context(), text)
+        add_note(at.parts(), at.context(), text)
     except UserError:
         return 1
     return 0

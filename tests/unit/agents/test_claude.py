@@ -12,15 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.claude_home import (
-    NOW_S,
-    ClaudeHomeMaker,
-    look_at_many,
-    newer_topic,
-    session_id,
-    topic,
-    write,
-)
+from helpers.claude_home import NOW_S, ClaudeHomeMaker, look_at_many, newer_topic, session_id, topic, write
 from helpers.opened_files import opened_files
 from reverie.agents.base import Home
 from reverie.agents.claude.home import ClaudeHome
@@ -157,7 +149,7 @@ def test_a_directory_is_learned_from_its_newest_transcript_and_kept(maker: Claud
     home = maker.home()
     own, liar = str(maker.directory("/work/api")), str(maker.directory("/work/liar"))
     assert {each.path for each in home.contents().projects} == {"/work/api", liar}
-    assert home.learn(liar) == liar, "a directory that does not fit the name is not believed"
+    assert home.resolve_project(liar) == liar, "a directory that does not fit the name is not believed"
     later = maker.home()
     with opened_files() as files:
         assert {each.path for each in later.contents().projects} == {"/work/api", liar}
@@ -608,13 +600,13 @@ def test_sessions_are_told_by_the_disk_and_side_files_are_none(maker: ClaudeHome
     assert (side.kind, side.under) == ("sub-agent", "")
     assert (newest.id, newest.state, newest.project_path) == (session_id(2), "session notes", GONE)
     assert (older.id, older.state, older.updated_at) == (session_id(1), "", (NOW_S - 999) * 1000)
-    assert home.source_title(older) == "First"
+    assert home.described_source(older).title == "First"
     assert [message.text for message in home.open_source(older).messages(ReadStatistics())][
         -1
     ].strip() == "First\nline"
     assert home.recencies()[0] == (session_id(2), (NOW_S - 998) * 1000)
     assert [place.workspace_id for place in home.sessions_in_use()] == [session_id(2), session_id(1)]
-    place = home.session(session_id(1))
+    place = home.session_place(session_id(1))
     assert place is not None
     assert (place.directory, place.files) == (maker.directory(GONE), (f"{session_id(1)}.jsonl",))
     found = home.workspace(session_id(1))
@@ -628,8 +620,8 @@ def test_sessions_are_told_by_the_disk_and_side_files_are_none(maker: ClaudeHome
     os.utime(older.path, (NOW_S, NOW_S))
     assert [each.title for each in later.sources()] == ["", "", side.title], "it may be another one by now"
     older.path.unlink()
-    assert home.source_title(older) == ""
-    assert home.session(session_id(1)) is None
+    assert home.described_source(older).title == ""
+    assert home.session_place(session_id(1)) is None
 
 
 def test_sub_agents_stand_after_their_session_and_are_read_only_when_opened(maker: ClaudeHomeMaker) -> None:
@@ -645,7 +637,7 @@ def test_sub_agents_stand_after_their_session_and_are_read_only_when_opened(make
     with opened_files() as files:
         found = home.sources()
         (side,) = (each for each in found if each.kind == "sub-agent")
-        assert home.source_title(side) == "agent-a7"
+        assert home.described_source(side).title == "agent-a7"
     assert [name for name in files if "agent-a7" in name] == []
     assert [each.id for each in found] == [session_id(2), f"{session_id(2)}/agent-a7", session_id(1)]
     assert (side.state, side.under, side.project_path) == ("sub-agent", session_id(2), GONE)
@@ -667,7 +659,7 @@ def test_sub_agents_of_older_versions_are_listed_beside_the_sessions_and_are_non
     with opened_files() as files:
         found = home.sources(GONE)
         assert [each.id for each in found] == [session_id(1), f"{agent.parent.name}/agent-1a2b3c4d"]
-        assert home.source_title(found[1]) == "agent-1a2b3c4d"
+        assert home.described_source(found[1]).title == "agent-1a2b3c4d"
     assert [name for name in files if "agent-" in name] == []
     assert (found[1].kind, found[1].under, found[1].size) == ("sub-agent", "", agent.stat().st_size)
     assert [message.text for message in home.open_source(found[1]).messages(ReadStatistics())] == ["Look"]
@@ -810,8 +802,7 @@ def test_looking_changes_nothing_and_credentials_are_never_opened(maker: ClaudeH
             home.agent_lock(context)
         for source in home.sources():
             list(home.open_source(source).messages(ReadStatistics()))
-            home.source_title(source)
-        home.lost_stores()
+            home.described_source(source)
     assert fingerprint(maker.user) == before
     assert not [name for name in files if "credentials" in name]
     assert detect(maker.root)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.agents.claude.index import (
+from reverie.agents.memory_index import (
     INDEX,
     CannotMendError,
     FileEdit,

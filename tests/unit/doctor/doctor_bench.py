@@ -14,7 +14,7 @@ from typing import Any
 
 from helpers.benches import NOW, sample_parts
 from reverie.doctor.checks import examine
-from reverie.doctor.facts import DoctorContext, ModelFacts, ProbeFacts
+from reverie.doctor.facts import DoctorHooks, ModelFacts, ProbeFacts
 from reverie.doctor.findings import Finding
 from reverie.services.container import HomeContainer
 from reverie.settings import load_settings, save_settings
@@ -29,8 +29,8 @@ class Patient:
     """A sample home with the writer on, a host, turns, a run that wrote, and a desk to ask."""
 
     parts: HomeContainer
-    desk: DoctorContext = field(
-        default_factory=lambda: DoctorContext(model=lambda: RULES, dream_model=lambda: RULES)
+    desk: DoctorHooks = field(
+        default_factory=lambda: DoctorHooks(model=lambda: RULES, dream_model=lambda: RULES)
     )
     workspace_id: str | None = ACME
     now: int = NOW

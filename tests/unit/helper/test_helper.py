@@ -23,8 +23,8 @@ from reverie.agents.scopes import ProjectGap, Scope, ScopeUnavailable
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.errors import Ambiguous, Conflict, StoreError, Unavailable, UserError
-from reverie.files.coalesce import Changes
 from reverie.files.locks import is_ours
+from reverie.files.watch import Changes
 from reverie.helper import process
 from reverie.helper import server as serve
 from reverie.helper.frames import FrameWriter, read_frame
@@ -294,7 +294,7 @@ def test_an_answer_that_cannot_be_sent_is_a_bug_and_keeps_nobody_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(serve.TASKS, "odd", lambda _desk, _control: threading.Lock())
-    monkeypatch.setattr(serve.Server, "_desk", lambda *_place: None)
+    monkeypatch.setattr(serve.Server, "_runner", lambda *_place: None)
     heard = io.BytesIO()
     server = serve.Server(FrameWriter(heard))
     server._begin(7, "odd", tmp_path, Profile.under(tmp_path), ())

@@ -10,8 +10,9 @@ from helpers.benches import again, contents, sample_parts, workspace
 from reverie.errors import Unavailable
 from reverie.files.atomic import set_observer
 from reverie.jobs.consolidate.engine import RulesEngine
-from reverie.jobs.consolidate.run import DreamRequest, RunResult
+from reverie.jobs.consolidate.run import DreamRequest
 from reverie.runs.record import RunRecord
+from reverie.runs.run import RunResult
 from reverie.runs.transaction import Recovered, Transaction
 from reverie.services.container import HomeContainer
 
@@ -44,8 +45,7 @@ def kill_at(
             raise Killed
 
     monkeypatch.setattr(Transaction, "roll_back", lambda *_: Recovered(False))
-    monkeypatch.setattr("reverie.jobs.consolidate.run.DreamRun._finish", lambda *_: None)
-    monkeypatch.setattr("reverie.runs.revert.finish_failed", lambda *_, **__: None)
+    monkeypatch.setattr("reverie.runs.run.Run._finish", lambda *_: None)
     set_observer(die)
     try:
         with pytest.raises(Killed):

@@ -13,7 +13,7 @@ from helpers.samples import copy_sample
 from reverie.compose import open_parts
 from reverie.errors import Conflict, Unavailable
 from reverie.failures.lessons import retrieve
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.services.failures import FailureService
 from reverie.services.workbench import Workbench
@@ -48,8 +48,8 @@ def test_lessons_stand_where_the_agent_finds_them(maker: LokiMaker, tmp_path: Pa
     before = everything_in(maker.project)
     view = bench(maker, tmp_path).failures.look()
     assert everything_in(maker.project) == before
-    assert [each.standing for each in view.lessons] == [
-        *["told"] * 3,
+    assert [each.state for each in view.lessons] == [
+        *["injected"] * 3,
         *["window"] * 2,
         "elsewhere",
         "older",
@@ -70,8 +70,8 @@ def test_the_switch_and_the_settings_of_the_store_are_said(maker: LokiMaker, tmp
     maker.json("config.json", {"memory": {"disabled": True}})
     made = bench(maker, tmp_path)
     view = FailureService(made.parts, made.records, {"LOKI_FAILURE_MEMORY": "0"}).look()
-    assert (view.on, view.recorded, view.block("iteration"), view.told) == (False, False, "", ())
-    assert [each.standing for each in view.lessons] == ["window"]
+    assert (view.on, view.recorded, view.block("iteration"), view.injected) == (False, False, "", ())
+    assert [each.state for each in view.lessons] == ["window"]
 
 
 def test_every_case_of_the_checklist_is_shown_and_problems_are_told(maker: LokiMaker, tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_the_sample_has_lessons_of_all_days(tmp_path: Path) -> None:
     sample = copy_sample("loki-project", tmp_path)
     made = Workbench(open_parts(sample, Profile.under(tmp_path / "profile"), lambda: NOON))
     view = made.failures.look()
-    assert {"told", "older"} <= {each.standing for each in view.lessons}
+    assert {"injected", "older"} <= {each.state for each in view.lessons}
     assert len(view.crashes) == 3
     assert view.problems == ()
 

@@ -53,19 +53,19 @@ class Desk:
         assert look is not None
         return look
 
-    def mend(self, problem: str, about: str) -> None:
+    def fix(self, problem: str, about: str) -> None:
         look = self.look()
         found = next(
             each
             for each in look.report.findings
             if each.problem == problem and about in (each.about, each.rel)
         )
-        (kind,) = look.mends_of(found)
-        undo = self.bench.index_care.mend(self.context, look, found, kind)
+        (kind,) = look.fixes_for(found)
+        undo = self.bench.index_care.fix(self.context, look, found, kind)
         before = self.index
         self.bench.undo(undo)
         assert sorted(contents(self.memory)) == sorted(FILES)
-        self.bench.index_care.mend(self.context, self.look(), found, kind)
+        self.bench.index_care.fix(self.context, self.look(), found, kind)
         assert self.index == before
 
     @property
@@ -91,14 +91,14 @@ def test_a_look_names_what_is_wrong_and_changes_nothing(desk: Desk) -> None:
 
 
 def test_each_mend_changes_its_own_line_and_nothing_else_and_can_be_taken_back(desk: Desk) -> None:
-    desk.mend("no-file", "gone.md")
+    desk.fix("no-file", "gone.md")
     assert desk.index == INDEX.replace("- [Gone](gone.md)\r\n", "")
-    desk.mend("dangling", "nobody")
+    desk.fix("dangling", "nobody")
     assert "nobody" not in desk.index
-    desk.mend("long-line", "sub/tests.md")
+    desk.fix("long-line", "sub/tests.md")
     lines = desk.index.split("\r\n")
     assert [line for line in lines if len(line) > 200] == []
-    desk.mend("unlisted", "new one.md")
+    desk.fix("unlisted", "new one.md")
     assert desk.index.startswith(
         "\ufeff# Memory\r\n\r\n- [Deploy](deploy.md)  —  how deploys go\r\n- [Tests]("
     )
@@ -114,7 +114,7 @@ def test_an_index_that_changed_since_is_not_mended(desk: Desk) -> None:
     (desk.memory / "MEMORY.md").write_text(INDEX + "- more\n", newline="")
     found = next(each for each in look.report.findings if each.problem == "no-file")
     with pytest.raises(Conflict):
-        desk.bench.index_care.mend(desk.context, look, found, "drop")
+        desk.bench.index_care.fix(desk.context, look, found, "drop")
     assert desk.index == INDEX + "- more\n"
 
 

@@ -15,7 +15,7 @@ import pytest
 from helpers.benches import Time, sample_parts, workspace
 from helpers.samples import copy_sample, snapshot
 from reverie.agents.scopes import Scope
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.memory.search.index import SearchIndex
 from reverie.services.container import HomeContainer
 from reverie.services.search import SearchAnswer, SearchHit, SearchService, SearchStopped
@@ -348,9 +348,9 @@ def test_a_pattern_tells_what_it_has_so_far_and_can_be_stopped(
 ) -> None:
     from reverie.services import search
 
-    monkeypatch.setattr(search, "_TELL_S", 0.0)
+    monkeypatch.setattr(search, "_REPORT_S", 0.0)
     told: list[SearchAnswer] = []
-    last = desk.search("/re.ry/", told=told.append)
+    last = desk.search("/re.ry/", report=told.append)
     assert told
     assert not told[0].complete
     assert {hit.path for hit in told[-1].hits} <= {hit.path for hit in last.hits}

@@ -29,10 +29,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.capabilities import LockBefore, StatusLine
-from reverie.agents.claude.index import INDEX
 from reverie.agents.claude.locations import LOCK_NAME, MOST_SCANNED
 from reverie.agents.claude.settings import MemorySettings
 from reverie.agents.codex.transcript import timestamp_ms
+from reverie.agents.memory_index import INDEX
 from reverie.agents.scopes import Scope
 from reverie.agents.transcripts import decoded_row, opened_transcript
 from reverie.clock import HOUR_MS

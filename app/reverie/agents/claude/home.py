@@ -6,9 +6,9 @@ its memory, which lies where the repository's root says. Sessions are workspaces
 the agent keeps of each. What lies outside of projects and is global are the memories of sub-agents.
 
 Listing opens a transcript only for its first kilobytes, and only where nothing else names the working
-directory (`Known.learn_missing`, bounded). Titles are read when asked for (`source_title`, `learn_titles`).
-The home is only read; credentials and the keys of running sessions are never opened. Failure: as
-`agents.base` says.
+directory (`Known.learn_missing`, bounded). Titles are read when asked for (`described_source`,
+`learn_titles`). The home is only read; credentials and the keys of running sessions are never opened.
+Failure: as `agents.base` says.
 """
 
 from __future__ import annotations
@@ -24,18 +24,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.base import (
+    AgentJobs,
     Companion,
+    ConsolidationRules,
+    Home,
     HomeContents,
-    PlainHome,
     Project,
+    SessionNotes,
     SessionPlace,
+    Sessions,
     TitlesRead,
+    Transcripts,
     TranscriptSource,
     WatchedPlace,
     Workspace,
 )
-from reverie.agents.capabilities import AgentLock, ComparableText, NotesPlace, RootChange, StatusLine
-from reverie.agents.claude.index import INDEX
+from reverie.agents.capabilities import (
+    AgentCheck,
+    AgentJob,
+    AgentLock,
+    ComparableText,
+    NotesPlace,
+    RootChange,
+    SessionScan,
+    StatusLine,
+)
 from reverie.agents.claude.instructions import companions
 from reverie.agents.claude.locations import (
     DAILY_LOG,
@@ -69,6 +82,7 @@ from reverie.agents.claude.settings import (
     settings_problems,
 )
 from reverie.agents.known_layouts import claude_root, refusals
+from reverie.agents.memory_index import INDEX
 from reverie.agents.reading import directory_names
 from reverie.agents.scopes import (
     Caps,
@@ -106,7 +120,7 @@ _OF_THE_FILE = frozenset({"name", "metadata", "node_type", "type", "originSessio
 _KINDS = frozenset({"user", "feedback", "project", "reference"})
 
 
-def essence(text: str) -> ComparableText:
+def comparable_text(text: str) -> ComparableText:
     """The text without the lines about the file; `kind` is one of the agent's four, or empty."""
     block = _BLOCK.match(text)
     if block is None:
@@ -306,7 +320,7 @@ _SETTINGS = ("settings.json",)
 _MOST_IN_USE = 64
 
 
-class ClaudeHome(PlainHome):
+class ClaudeHome(Home):
     """One Claude Code home; see `agents.base.Home` for what each member promises."""
 
     kind = KIND
@@ -434,11 +448,31 @@ class ClaudeHome(PlainHome):
             return "log"
         return "index" if rel.rpartition("/")[2] == INDEX else "memory"
 
-    def essence(self, text: str) -> ComparableText:
-        return essence(text)
+    @property
+    def transcripts(self) -> Transcripts:
+        return self
 
-    def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
-        from reverie.agents.claude.index import follow
+    @property
+    def sessions(self) -> Sessions:
+        return self
+
+    @property
+    def notes(self) -> SessionNotes:
+        return self
+
+    @property
+    def jobs(self) -> AgentJobs:
+        return self
+
+    @property
+    def consolidation(self) -> ConsolidationRules:
+        return self
+
+    def comparable(self, text: str) -> ComparableText:
+        return comparable_text(text)
+
+    def index_updates(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
+        from reverie.agents.memory_index import follow
 
         return follow(change)
 
@@ -467,10 +501,10 @@ class ClaudeHome(PlainHome):
         self._require_available()
         return tuple((each.id, each.updated_at) for each in self._sessions.newest_first())
 
-    def session(self, workspace_id: str) -> SessionPlace | None:
+    def session_place(self, workspace_id: str) -> SessionPlace | None:
         refuse_hostile_id(workspace_id)
         place = self._sessions.place_of(workspace_id)
-        return None if place is None else self._session_place(place, workspace_id)
+        return None if place is None else self._place(place, workspace_id)
 
     def sessions_in_use(self) -> tuple[SessionPlace, ...]:
         self._require_available()
@@ -478,9 +512,9 @@ class ClaudeHome(PlainHome):
         live = (
             each for each in self._sessions.newest_first() if each.transcript and each.updated_at >= since
         )
-        return tuple([self._session_place(each.directory, each.id) for each in live][:_MOST_IN_USE])
+        return tuple([self._place(each.directory, each.id) for each in live][:_MOST_IN_USE])
 
-    def use_watched(self) -> tuple[WatchedPlace, ...]:
+    def session_watches(self) -> tuple[WatchedPlace, ...]:
         used = dict.fromkeys(place.directory for place in self.sessions_in_use())
         return (WatchedPlace(self._stores.projects), *(WatchedPlace(directory) for directory in used))
 
@@ -510,6 +544,21 @@ class ClaudeHome(PlainHome):
             own / "prompt.md",
         )
 
+    def session_scan(self, place: NotesPlace) -> SessionScan:
+        from reverie.agents.claude.transcript import SessionScan
+
+        return SessionScan(place.transcript)
+
+    def session_title(self, place: NotesPlace) -> str:
+        from reverie.agents.claude.transcript import session_title
+
+        return session_title(place.transcript)
+
+    def session_messages(self, place: NotesPlace) -> ReadableTranscript:
+        from reverie.agents.claude.transcript import ClaudeReadable
+
+        return ClaudeReadable(place.transcript)
+
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
         from reverie.agents.claude.consolidation import status_lines
 
@@ -518,6 +567,20 @@ class ClaudeHome(PlainHome):
             return ()
         settings = self._stores.settings_of(self._cwd(context))
         return status_lines(directory, settings, int(self._now() * 1000), self._has_ended(directory))
+
+    def agent_jobs(self) -> tuple[AgentJob, ...]:
+        return ()  # the agent keeps no list of them
+
+    def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
+        from reverie.agents.claude.doctor import memory_checks
+
+        if not context.project_path:
+            return ()
+        try:
+            directory = self.scope_root(context, Scope.PROJECT).directory
+        except ScopeUnavailable:
+            return ()
+        return memory_checks(directory, self.memory_off(context), self.agent_status(context))
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
         self._require_available()
@@ -554,10 +617,11 @@ class ClaudeHome(PlainHome):
 
         return ClaudeReadable(source.path)
 
-    def source_title(self, source: TranscriptSource) -> str:
+    def described_source(self, source: TranscriptSource) -> TranscriptSource:
         if source.kind == "sub-agent":
-            return source.title
-        return self._read_title(source.id, source.path, source.updated_at or 0)[0]
+            return source
+        title, _new = self._read_title(source.id, source.path, source.updated_at or 0)
+        return source._replace(title=title)
 
     def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
         self._require_available()
@@ -594,8 +658,8 @@ class ClaudeHome(PlainHome):
         new = self._known.note(transcript.parent.name, head.cwd, session_id, title, updated_at)
         return title, new
 
-    def learn(self, project_path: str) -> str:
-        """What a project is called once its newest transcripts were asked, where nothing else tells."""
+    def resolve_project(self, project_path: str) -> str:
+        """Asks the newest transcripts of a project that nothing else names."""
         own = Path(project_path)
         if own.parent == self._stores.projects and not self._known.paths(own.name):
             for one in self._listed([], (own.name,)):
@@ -705,5 +769,5 @@ class ClaudeHome(PlainHome):
                 return None if place is None else self._stores.projects / place / f"{each.session_id}.jsonl"
         return None
 
-    def _session_place(self, place: str, session_id: str) -> SessionPlace:
+    def _place(self, place: str, session_id: str) -> SessionPlace:
         return SessionPlace(session_id, self._stores.projects / place, (f"{session_id}.jsonl",))

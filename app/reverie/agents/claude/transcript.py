@@ -260,6 +260,16 @@ def title_by_hand(directory: Path) -> str:
     return first_line(text_of((row or {}).get("customTitle")))
 
 
+def session_title(transcript: Path) -> str:
+    """The title by hand, else what the transcript says; empty for none."""
+    by_hand = title_by_hand(transcript.with_suffix(""))
+    if by_hand:
+        return by_hand
+    with contextlib.suppress(FileNotFoundError):  # it may go at any moment
+        return session_head(transcript).title
+    return ""
+
+
 def first_line(text: str) -> str:
     """The first line that says something; empty for none."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")

@@ -25,10 +25,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from reverie.agents.base import (
+    AgentJobs,
     Companion,
+    Extraction,
+    Home,
     HomeContents,
-    PlainHome,
+    ModelPreferences,
     Project,
+    StoreRules,
+    Transcripts,
     TranscriptSource,
     WatchedPlace,
     no_workspace,
@@ -39,6 +44,7 @@ from reverie.agents.capabilities import (
     AgentJob,
     ModelService,
     StatusLine,
+    Thread,
     WriteLock,
 )
 from reverie.agents.codex import store as codex_store
@@ -55,7 +61,6 @@ from reverie.agents.codex.prompt import project_companions, was_reset
 from reverie.agents.codex.store import sibling_names, siblings
 from reverie.agents.codex.threads import (
     Books,
-    Thread,
     database_places,
     read_books,
     rollout_finder,
@@ -102,7 +107,7 @@ _ANEW = "Each consolidation makes this anew: what is changed here stays in the h
 _OF_FEBRUARY = "Codex of today does not read memories per working directory; they are only shown."
 
 
-class CodexHome(PlainHome):
+class CodexHome(Home):
     """One Codex home; see `agents.base.Home` for what each member promises."""
 
     kind = KIND
@@ -228,6 +233,26 @@ class CodexHome(PlainHome):
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
         return "memory" if root.scope is Scope.PROJECT else codex_store.file_role(rel)
 
+    @property
+    def transcripts(self) -> Transcripts:
+        return self
+
+    @property
+    def jobs(self) -> AgentJobs:
+        return self
+
+    @property
+    def store_rules(self) -> StoreRules:
+        return self
+
+    @property
+    def extraction(self) -> Extraction:
+        return self
+
+    @property
+    def models(self) -> ModelPreferences:
+        return self
+
     def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
         version = codex_store.version_of(self._root, root.directory)
         if version is not None and root.scope is Scope.GLOBAL:
@@ -272,7 +297,7 @@ class CodexHome(PlainHome):
         books = self._memory_books()
         return jobs_of(books, self._threads(), int(self._now() * 1000))
 
-    def checks(self) -> tuple[AgentCheck, ...]:
+    def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
         from reverie.agents.codex.jobs import CodexFacts, checks
         from reverie.files.locks import is_held
 
@@ -280,12 +305,10 @@ class CodexHome(PlainHome):
         jobs = jobs_of(books, threads, now_ms)
         return checks(CodexFacts(self._root, now_ms, threads, books, jobs, is_held))
 
-    def dream_wishes(self, workspace_id: str | None) -> AgentDreamConfig:
-
+    def dream_config(self, workspace_id: str | None) -> AgentDreamConfig:
         return AgentDreamConfig(extraction_model(self._root))
 
     def model_services(self) -> tuple[ModelService, ...]:
-
         return model_services(self._root)
 
     def threads(self) -> tuple[Thread, ...]:
@@ -308,10 +331,7 @@ class CodexHome(PlainHome):
 
         return CodexReadable(source.path, rollout_finder(self._root))
 
-    def source_title(self, source: TranscriptSource) -> str:
-        return source.title or self.source_told(source).title
-
-    def source_told(self, source: TranscriptSource) -> TranscriptSource:
+    def described_source(self, source: TranscriptSource) -> TranscriptSource:
         from reverie.agents.codex.transcript import rollout_head
 
         try:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.agents.base import TranscriptSource
+from reverie.agents.capabilities import Thread
 from reverie.agents.codex.locations import MEMORY_DATABASES, STATE_DATABASES
 from reverie.agents.codex.transcript import Finder, rollout_id_of, thread_id_of
 from reverie.agents.database_copy import Database, Row, stamp
@@ -94,30 +95,6 @@ _PINNED = "Pinned"
 """The section that Codex itself makes for pinned threads; `is_pinned` is of versions before it."""
 _ROOT_COLUMNS = ("project_id", "path", "position")
 _MOST_PROJECTS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Thread:
-    """One thread. Times are UTC ms; `path` None where only the books know it. `source`: what led it, as the
-    books say; empty where they do not."""
-
-    id: str
-    path: Path | None
-    title: str = ""
-    cwd: str = ""
-    updated_at: int | None = None
-    size: int = 0
-    archived: bool = False
-    subagent: bool = False
-    source: str = ""
-    memory_mode: str = ""
-    git_branch: str = ""
-    pinned: bool = False
-    """Whether a person pinned it in the agent's own list."""
-    project: str = ""
-    """The name of the project it was put into, or whose root it works in; empty for none."""
-    section: str = ""
-    """The name of the section of the agent's list that it is in, other than that of pinned ones."""
 
 
 @dataclass(slots=True)

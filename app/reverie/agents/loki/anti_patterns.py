@@ -505,7 +505,7 @@ class AntiPatternRecords:
         return lock_beside(path)
 
 
-def essence(text: str) -> ComparableText:
+def comparable_text(text: str) -> ComparableText:
     """What an anti-pattern says, without its keys and figures; any other text as it is."""
     record = _anti_pattern(text)
     if record is None:
@@ -523,7 +523,7 @@ def essence(text: str) -> ComparableText:
     return ComparableText("".join(f"{line}\n" for line in lines))
 
 
-def followed(change: RootChange) -> dict[str, str]:
+def index_updates(change: RootChange) -> dict[str, str]:
     """What the anti-patterns that stay take over from those that say the same and are gone: figures, and
     whatever else they know; and their links lead to the one that stays."""
     shelf = AntiPatternRecords()
@@ -551,11 +551,11 @@ def _heir(shelf: AntiPatternRecords, rel: str, text: str, texts: dict[str, str])
     record = _anti_pattern(text)
     if record is None:
         return ""
-    words = {_words(line) for line in essence(text).text.splitlines()}
+    words = {_words(line) for line in comparable_text(text).text.splitlines()}
     for other, said in texts.items():
         if shelf.holder(other) != shelf.holder(rel) or _anti_pattern(said) is None:
             continue
-        joined = "\n".join(_words(line) for line in essence(said).text.splitlines())
+        joined = "\n".join(_words(line) for line in comparable_text(said).text.splitlines())
         if all(line in joined for line in words):
             return other
     return ""

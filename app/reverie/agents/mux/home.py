@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.agents.base import (
     Companion,
+    Home,
     HomeContents,
     LostStore,
-    PlainHome,
     SessionPlace,
+    Sidecars,
+    TitlesRead,
     TranscriptSource,
     WatchedPlace,
     Workspace,
@@ -36,7 +38,6 @@ from reverie.agents.mux.locations import (
     COVERAGE,
     MULTI_PROJECT_BUCKET,
     USAGE,
-    escape_key,
     is_plain_component,
     project_dir_name,
     project_id,
@@ -49,14 +50,23 @@ from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.paths import is_directory, is_file, read_regular
 
 if TYPE_CHECKING:
+    from reverie.agents.base import AgentWriter, ModelPreferences, OrphanedStores, Sessions, Transcripts
     from reverie.agents.capabilities import (
         AgentDreamConfig,
         AgentWriterConfig,
         DumpPlaces,
         MemoryKinds,
+        ModelService,
         WriterPlace,
     )
-    from reverie.agents.transcripts import ReadableTranscript, Transcript
+    from reverie.agents.transcripts import (
+        MemoryCall,
+        ReadableTranscript,
+        Tail,
+        TailEvent,
+        TailPosition,
+        Transcript,
+    )
 
 
 KIND = "mux"
@@ -74,7 +84,7 @@ _PROBLEMS_SHOWN = 100
 _ARRAY_INDEX_LIMIT = 2**32 - 1
 
 
-class MuxHome(PlainHome):
+class MuxHome(Home):
     """One mux or xum home; see `agents.base.Home` for what each member promises."""
 
     kind = KIND
@@ -85,12 +95,28 @@ class MuxHome(PlainHome):
         self._stores = MuxStores(root)
 
     @property
-    def usage_sidecar(self) -> Path | None:
-        return self._root / USAGE
+    def sidecars(self) -> Sidecars:
+        return Sidecars(self._root / USAGE, self._root / COVERAGE)
 
     @property
-    def coverage_sidecar(self) -> Path | None:
-        return self._root / COVERAGE
+    def transcripts(self) -> Transcripts:
+        return self
+
+    @property
+    def sessions(self) -> Sessions:
+        return self
+
+    @property
+    def writer(self) -> AgentWriter:
+        return self
+
+    @property
+    def models(self) -> ModelPreferences:
+        return self
+
+    @property
+    def orphans(self) -> OrphanedStores:
+        return self
 
     def contents(self) -> HomeContents:
         self._require_available()
@@ -189,9 +215,6 @@ class MuxHome(PlainHome):
                 found.append(Companion(Scope.PROJECT, path, f"memories/{path.name}", exists))
         return tuple(found)
 
-    def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
-        return None if root.usage_prefix is None else root.usage_prefix + escape_key(rel)
-
     def recencies(self) -> tuple[tuple[str, int], ...]:
         self._require_available()
         try:
@@ -208,14 +231,14 @@ class MuxHome(PlainHome):
         entries = data.get("workspaces")
         return tuple(_recencies(entries)) if isinstance(entries, dict) else ()
 
-    def transcript(self, workspace_id: str) -> Transcript | None:
+    def transcript(self, workspace_id: str) -> Transcript:
         # Late: json lines are read by harvests only.
         from reverie.agents.mux.transcript import MuxTranscript
 
         _refuse_hostile_id(workspace_id)
         return MuxTranscript(self._root / "sessions" / workspace_id)
 
-    def session(self, workspace_id: str) -> SessionPlace | None:
+    def session_place(self, workspace_id: str) -> SessionPlace:
         from reverie.agents.mux.transcript import session_place
 
         _refuse_hostile_id(workspace_id)
@@ -226,15 +249,14 @@ class MuxHome(PlainHome):
 
         return in_use(self._root, self.contents(), dict(self.recencies()))
 
-    def use_watched(self) -> tuple[WatchedPlace, ...]:
+    def session_watches(self) -> tuple[WatchedPlace, ...]:
         return (WatchedPlace(self._root, (CONFIG, ACTIVITY)), WatchedPlace(self._root / "sessions"))
 
     def memory_kinds(self) -> MemoryKinds:
-
         self._require_available()
         return memory_kinds(self._root, self._config()[0])
 
-    def dream_wishes(self, workspace_id: str | None) -> AgentDreamConfig:
+    def dream_config(self, workspace_id: str | None) -> AgentDreamConfig:
         """Model cascade and prompt override of formats/mux.md section 10; definitions of a project are not
         consulted for a dream."""
         from reverie.agents.capabilities import AgentDreamConfig
@@ -245,6 +267,9 @@ class MuxHome(PlainHome):
         model = dream_model(config, workspace_id, self._metadata_id)
         return AgentDreamConfig(model, definition, dream_enabled(config), problem)
 
+    def model_services(self) -> tuple[ModelService, ...]:
+        return ()  # config.json names none that Reverie could ask
+
     def workspace(self, workspace_id: str) -> Workspace | None:
         self._require_available()
         _refuse_hostile_id(workspace_id)
@@ -253,22 +278,22 @@ class MuxHome(PlainHome):
             raise Unavailable(problem, next_step="Repair config.json.")
         return find_workspace(data, workspace_id, self._metadata_id)
 
-    def writer_place(self, workspace_id: str) -> WriterPlace | None:
+    def writer_place(self, workspace_id: str) -> WriterPlace:
         from reverie.agents.mux.config import writer_place
 
         context = self.context(workspace_id=workspace_id)
         listed = find_workspace(self._config()[0], workspace_id, self._metadata_id)
         return writer_place(self._root, workspace_id, context.project_path, listed)
 
-    def dump_places(self) -> DumpPlaces | None:
+    def dump_places(self) -> DumpPlaces:
         return dump_places(self._root)
 
-    def writer_wishes(self, workspace_id: str) -> AgentWriterConfig:
-        from reverie.agents.mux.config import AGENT, writer_wishes
+    def writer_config(self, workspace_id: str) -> AgentWriterConfig:
+        from reverie.agents.mux.config import writer_config
 
-        wishes = writer_wishes(self._config()[0], workspace_id, self._metadata_id)
+        config = writer_config(self._config()[0], workspace_id, self._metadata_id)
         definition, problem = self._definition(AGENT)
-        return replace(wishes, definition=definition, problem=problem)
+        return replace(config, definition=definition, problem=problem)
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
         from reverie.agents.mux.transcript import sources
@@ -279,6 +304,35 @@ class MuxHome(PlainHome):
         from reverie.agents.mux.transcript import MuxReadable
 
         return MuxReadable(source.path)
+
+    def described_source(self, source: TranscriptSource) -> TranscriptSource:
+        return source  # the list says it all
+
+    def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
+        return TitlesRead()  # config.json names them
+
+    def resolve_project(self, project_path: str) -> str:
+        return project_path
+
+    def tail(self, place: SessionPlace, position: TailPosition | None) -> Tail:
+        from reverie.agents.mux.transcript import TranscriptTail
+
+        return TranscriptTail(place.directory, position)
+
+    def newest_turns(self, place: SessionPlace) -> tuple[TailEvent, ...]:
+        from reverie.agents.mux.transcript import newest_rows
+
+        return newest_rows(place.directory).events
+
+    def memory_calls(self, place: SessionPlace) -> tuple[MemoryCall, ...]:
+        from reverie.agents.mux.transcript import newest_memory_calls
+
+        return newest_memory_calls(place.directory)
+
+    def transcript_stamp(self, place: SessionPlace) -> tuple[tuple[int, int, int], ...]:
+        from reverie.agents.mux.transcript import transcript_stamp
+
+        return transcript_stamp(place.directory)
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         return (
@@ -300,7 +354,7 @@ class MuxHome(PlainHome):
 
     def _definition(self, agent: str) -> tuple[bytes | None, str]:
         """The file that overrides a built-in agent, and why it cannot be read."""
-        from reverie.agents.mux.config import MAX_BYTES
+        from reverie.agents.definition import MAX_BYTES
 
         try:
             return read_regular(self._root / "agents" / f"{agent}.md", MAX_BYTES), ""

@@ -18,17 +18,24 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 from reverie.agents.base import HomeContents, SessionPlace, TranscriptSource
 from reverie.agents.mux.locations import is_plain_component
 from reverie.agents.transcripts import (
     LINE_BYTES,
+    OPEN_IDS,
+    RECENT_IDS,
     Boundary,
+    MemoryCall,
     Message,
     MessageKind,
     ReadStatistics,
     Speaker,
+    TailEvent,
+    TailKind,
+    TailPosition,
+    TailToolUse,
     ToolUse,
     Turn,
     TurnKind,
@@ -272,78 +279,8 @@ def _string(value: Any) -> str:
 FILE = "chat.jsonl"
 _BLOCK_BYTES = 1 << 20
 _REREAD_BYTES = 8 << 20
-_RECENT_IDS = 256
-_OPEN_IDS = 16
 _EDGE_BYTES = 64
 _MARKS_OF_AN_END = ("duration", "usage", "finishReason")
-
-TailKind = Literal["message", "begun", "turn-end", "aborted", "error", "compaction", "reset", "other"]
-
-
-@dataclass(frozen=True, slots=True)
-class TailToolUse:
-    """One tool call of a row. `output` None: there is none (yet)."""
-
-    call_id: str
-    name: str
-    input: Any = None
-    output: Any = None
-    state: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TailEvent:
-    """One row. `turn-end`: the assistant came to the end of a turn; `aborted`, `error`: it did not; `begun`:
-    it is at it, which is not announced; `message`: what a person said; `other`: what the agent added for
-    itself. `model` wrote the row."""
-
-    kind: TailKind
-    turn: Turn
-    tools: tuple[TailToolUse, ...] = ()
-    model: str | None = None
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TailPosition:
-    """Where a tail stands: up to `offset` of the file `inode` everything was read; `edge` are the bytes just
-    before it (hex), by which a file that was replaced in place is told. `sequence` and `recent`: the newest
-    row announced and the ids of the last ones. `begun`: answers that were seen to begin, and not to end."""
-
-    offset: int = 0
-    inode: int = 0
-    edge: str = ""
-    sequence: int = -1
-    timestamp: int = 0
-    recent: tuple[str, ...] = ()
-    begun: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """As it is kept between two starts of Reverie."""
-        return {
-            "offset": self.offset,
-            "inode": self.inode,
-            "edge": self.edge,
-            "sequence": self.sequence,
-            "timestamp": self.timestamp,
-            "recent": list(self.recent),
-            "begun": list(self.begun),
-        }
-
-    @classmethod
-    def of(cls, data: object) -> TailPosition | None:
-        """The position that `as_json` made; None for anything else."""
-        if not isinstance(data, Mapping):
-            return None
-        numbers = [data.get(name) for name in ("offset", "inode", "sequence", "timestamp")]
-        edge, recent, begun = data.get("edge"), _texts(data.get("recent")), _texts(data.get("begun", []))
-        if not all(isinstance(number, int) for number in numbers) or not isinstance(edge, str):
-            return None
-        if recent is None or begun is None:
-            return None
-        offset, inode, sequence, timestamp = (int(number or 0) for number in numbers)
-        ids = (tuple(recent[-_RECENT_IDS:]), tuple(begun[-_OPEN_IDS:]))
-        return cls(max(0, offset), inode, edge, sequence, timestamp, *ids)
 
 
 @dataclass(slots=True)
@@ -370,12 +307,12 @@ class _Announced:
         self.sequence = max(self.sequence, turn.sequence) if late else turn.sequence
         self.timestamp = max(self.timestamp, turn.timestamp or 0)
         self.recent[turn.id] = None
-        while len(self.recent) > _RECENT_IDS:
+        while len(self.recent) > RECENT_IDS:
             del self.recent[next(iter(self.recent))]
 
     def note_begun(self, turn_id: str) -> None:
         self.begun[turn_id] = None
-        while len(self.begun) > _OPEN_IDS:
+        while len(self.begun) > OPEN_IDS:
             del self.begun[next(iter(self.begun))]
 
 
@@ -486,7 +423,7 @@ class TranscriptTail:
 
     def _to_the_end(self) -> None:
         """Stand behind the last complete line, and know the newest rows."""
-        rows = newest_rows(self._path.parent, most_rows=_RECENT_IDS)
+        rows = newest_rows(self._path.parent, most_rows=RECENT_IDS)
         for event in rows.events:
             self._announced.note(event.turn)
         for turn_id in rows.begun:
@@ -601,11 +538,6 @@ def _tools(row: Mapping[str, Any]) -> Iterator[TailToolUse]:
             )
 
 
-def _texts(value: object) -> list[str] | None:
-    whole = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return list(value) if whole and isinstance(value, list) else None
-
-
 def _hex(text: str) -> str:
     try:
         bytes.fromhex(text)
@@ -632,16 +564,6 @@ TOOLS = frozenset({"memory", "memory_write"})
 _MARK = b'"memory'
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryCall:
-    """One successful call. `at_ms`: when it was made (UTC)."""
-
-    call_id: str
-    tool: str
-    input: Mapping[str, Any]
-    at_ms: int
-
-
 def newest_memory_calls(session_directory: Path, *, most_bytes: int = 2 << 20) -> tuple[MemoryCall, ...]:
     """Oldest first, each once; a call of which nobody knows when it was made is left out."""
     found: dict[str, MemoryCall] = {}
@@ -654,6 +576,16 @@ def newest_memory_calls(session_directory: Path, *, most_bytes: int = 2 << 20) -
             for call in _calls(row) if row is not None else ():
                 found.setdefault(call.call_id, call)
     return tuple(sorted(found.values(), key=lambda call: call.at_ms))
+
+
+def transcript_stamp(session_directory: Path) -> tuple[tuple[int, int, int], ...]:
+    """When the files of a transcript changed last (ns), their sizes and identities."""
+    found = []
+    for name in (*FILES, STREAMED):
+        with contextlib.suppress(OSError):
+            status = (session_directory / name).stat()
+            found.append((status.st_mtime_ns, status.st_size, status.st_ino))
+    return tuple(found)
 
 
 def _end_of(path: Path, most: int) -> bytes:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +28,11 @@ from reverie.files.sidecar import Sidecar
 from reverie.memory.write_guard import WriteGuard
 from reverie.runs.activity import Activity
 from reverie.runs.record import RunStore
+from reverie.runs.run import Holding
 
 RULES = "rules"
 """The engine that thinks by fixed rules."""
 _ENTRY = "held"
-
-
-@dataclass(slots=True)
-class Holding:
-    """The lock while it is held."""
-
-    changed: bool = False
-    """Set before the end: whether the run changed something and is complete."""
 
 
 class AgentLocks:
@@ -70,7 +62,7 @@ class AgentLocks:
     ) -> Iterator[Holding]:
         """Hold it for a run, which begins only then. `check` raises where the dream lease is lost. Raises
         `Busy` while the agent or another dream holds it."""
-        lock, holding = self._home.agent_lock(context), Holding()
+        lock, holding = self._agent_lock(context), Holding()
         if lock is None:
             yield holding
             return
@@ -124,7 +116,11 @@ class AgentLocks:
             context = self._context_of(run_id)
         except UserError:
             return None
-        return self._home.agent_lock(context)
+        return self._agent_lock(context)
+
+    def _agent_lock(self, context: ScopeContext) -> AgentLock | None:
+        rules = self._home.consolidation
+        return None if rules is None else rules.agent_lock(context)
 
     def _context_of(self, run_id: str) -> ScopeContext:
         run = self._runs.load(run_id)

@@ -12,18 +12,17 @@ for what a person can mend; `load_review` raises `StoreError`.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
+from reverie.agents.base import comparable
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError, UserError
-from reverie.jobs.consolidate.coverage import Trigger
 from reverie.jobs.consolidate.overlay import DreamOverlay
-from reverie.jobs.consolidate.progress import DreamProgress
 from reverie.jobs.consolidate.review import (
     Resolution,
     Review,
@@ -37,16 +36,22 @@ from reverie.jobs.consolidate.review import (
     resolve,
     text_of,
 )
-from reverie.jobs.consolidate.run import DreamDependencies, DreamRequest, DreamRun, RunEnd, RunResult
-from reverie.jobs.consolidate.service import dream_lease_name, skipped, under_agent_lock
-from reverie.llm.client import Account
+from reverie.jobs.consolidate.run import (
+    DreamDependencies,
+    coverage_record,
+    save_coverage,
+    say_of_dream,
+    skipped,
+)
 from reverie.memory.history.repository import merge_versions
 from reverie.memory.paths import memory_path, parse_memory_path
-from reverie.runs.guard import Guard, judge_retention
-from reverie.runs.journal import FileIntent, Journal, PlannedChange
-from reverie.runs.limits import RunLimits, StopCheck
+from reverie.memory.scope_files import FileChange
+from reverie.runs.guard import judge_retention
+from reverie.runs.journal import FileIntent, Journal
 from reverie.runs.record import RunRecord, RunStore
-from reverie.runs.transaction import Recovered, Transaction
+from reverie.runs.result import Progress
+from reverie.runs.run import Holding, Job, Plan, Run, RunContext, RunResult
+from reverie.runs.transaction import Transaction
 from reverie.text.summaries import some
 
 # What applying a selection comes to on the files as they stand now: changes, conflicts, ops, use.
@@ -71,7 +76,7 @@ class ApplyPlan:
     (`ReviewedFile.path`), also where it stands there already. `left`: why a file stays as it is. `conflicts`
     are among those, `unapplied` the chosen bytes of their files."""
 
-    changes: dict[str, PlannedChange] = field(default_factory=dict)
+    changes: dict[str, FileChange] = field(default_factory=dict)
     done: dict[str, Mapping[str, bytes | None]] = field(default_factory=dict)
     left: dict[str, str] = field(default_factory=dict)
     conflicts: list[str] = field(default_factory=list)
@@ -90,7 +95,7 @@ class ApplyPlan:
         for path in file.paths:
             self.changes.pop(path, None)
 
-    def ordered(self) -> list[PlannedChange]:
+    def ordered(self) -> list[FileChange]:
         """Writes before deletes, so that a reader in between finds a merged line twice rather than not."""
         return sorted(self.changes.values(), key=lambda change: change.after is None)
 
@@ -149,7 +154,7 @@ def _of_group(
     intents: Mapping[str, FileIntent],
     file_bytes: int,
     check: Check,
-) -> dict[str, PlannedChange]:
+) -> dict[str, FileChange]:
     """The changes of one group. Raises `Conflict` where one of them cannot be made."""
     changes = {}
     for file in group.files:
@@ -163,7 +168,7 @@ def _of_group(
                 mode = intent.mode if current is None else None
                 if after is not None:
                     check(source.root_of(intent), intent.rel, current, after)
-                changes[path] = PlannedChange(source.root_of(intent), intent.rel, current, after, mode)
+                changes[path] = FileChange(source.root_of(intent), intent.rel, current, after, mode)
     return changes
 
 
@@ -310,7 +315,7 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
     rails: dict[str, Any] = {
         "others": {},
         "followed": followed_by(run),
-        "essence": lambda text: parts.home.essence(text).text,
+        "essence": lambda text: comparable(parts.home, text).text,
     }
     can_take_back = _can_take_back(run, journal)
     if can_take_back:
@@ -375,69 +380,74 @@ class ApplyService:
         selection: ReviewSelection,
         *,
         cancel: threading.Event | None = None,
-        progress: Callable[[DreamProgress], None] = lambda _progress: None,
+        progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> RunResult:
         """Carry out what was chosen of a run. `skipped`, with the reason, where that cannot be begun."""
         parts = self._parts
         try:
             run = parts.runs.load(run_id)  # a wrong id needs no lease to be told
-            parts.guard.require_context(context_of(parts, run))
-            lease = parts.leases.acquire(dream_lease_name(parts.home_id), purpose=f"applying run {run_id}")
         except UserError as refusal:
             return skipped(parts, None, "manual", refusal)
-        with lease:
-            try:
-                parts.recovery.run()
-                run = self._applicable(run_id)
-                parts.snapshots.observe(source="before a reviewed run is applied")
-            except UserError as refusal:
-                return skipped(parts, run.workspace_id, run.trigger, refusal)
-            limits = RunLimits(lease, cancel or threading.Event(), parts.time_limit_s)
-            apply = ApplyRun(parts, run, selection, limits, progress)
-            return asyncio.run(under_agent_lock(parts, apply.request, apply))
-
-    def _applicable(self, run_id: str) -> RunRecord:
-        """The run's record as it is under the lease. Raises `StoreError` where it cannot be applied."""
-        run = self._parts.runs.load(run_id)
-        journal = self._parts.transaction_for(run_id, "review").load() or Journal(())
-        why_not = _why_not(self._parts.runs, run, journal)
-        if why_not:
-            raise StoreError(why_not, reason="not-applicable")
-        return run
+        job = ApplyJob(parts, run, selection)
+        return Run(parts, job, cancel=cancel, progress=progress).go_at_once()
 
 
-class ApplyRun(DreamRun):
-    """One apply under its lease."""
+class ApplyJob(Job[LoadedReview]):
+    """What was chosen of a reviewed run, on the files as they stand now."""
 
-    def __init__(
-        self,
-        parts: DreamDependencies,
-        reviewed: RunRecord,
-        selection: ReviewSelection,
-        limits: RunLimits,
-        progress: Callable[[DreamProgress], None],
-    ) -> None:
-        request = DreamRequest(context_of(parts, reviewed), cast(Trigger, reviewed.trigger), reviewed.engine)
-        super().__init__(parts, request, _Reviewed(reviewed.engine), limits, progress)
+    kind = "dream"
+    before = "before a reviewed run is applied"
+    lease = "whole"
+    begins = "before thinking"
+    attempts = 2
+
+    def __init__(self, parts: DreamDependencies, reviewed: RunRecord, selection: ReviewSelection) -> None:
+        self._parts = parts
         self._reviewed = reviewed
         self._selection = selection
+        self._context = context_of(parts, reviewed)
         self._done: tuple[Mapping[str, Any], ...] = ()
         self._differing = ""
-        details = {"applies": reviewed.id, "reasons": list(reasons_of(reviewed))}
-        self._record = replace(self._record, details=details)
+        self.workspace_id = self._context.workspace_id
+        self.project_path = self._context.project_path
+        self.trigger = reviewed.trigger
+        self.engine = reviewed.engine
+        self.purpose = f"applying run {reviewed.id}"
+        self.time_limit_s = parts.time_limit_s
+        self.details = {"applies": reviewed.id, "reasons": list(reasons_of(reviewed))}
 
-    @property
-    def request(self) -> DreamRequest:
-        """What it is about."""
-        return self._request
+    def require(self) -> None:
+        """Raises `ReadOnlyStore`."""
+        self._parts.guard.require_context(self._context)
 
-    async def _attempt(self) -> RunEnd:
-        parts, reviewed = self._parts, self._reviewed
-        self._transaction = None
-        loaded = load_review(parts, reviewed.id)
-        overlay = DreamOverlay(parts.home, self._request.context, parts.usage)
+    def ready(self) -> None:
+        """Look at the record as it is under the lease. Raises `StoreError` where it cannot be applied."""
+        runs, run_id = self._parts.runs, self._reviewed.id
+        run = self._reviewed = runs.load(run_id)
+        journal = self._parts.transaction_for(run_id, "review").load() or Journal(())
+        why_not = _why_not(runs, run, journal)
+        if why_not:
+            raise StoreError(why_not, reason="not-applicable")
+
+    def hold(self, run_id: str, check: Callable[[], None]) -> AbstractContextManager[Holding]:
+        """The agent's own lock."""
+        return self._parts.agent_locks.hold(self._context, run_id, check)
+
+    def begun(self, record: RunRecord) -> None:
+        """Say so."""
+        self.say("started", f"What was chosen of run {self._reviewed.id} is being applied.", record)
+
+    async def think(self, run: RunContext) -> LoadedReview | Plan:
+        """Nobody thinks again: the review as it is now."""
+        loaded = load_review(self._parts, self._reviewed.id)
+        run.limits.check()
+        return loaded
+
+    def accept(self, thought: LoadedReview, run: RunContext) -> Plan:
+        """What the selection comes to on the files as they stand now."""
+        parts, reviewed, loaded = self._parts, self._reviewed, thought
+        overlay = DreamOverlay(parts.home, self._context, parts.usage)
         source = parts.transaction_for(reviewed.id, "review")
-        self._limits.check()
         plan = plan_apply(
             loaded.review,
             resolve(loaded.review, self._selection),
@@ -446,18 +456,64 @@ class ApplyRun(DreamRun):
             self._selection,
             loaded.others,
             file_bytes=overlay.caps.file_bytes,
-            essence=lambda text: parts.home.essence(text).text,
+            essence=lambda text: comparable(parts.home, text).text,
             check=overlay.check,
         )
-        self._limits.check()
+        run.limits.check()
         self._done = ops_as_done(reviewed.ops, loaded.review, plan)
         self._differing = _differing(loaded.review, self._selection, plan)
         self._follow(plan, loaded)
+        # The chosen version of what stays in conflict is kept with this run: a person may have worded it.
+        unapplied = {path: source.images.put(data) for path, data in plan.unapplied.items()}
+        details = {"unapplied": unapplied} if unapplied else {}
         if plan.left and not plan.done:
-            self._keep_unapplied(parts.transaction_for(self._record.id, "dream"), plan)
-            return self._nothing_done(plan)
+            return Plan(
+                f"Nothing was applied. {_left_words(plan)}",
+                ops=self._done,
+                outcome="failed",
+                reason="conflict" if plan.conflicts else "blocked",
+                next_step="Look at the run again; a new preview sees the memories as they are now.",
+                conflicts=tuple(plan.conflicts),
+                details=details,
+            )
         uses = usage_ops(reviewed.ops, loaded.review, plan)
-        return self._carried_out(overlay, plan, loaded.journal, uses)
+        usage_before, usage_after = overlay.usage_delta(uses, now=run.started_at)
+        summary = _summary(reviewed, plan, self._done, self._differing)
+        return Plan(
+            summary,
+            plan.ordered(),
+            self._done,
+            coverage=self._coverage_record(summary, run),
+            usage_before=usage_before,
+            usage_after=usage_after,
+            emptied=_emptied(loaded.journal, source, plan),
+            conflicts=tuple(plan.conflicts),
+            details=details,
+        )
+
+    def commit(self, plan: Plan, _record: RunRecord) -> None:
+        """Save the coverage record: the commit point."""
+        if plan.coverage is not None:
+            save_coverage(self._parts.coverage, self._context, plan.coverage)
+
+    def ops(self) -> tuple[Mapping[str, Any], ...]:
+        """What is done of what was chosen."""
+        return self._done
+
+    def refused(self, refusal: UserError) -> RunResult:
+        """Told in Activity."""
+        return skipped(self._parts, self.workspace_id, self.trigger, refusal)
+
+    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
+        """An entry in Activity."""
+        say_of_dream(self._parts.activity, event, text, record, level=level)
+
+    def _coverage_record(self, summary: str, run: RunContext) -> dict[str, Any]:
+        spent = self._reviewed.usage or {}
+        usage = None
+        if {"inputTokens", "outputTokens"} <= spent.keys():
+            usage = {name: spent[name] for name in ("inputTokens", "outputTokens")}
+        return coverage_record(summary, self._done, usage, trigger=self.trigger, at=run.started_at)
 
     def _follow(self, plan: ApplyPlan, loaded: LoadedReview) -> None:
         """What only follows is made anew from what was chosen of the rest, on what stands there now."""
@@ -475,7 +531,7 @@ class ApplyRun(DreamRun):
                 plan.left.pop(path, None)
                 plan.done.pop(path, None)
                 plan.conflicts = [other for other in plan.conflicts if other != path]
-        overlay = DreamOverlay(parts.home, self._request.context, parts.usage)
+        overlay = DreamOverlay(parts.home, self._context, parts.usage)
         overlay.adopt(plan.changes.values())
         new = set(overlay.follow(self._done, but=rejected))
         for change in overlay.changes():
@@ -483,89 +539,6 @@ class ApplyRun(DreamRun):
             if path in new:
                 known = plan.changes.get(path)
                 plan.changes[path] = change if known is None else replace(known, after=change.after)
-
-    def _carried_out(
-        self,
-        overlay: DreamOverlay,
-        plan: ApplyPlan,
-        reviewed: Journal,
-        uses: tuple[Mapping[str, Any], ...],
-    ) -> RunEnd:
-        parts, ops = self._parts, self._done
-        summary = _summary(self._reviewed, plan, ops, self._differing)
-        record = self._coverage_record(summary, ops)
-        self._progress(DreamProgress("applying"))
-        transaction = parts.transaction_for(self._record.id, "dream")
-        self._keep_unapplied(transaction, plan)
-        usage_before, usage_after = overlay.usage_delta(uses, now=self._record.started_at)
-        journal = transaction.prepare(
-            plan.ordered(),
-            emptied=_emptied(reviewed, parts.transaction_for(self._reviewed.id, "review"), plan),
-            usage_before=usage_before,
-            usage_after=usage_after,
-            coverage=record,
-        )
-        self._transaction = transaction
-        transaction.apply(journal, commit=lambda: self._cover(record), check=self._limits.check)
-        return RunEnd(
-            "completed" if journal.intents else "unchanged",
-            ops,
-            summary,
-            record=record,
-            changed=tuple(transaction.paths(journal)),
-            undone=Recovered(True, left=tuple(plan.conflicts)),
-        )
-
-    def _keep_unapplied(self, transaction: Transaction, plan: ApplyPlan) -> None:
-        """Keep the chosen version of what stays in conflict with this run: a person may have worded it."""
-        kept = {path: transaction.images.put(data) for path, data in plan.unapplied.items()}
-        if kept:
-            self._record = replace(self._record, details={**self._record.details, "unapplied": kept})
-
-    def _nothing_done(self, plan: ApplyPlan) -> RunEnd:
-        return RunEnd(
-            "failed",
-            self._done,
-            f"Nothing was applied. {_left_words(plan)}",
-            "conflict" if plan.conflicts else "blocked",
-            "Look at the run again; a new preview sees the memories as they are now.",
-            undone=Recovered(False, left=tuple(plan.conflicts)),
-        )
-
-    def _ops(self) -> tuple[Mapping[str, Any], ...]:
-        return self._done
-
-    def _coverage_record(self, summary: str, ops: tuple[Mapping[str, Any], ...]) -> dict[str, Any]:
-        record = super()._coverage_record(summary, ops)
-        spent = self._reviewed.usage or {}
-        if {"inputTokens", "outputTokens"} <= spent.keys():
-            record["usage"] = {name: spent[name] for name in ("inputTokens", "outputTokens")}
-        return record
-
-    def _say(self, event: str, text: str, *, level: str = "info") -> None:
-        if event == "started":
-            text = f"What was chosen of run {self._reviewed.id} is being applied."
-        super()._say(event, text, level=level)
-
-
-class _Reviewed:
-    """The engine's place in an apply: its name. The tokens it used are on the reviewed run's account."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def account(self) -> Account:
-        return Account()
-
-    async def dream(
-        self,
-        overlay: DreamOverlay,
-        guard: Guard,
-        *,
-        limits: StopCheck,
-        progress: Callable[[DreamProgress], None],
-    ) -> str:
-        raise AssertionError("a reviewed run is not dreamt again")
 
 
 def _why_not(runs: RunStore, run: RunRecord, journal: Journal) -> str:

@@ -16,7 +16,6 @@ from typing import Protocol
 from reverie.agents.scopes import Caps, Scope
 from reverie.jobs.consolidate.coverage import Trigger
 from reverie.jobs.consolidate.overlay import DreamOverlay
-from reverie.jobs.consolidate.progress import DreamProgress
 from reverie.jobs.consolidate.rules import plan as rules
 from reverie.jobs.consolidate.rules.plan import Note
 from reverie.llm.client import Account, ModelClient, TextMarks, memory_spec, memory_tool, no_end, prompt_words
@@ -26,7 +25,8 @@ from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
 from reverie.memory.front_matter import description
 from reverie.runs.guard import Guard, Rails
-from reverie.runs.limits import StopCheck, TimedOut
+from reverie.runs.result import Progress
+from reverie.runs.run import StopCheck, TimedOut
 from reverie.text.summaries import some
 
 
@@ -46,7 +46,7 @@ class Engine(Protocol):
         guard: Guard,
         *,
         limits: StopCheck,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
     ) -> str:
         """Read the overlay, ask the guard for changes, return one line that sums up. Raises the
         `UserError` family, and what `limits.check` raises."""
@@ -75,18 +75,18 @@ class RulesEngine:
         guard: Guard,
         *,
         limits: StopCheck,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
     ) -> str:
         """Survey, plan, issue. Returns the summary line."""
-        progress(DreamProgress("reading"))
+        progress(Progress("reading"))
         notes = overlay.notes(limits.check)
-        progress(DreamProgress("planning", 0, len(notes)))
+        progress(Progress("planning", 0, len(notes)))
         await asyncio.sleep(0)
         plan = rules.plan(notes, budget=guard.remaining, caps=overlay.caps, check=limits.check)
         for number, group in enumerate(plan.groups, start=1):
             limits.check()
             self._issue(overlay, guard, group)
-            progress(DreamProgress(group.reason, number, len(plan.groups), guard.ops[-1]))
+            progress(Progress(group.reason, number, len(plan.groups), guard.ops[-1]))
             await asyncio.sleep(0)
         if plan.groups and not guard.applied:
             return "Nothing could be applied."
@@ -239,10 +239,10 @@ class ModelEngine:
         guard: Guard,
         *,
         limits: StopCheck,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
     ) -> str:
         """Read, ask, carry out. Returns the model's own last line. Raises `ModelRunFailed`."""
-        progress(DreamProgress("reading"))
+        progress(Progress("reading"))
         notes = overlay.notes(limits.check)
         vault = Vault()
         for note in notes:
@@ -292,7 +292,7 @@ def memory_tool_spec(guard: Guard) -> ToolSpec:
 class _Watch:
     """What the loop tells, as progress of the dream."""
 
-    def __init__(self, guard: Guard, progress: Callable[[DreamProgress], None]) -> None:
+    def __init__(self, guard: Guard, progress: Callable[[Progress], None]) -> None:
         self._guard = guard
         self._progress = progress
         self._ops = 0
@@ -302,15 +302,15 @@ class _Watch:
         if event.kind == "turn":
             self.usage = event.usage
         elif event.kind == "retry":
-            self._progress(DreamProgress(event.text, event.step, MAX_STEPS))
+            self._progress(Progress(event.text, event.step, MAX_STEPS))
         elif event.kind == "tool":
             ops = self._guard.ops
             newest = ops[-1] if len(ops) > self._ops else None
             self._ops = len(ops)
             step = f"{event.arguments.get('command', event.tool)} {event.arguments.get('path') or ''}".strip()
-            self._progress(DreamProgress(step, event.step, MAX_STEPS, newest))
+            self._progress(Progress(step, event.step, MAX_STEPS, newest))
         elif event.kind == "tool-begins" or (event.kind == "text" and event.text.strip()):
-            self._progress(DreamProgress("thinking", event.step, MAX_STEPS))
+            self._progress(Progress("thinking", event.step, MAX_STEPS))
 
 
 def _stopped(limits: StopCheck) -> bool:

@@ -33,14 +33,13 @@ from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.coverage import Coverage, CoverageLog, Trigger
 from reverie.jobs.consolidate.engine import Engine
 from reverie.jobs.consolidate.extractors import Extractor
-from reverie.jobs.consolidate.harvest import HarvestRequest, HarvestService, follow_up
-from reverie.jobs.consolidate.harvest_run import HarvestResult
-from reverie.jobs.consolidate.progress import DreamProgress
-from reverie.jobs.consolidate.run import DreamRequest, RunResult
-from reverie.jobs.consolidate.service import DEBOUNCE_MS, DreamService
+from reverie.jobs.consolidate.harvest import HarvestRequest, HarvestResult, HarvestService, follow_up
+from reverie.jobs.consolidate.run import DEBOUNCE_MS, DreamRequest, DreamService
 from reverie.memory.usage import UsageLog
 from reverie.runs.activity import Activity
 from reverie.runs.record import RunRecord, RunStore, started_of
+from reverie.runs.result import Progress
+from reverie.runs.run import RunResult
 
 # The launch sweep: which idle workspaces are dreamed about when the agent or Reverie starts, and in what
 # order (formats/mux.md section 10).
@@ -270,7 +269,7 @@ class SweepService:
         engine_for: Callable[[ScopeContext], Engine],
         *,
         cancel: threading.Event | None = None,
-        progress: Callable[[DreamProgress], None] = lambda _progress: None,
+        progress: Callable[[Progress], None] = lambda _progress: None,
         may_run: Callable[[str], bool] = lambda _workspace_id: True,
     ) -> SweepResult:
         """One workspace after another. A run that is refused (another dream is at work) uses up no place of
@@ -302,7 +301,7 @@ class SweepService:
         workspace_id: str,
         engine_for: Callable[[ScopeContext], Engine],
         cancel: threading.Event,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
     ) -> RunResult:
         context = self._home.context(workspace_id=workspace_id)
         engine = engine_for(context)
@@ -310,7 +309,7 @@ class SweepService:
         return self._dreams.run(request, engine, cancel=cancel, progress=progress)
 
     def _workspaces(self) -> tuple[SweepWorkspace, ...]:
-        recencies = self._home.recencies()
+        recencies = () if self._home.sessions is None else self._home.sessions.recencies()
         listed = {workspace.id: workspace for workspace in self._home.contents().workspaces()}
         found = []
         for workspace_id, recency in recencies:

@@ -12,34 +12,88 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from reverie.agents.base import Extraction
+from reverie.agents.capabilities import Thread
 from reverie.agents.codex.locations import bucket_of, normalised_cwd
-from reverie.agents.codex.threads import Thread
-from reverie.agents.scopes import Scope, ScopeRoot
-from reverie.errors import StoreError, UserError
-from reverie.files.atomic import is_write_protected
+from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
+from reverie.errors import StoreError, Unavailable, UserError
+from reverie.files.atomic import LEFT_OVER_AFTER_S, is_write_protected
 from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.rooted import RootedDirectory
 from reverie.jobs.extraction.artifacts import INDEX, NewTrace, TraceHeader, laid_out
 from reverie.jobs.extraction.progress import ExtractionReporter, PartEnd, Stage
 from reverie.jobs.extraction.stage_one import Extracted, RolloutSource, StageOneEngine, normalised, redacted
 from reverie.jobs.extraction.stage_two import StageTwoEngine, Staging, is_phase_one
-from reverie.jobs.extraction.state import DirectoryRow, SkippedThread, ThreadRow
-from reverie.jobs.extraction.writing import ExtractDependencies, MemoryWriter, Planned, Written, context_of
-from reverie.llm.client import Account, spent
+from reverie.jobs.extraction.state import DirectoryRow, ExtractState, SkippedThread, ThreadRow
+from reverie.llm.client import spent
 from reverie.memory.paths import memory_path
+from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.journal import PlannedChange
-from reverie.runs.limits import STOPS, Cancelled, RunLimits, stop_of
-from reverie.runs.record import Outcome, RunKind, RunRecord
+from reverie.memory.write_guard import write_locks
+from reverie.runs.activity import Activity
+from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord
+from reverie.runs.recovery import RunDependencies
+from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd, RunLimits, RunResult, Thought, stop_of
 from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import with_write_protected
 
+# Writing one directory's memory: one run with its record, one transaction, the history before and after.
+#
+# The thinking is over by then and had no effect. The home's dream lease is held for the moment of writing
+# only; what is to be written is planned under it, from the files as they are then, and once more where
+# somebody changed one meanwhile. `confirm` is what must hold besides (a row in Reverie's own state): where
+# it fails, the files are put back.
+#
+# Threading: one event loop; blocking on disk. Failure: `UserError`, `Cancelled`, `TimedOut`, `LeaseLost`;
+# the record tells.
+
+
+_SWAPS = 4
+ACTOR = "extract"
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractDependencies:
+    """What extraction works on, of one home."""
+
+    run: RunDependencies
+    activity: Activity
+    save_trace: Callable[[str, Mapping[str, Any]], object]
+    state: ExtractState
+
+    @property
+    def extraction(self) -> Extraction:
+        """What the home has to extract from. Raises `Unavailable` for an agent without threads."""
+        extraction = self.run.home.extraction
+        if extraction is None:
+            raise Unavailable(
+                "There is nothing to extract here.",
+                cause="Only Codex keeps rollouts that become memories this way.",
+                next_step="Choose a Codex home.",
+                reason="not-codex",
+            )
+        return extraction
+
+
+def context_of(cwd: str, bucket: str) -> ScopeContext:
+    """The context of a directory's memory as the first generation keeps it, whatever else is there."""
+    return ScopeContext(None, cwd, None, store=f"project/{bucket}")
+
+
+def sweep(parts: ExtractDependencies, root: ScopeRoot) -> None:
+    """Hidden files that a killed process left harm nobody."""
+    home, lock_dir = parts.run.home, parts.run.guard.lock_dir
+    with contextlib.suppress(UserError), write_locks(home, (root,), lock_dir=lock_dir):
+        RootedDirectory(root.directory).sweep(older_than_s=LEFT_OVER_AFTER_S)
+
+
 LEASE_S = 600.0
 KIND: RunKind = "extract"
+READ_ALREADY = "read-already"
+"""Why a directory was left: its traces are those that the last consolidation read."""
 
 
 def rollout_lease_name(home_id: str, thread_id: str) -> str:
@@ -57,26 +111,12 @@ class Around:
     """What every run of one extraction shares. `limits_for` makes the limits of a run that holds a lease."""
 
     parts: ExtractDependencies
-    writer: MemoryWriter
     voice: ExtractionReporter
     limits_for: Callable[[Lease], RunLimits]
     time_limit_s: float
     trigger: str
     to_notes: bool = False
     """Each result becomes a note to the agent; no directory has files of its own."""
-
-    def record(self, cwd: str, engine: str, details: Mapping[str, Any]) -> RunRecord:
-        """A new run on one directory, begun now."""
-        run = self.parts.run
-        return run.new_record(
-            KIND,
-            run.clock(),
-            workspace_id=None,
-            project_path=cwd,
-            trigger=self.trigger,
-            engine=engine,
-            details=details,
-        )
 
     def root(self, cwd: str, bucket: str) -> ScopeRoot:
         """Where the memory of a directory lies. Raises `StoreError` where a link stands in its place."""
@@ -92,8 +132,81 @@ class Around:
         return root
 
 
-class RolloutRun:
+class ExtractJob(Job[Thought]):
+    """What both stages have in common. `part`: what the result is of, as it is told."""
+
+    kind = KIND
+    before = "before an extraction"
+
+    def __init__(self, around: Around, engine: StageOneEngine | StageTwoEngine, part: PartEnd) -> None:
+        self._around = around
+        self._parts = around.parts
+        self._part = part
+        self._account = engine.account
+        self.workspace_id = None
+        self.project_path = part.project_path
+        self.trigger = around.trigger
+        self.engine = engine.name
+        self.purpose = "extraction"
+        self.time_limit_s = around.time_limit_s
+
+    @property
+    def source(self) -> str:
+        """What the history says of it."""
+        return self.engine
+
+    def costs(self) -> Costs:
+        """What the engine used."""
+        account = self._account()
+        return Costs(*spent(account), account.trace)
+
+    def keeps(self, outcome: Outcome) -> bool:
+        """A run that found nothing to write leaves no record."""
+        return outcome not in (*SUCCEEDED, "interrupted")
+
+    def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> dict[str, Any]:
+        """The trace, with what only the run knows."""
+        ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": record.outcome}
+        return {
+            **trace,
+            "didWriteMemory": record.outcome == "completed",
+            "projectPath": record.project_path or "",
+            "reverie": ours,
+        }
+
+    async def carried_out(self, limits: RunLimits) -> PartEnd:
+        """The run to its end."""
+        return self.told(await Run(self._parts.run, self, limits=limits).go())
+
+    def told(self, result: RunResult) -> PartEnd:
+        """The result as that of a part of the extraction."""
+        return replace(
+            self._part,
+            outcome=result.outcome,
+            summary=result.summary,
+            reason=result.reason,
+            next_step=result.next_step,
+            run_id=result.run_id,
+            usage=result.usage,
+            cost_usd=result.cost_usd,
+        )
+
+    def failed(self, error: UserError) -> PartEnd:
+        """It did not even begin."""
+        stop = stop_of(error, self.time_limit_s)
+        return replace(
+            self._part,
+            outcome=stop.outcome,
+            summary=f"{stop.why}.",
+            reason=stop.reason,
+            next_step=stop.next_step,
+        )
+
+
+class RolloutRun(ExtractJob[Extracted]):
     """One rollout, from its lease to its trace."""
+
+    attempts = 4
 
     def __init__(
         self,
@@ -102,16 +215,15 @@ class RolloutRun:
         engine: StageOneEngine,
         tell: Callable[[Stage, str], None],
     ) -> None:
-        self._around = around
-        self._parts = around.parts
         self._thread = thread
         self._engine = engine
         self._tell = tell
         self._known: ThreadRow | None = None
         self._cwd = normalised_cwd(thread.cwd)
         self._bucket = bucket_of(self._cwd)
-        details = {"stage": 1, "threadId": thread.id, "rollout": str(thread.path)}
-        self._record = around.record(self._cwd, engine.name, details)
+        part = PartEnd("rollout", thread.id, thread.title, self._cwd, "failed", "", bucket=self._bucket)
+        super().__init__(around, engine, part)
+        self.details = {"stage": 1, "threadId": thread.id, "rollout": str(thread.path)}
 
     async def go(self) -> PartEnd | SkippedThread:
         """The outcome; `Skipped` where somebody else has done it, or is at it."""
@@ -122,69 +234,52 @@ class RolloutRun:
         except LeaseHeld:
             return SkippedThread(thread, "lease-held")
         except UserError as error:
-            return self._failed(error)
+            return self.failed(error)
         with lease:
             try:
                 known = self._known = self._parts.state.rows().get(thread.id)
-                again = known is not None and asked_again(self._parts, known, self._around.trigger)
-                if known is not None and not again and known.source_updated_at >= (thread.updated_at or 0):
-                    return SkippedThread(thread, "changed")
-                limits = self._around.limits_for(lease)
-                found = await self._extracted(limits)
-                if found.nothing:
-                    self._keep("", self._record)
-                    return self._end(replace(self._record, outcome="unchanged"), _nothing_in(found))
-                written = await self._written(found, limits)
-            except STOPS as error:
-                return self._failed(error)
-            except BaseException as error:
-                self._failed(error)
-                raise
-        return self._end(replace(written.record, outcome="completed"), written.record.summary)
+            except UserError as error:
+                return self.failed(error)
+            again = known is not None and asked_again(self._parts, known, self._around.trigger)
+            if known is not None and not again and known.source_updated_at >= (thread.updated_at or 0):
+                return SkippedThread(thread, "changed")
+            return await self.carried_out(self._around.limits_for(lease))
 
-    async def _extracted(self, limits: RunLimits) -> Extracted:
+    async def think(self, run: RunContext) -> Extracted | Plan:
+        """Read the rollout, and say what it taught."""
         thread = self._thread
         if thread.path is None:
             raise StoreError("The rollout is gone.", reason="no-rollout")
         source = RolloutSource(thread.id, thread.path, thread.title, self._cwd, thread.git_branch)
         self._tell("reading", "")
         try:
-            found = await self._engine.extract(
-                source, limits.limits, lambda text: self._tell("thinking", text)
-            )
+            found = await self._engine.extract(source, run.limits, lambda text: self._tell("thinking", text))
         except FileNotFoundError as error:
             raise StoreError("The rollout went away while it was read.", reason="no-rollout") from error
         self._around.voice.read(thread.id, found.reading, truncated=found.truncated)
-        return found if found.nothing else replace(found, output=normalised(found.output))
-
-    async def _written(self, found: Extracted, limits: RunLimits) -> Written:
+        if found.nothing:
+            return Plan(_nothing_in(found), outcome="unchanged")
         self._tell("writing", "")
-        thread, output = self._thread, found.output
+        return replace(found, output=normalised(found.output))
+
+    def accept(self, thought: Extracted, run: RunContext) -> Plan:
+        """Its trace, in the directory as it is now."""
+        thread, output = self._thread, thought.output
         header = TraceHeader(thread.id, self._cwd, str(thread.path), thread.updated_at)
         trace = NewTrace(header, redacted(thread.title), output.trace, output.summary)
-        if self._around.to_notes:
-            root = self._around.notes_root()
-            plan = partial(planned_note, self._parts, root, trace)
-        else:
-            root = self._around.root(self._cwd, self._bucket)
-            plan = partial(planned_traces, self._parts, root, [trace])
-
-        def confirm(record: RunRecord) -> None:
-            self._keep(output.summary, record)
-
-        return await self._around.writer.write(
-            self._record,
-            root,
-            plan,
-            check=limits.check,
-            confirm=confirm,
-            track=self._track,
+        to_notes = self._around.to_notes
+        root = self._around.notes_root() if to_notes else self._around.root(self._cwd, self._bucket)
+        self._parts.run.guard.require(root)
+        sweep(self._parts, root)
+        plan = (
+            planned_note(self._parts, root, trace) if to_notes else planned_traces(self._parts, root, [trace])
         )
+        return replace(plan, outcome="completed", record={"summary": output.summary})
 
-    def _keep(self, summary: str, record: RunRecord) -> None:
+    def commit(self, plan: Plan, record: RunRecord) -> None:
         """The row that keeps the thread from being extracted again before it goes on. Raises `LeaseLost`
         where another extraction left one."""
-        thread, now = self._thread, self._parts.run.clock()
+        thread, now, summary = self._thread, self._parts.run.clock(), str(plan.record.get("summary", ""))
         row = ThreadRow(thread.id, self._bucket, self._cwd, summary, thread.updated_at or 0, now, record.id)
         if not self._parts.state.put(row, after=None if self._known is None else self._known.run_id):
             raise LeaseLost(
@@ -192,22 +287,14 @@ class RolloutRun:
                 next_step="Nothing is left to do.",
             )
 
-    def _track(self, record: RunRecord) -> None:
-        self._record = record
-
-    def _failed(self, error: BaseException) -> PartEnd:
-        record = _noted(self._parts, self._record, error, self._around.time_limit_s)
-        if record.outcome == "failed" and not isinstance(error, LeaseLost):
-            with contextlib.suppress(UserError):  # it only loses its place to others
+    def ended(self, end: RunEnd, record: RunRecord) -> None:
+        """One that failed only loses its place to others."""
+        if end.outcome == "failed":
+            with contextlib.suppress(UserError):
                 self._parts.state.failed(self._thread.id, self._thread.updated_at or 0)
-        return self._end(record, record.summary, error)
-
-    def _end(self, record: RunRecord, summary: str, error: BaseException | None = None) -> PartEnd:
-        end = _ended(self._parts, record, self._engine.account(), summary, error)
-        return replace(end, kind="rollout", id=self._thread.id, title=self._thread.title, bucket=self._bucket)
 
 
-class DirectoryRun:
+class DirectoryRun(ExtractJob[Staging]):
     """One directory, from its lease to its handbook."""
 
     def __init__(
@@ -217,13 +304,13 @@ class DirectoryRun:
         engine: StageTwoEngine,
         tell: Callable[[Stage, str], None],
     ) -> None:
-        self._around = around
-        self._parts = around.parts
         self._directory = directory
         self._engine = engine
         self._tell = tell
-        details = {"stage": 2, "bucket": directory.bucket}
-        self._record = around.record(directory.cwd, engine.name, details)
+        self._said = ""
+        part = PartEnd("directory", directory.bucket, directory.cwd, directory.cwd, "failed", "")
+        super().__init__(around, engine, replace(part, bucket=directory.bucket))
+        self.details = {"stage": 2, "bucket": directory.bucket}
 
     async def go(self) -> PartEnd | None:
         """The outcome; None where somebody else consolidates it."""
@@ -240,96 +327,71 @@ class DirectoryRun:
             self._around.voice.held_elsewhere(self._directory.cwd, str(held))
             return None
         except UserError as error:
-            return self._failed(error)
+            return self.failed(error)
         with lease:
             # Under the lease: another process may have done it a moment ago.
             now = self._parts.state.directories().get(self._directory.bucket, self._directory)
             if not now.waiting:
                 return None
             self._directory = now
-            try:
-                return await self._consolidated(self._around.limits_for(lease))
-            except STOPS as error:
-                return self._failed(error)
-            except BaseException as error:
-                self._failed(error)
-                raise
+            end = await self.carried_out(self._around.limits_for(lease))
+            return None if end.reason == READ_ALREADY else end
 
-    async def _consolidated(self, limits: RunLimits) -> PartEnd | None:
+    async def think(self, run: RunContext) -> Staging | Plan:
+        """What its traces come to, in a copy."""
         directory, parts = self._directory, self._parts
         root = self._around.root(directory.cwd, directory.bucket)
         context = context_of(directory.cwd, directory.bucket)
         staging = Staging(parts.run.home, context, root, parts.run.usage.load(), directory.cwd)
         if not any(trace.rel != INDEX for trace in staging.traces):
-            parts.state.consolidated(directory, at=parts.run.clock(), outcome="unchanged", done=True)
-            summary = "No traces are left to consolidate."
-            return self._end(replace(self._record, outcome="unchanged"), summary)
+            return Plan("No traces are left to consolidate.", outcome="unchanged")
         if staging.previous and staging.fingerprint() == parts.state.fingerprint(directory.bucket):
             # A trace of another process stood there before its row did: the last one has read it already.
-            parts.state.consolidated(directory, at=parts.run.clock(), outcome="completed", done=True)
-            return None
+            return Plan("", outcome="completed", reason=READ_ALREADY)
         self._around.voice.consolidating(directory.cwd, sum(trace.rel != INDEX for trace in staging.traces))
         self._tell("thinking", "")
-        summary = await self._engine.consolidate(
-            staging, staging.guard, limits.limits, lambda text: self._tell("thinking", text)
+        self._said = await self._engine.consolidate(
+            staging, staging.guard, run.limits, lambda text: self._tell("thinking", text)
         )
-        limits.check()
+        run.limits.check()
         self._tell("writing", "")
-        changes = staging.changes()
-        left = [str(memory_path(root.scope, rel)) for rel in staging.write_protected]
-        summary = with_write_protected(summary, left)
+        return staging
 
-        def confirm(_record: RunRecord) -> None:
-            parts.state.consolidated(
-                directory,
-                at=parts.run.clock(),
-                outcome="completed",
-                done=True,
-                fingerprint=staging.fingerprint(),
-            )
+    def accept(self, thought: Staging, run: RunContext) -> Plan:
+        """The copy, where nothing changed meanwhile."""
+        staging = thought
+        self._parts.run.guard.require(staging.root)
+        sweep(self._parts, staging.root)
+        staging.require_current()
+        left = [str(memory_path(staging.root.scope, rel)) for rel in staging.write_protected]
+        summary = with_write_protected(self._said, left)
+        record = {"fingerprint": staging.fingerprint()}
+        return Plan(summary, staging.changes(), emptied=staging.emptied(), record=record)
 
-        def plan() -> Planned:
-            staging.require_current()
-            return Planned(changes, summary, staging.emptied())
+    def commit(self, plan: Plan, _record: RunRecord) -> None:
+        """The directory waits no longer."""
+        more = {"fingerprint": str(plan.record["fingerprint"])} if plan.record else {}
+        outcome: Outcome = plan.outcome or "completed"
+        now = self._parts.run.clock()
+        self._parts.state.consolidated(self._directory, at=now, outcome=outcome, done=True, **more)
 
-        written = await self._around.writer.write(
-            self._record,
-            root,
-            plan,
-            check=limits.check,
-            confirm=confirm,
-            track=self._track,
-            attempts=1,
-        )
-        outcome: Outcome = "completed" if written.changed else "unchanged"
-        return self._end(replace(written.record, outcome=outcome), summary)
+    def ended(self, end: RunEnd, record: RunRecord) -> None:
+        """One that did not come to pass waits on."""
+        if end.outcome not in SUCCEEDED:
+            with contextlib.suppress(UserError):
+                self._parts.state.consolidated(
+                    self._directory, at=self._parts.run.clock(), outcome=end.outcome, done=False
+                )
 
     def _held_by_agent(self) -> bool:
         context = context_of(self._directory.cwd, self._directory.bucket)
         with contextlib.suppress(UserError):
+            jobs = self._parts.run.home.jobs
             return any(
                 line.scope is Scope.PROJECT and line.state == "running"
-                for line in self._parts.run.home.agent_status(context)
+                for line in (() if jobs is None else jobs.agent_status(context))
             )
         return False
-
-    def _track(self, record: RunRecord) -> None:
-        self._record = record
-
-    def _failed(self, error: BaseException) -> PartEnd:
-        record = _noted(self._parts, self._record, error, self._around.time_limit_s)
-        with contextlib.suppress(UserError):
-            if isinstance(error, LeaseLost):
-                return self._end(record, record.summary, error)  # what became of it is another's to say
-            self._parts.state.consolidated(
-                self._directory, at=self._parts.run.clock(), outcome=record.outcome, done=False
-            )
-        return self._end(record, record.summary, error)
-
-    def _end(self, record: RunRecord, summary: str, error: BaseException | None = None) -> PartEnd:
-        end = _ended(self._parts, record, self._engine.account(), summary, error)
-        directory = self._directory
-        return replace(end, id=directory.bucket, title=directory.cwd, bucket=directory.bucket)
 
 
 def asked_again(parts: ExtractDependencies, row: ThreadRow, trigger: str) -> bool:
@@ -340,7 +402,7 @@ def asked_again(parts: ExtractDependencies, row: ThreadRow, trigger: str) -> boo
     return False
 
 
-def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTrace]) -> Planned:
+def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTrace]) -> Plan:
     """What stage one has to write, from the directory as it is now."""
     files = RootedDirectory(root.directory)
     found = [entry for entry in files.walk().entries if entry.kind == "file" and is_phase_one(entry.rel)]
@@ -358,7 +420,7 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
     kept = [entry.rel for entry in found if entry.rel == INDEX and is_write_protected(entry.mode)]
     left = [str(memory_path(root.scope, rel)) for rel in kept if rel in layout.files]
     changes = [
-        PlannedChange(root, rel, before.get(rel), after)
+        FileChange(root, rel, before.get(rel), after)
         for rel, after in layout.files.items()
         if rel not in kept
     ]
@@ -366,17 +428,17 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
     changes.sort(key=lambda each: (each.after is None, each.rel == INDEX, each.rel))
     told = ", ".join(trace.summary[:80].rstrip(".") for trace in new)
     gone = f" {len(layout.pruned)} older traces pruned." if layout.pruned else ""
-    return Planned(tuple(changes), with_write_protected(f"Trace written: {told}.{gone}", left))
+    return Plan(with_write_protected(f"Trace written: {told}.{gone}", left), changes)
 
 
-def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> Planned:
+def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> Plan:
     """One rollout's result as a note to the agent, which folds it into its memory itself."""
     header, title = new.header, " ".join(new.title.split())
-    rel = parts.run.home.note_path(title, parts.run.clock(), header.thread_id)
+    rel = parts.extraction.note_path(title, parts.run.clock(), header.thread_id)
     about = f"About the session {header.thread_id} in {header.cwd}"
     text = f"{about}{f' ({title})' if title else ''}:\n\n{new.trace.strip()}\n"
-    change = PlannedChange(root, rel, None, text.encode("utf-8", "surrogateescape"))
-    return Planned((change,), f"Note for Codex written: {new.summary[:80].rstrip('.')}.")
+    change = FileChange(root, rel, None, text.encode("utf-8", "surrogateescape"))
+    return Plan(f"Note for Codex written: {new.summary[:80].rstrip('.')}.", (change,))
 
 
 def _refuse_links(what: str, root: ScopeRoot, *directories: Path) -> None:
@@ -398,60 +460,3 @@ def _nothing_in(found: Extracted) -> str:
     if found.reading.broken or found.reading.half_written:
         return "Nothing in it could be read; it is looked at again when it changes."
     return "Nothing in it to remember; it is looked at again when it goes on."
-
-
-def _noted(
-    parts: ExtractDependencies, record: RunRecord, error: BaseException, time_limit_s: float
-) -> RunRecord:
-    """The record of a run that ended badly. One that had begun to write has its record already."""
-    stop = stop_of(error, time_limit_s)
-    what = "Cancelled; nothing was changed." if isinstance(error, Cancelled) else f"{stop.why}."
-    record = replace(
-        record, outcome=stop.outcome, reason=stop.reason, summary=what, ended_at=parts.run.clock(), ops=()
-    )
-    with contextlib.suppress(UserError):
-        if not (parts.run.runs.directory_of(record.id) / "record.json").exists():
-            parts.run.runs.note(record)
-    return record
-
-
-def _ended(
-    parts: ExtractDependencies,
-    record: RunRecord,
-    account: Account,
-    summary: str,
-    error: BaseException | None,
-) -> PartEnd:
-    """Keep what it used and its trace; tell the end."""
-    usage, cost = spent(account)
-    with contextlib.suppress(UserError):
-        if usage is not None:
-            parts.run.runs.change(
-                record.id,
-                lambda kept: replace(kept, usage=usage, details={**kept.details, "costUsd": cost}),
-            )
-        if account.trace is not None:
-            ours = {
-                **account.trace.get("reverie", {}),
-                "runId": record.id,
-                "runOutcome": record.outcome,
-            }
-            told = {
-                "didWriteMemory": record.outcome == "completed",
-                "projectPath": record.project_path or "",
-                "reverie": ours,
-            }
-            parts.save_trace(record.id, {**account.trace, **told})
-    return PartEnd(
-        "directory",
-        "",
-        "",
-        record.project_path or "",
-        record.outcome,
-        summary,
-        record.reason,
-        error.next_step if isinstance(error, UserError) else "",
-        record.id,
-        usage=usage,
-        cost_usd=cost,
-    )

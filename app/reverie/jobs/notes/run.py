@@ -1,5 +1,5 @@
 """One update of session notes: what there is to read, the engine's work on a draft, a check, one transaction
-(`runs.one_file`).
+(`runs.run`).
 
 An update that broke the sections, or did not come to its end, is thrown away. A new file is created
 exclusively with mode 0600 in a directory with mode 0700.
@@ -9,32 +9,39 @@ Threading: one run, one event loop, blocking. Failure: `NotesRun.go` never raise
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
-import threading
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from reverie.agents.base import Home
 from reverie.agents.capabilities import NotesPlace
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import Message
-from reverie.errors import StoreError, UserError, user_error_from_os
+from reverie.errors import StoreError, user_error_from_os
 from reverie.files.directory import Directory, SwappedError
-from reverie.files.lease import Lease
 from reverie.files.paths import real_path
 from reverie.files.rooted import EscapesRoot, RootedDirectory
 from reverie.jobs.notes.engine import NotesDraft, NotesEngine, NotesTask
-from reverie.jobs.notes.sections import NotesProblem, current_template, over_limits, own_text
+from reverie.jobs.notes.sections import current_template, over_limits, own_text
 from reverie.llm.client import EngineResult, spent
+from reverie.memory.scope_files import FileChange
 from reverie.memory.store import sha256_of_bytes
-from reverie.runs.journal import PlannedChange
-from reverie.runs.one_file import OneFileEnd, OneFileRun
 from reverie.runs.record import SUCCEEDED, RunRecord
 from reverie.runs.recovery import RunDependencies
+from reverie.runs.run import (
+    CANCELLED,
+    SWITCHED_OFF,
+    Costs,
+    Job,
+    Plan,
+    RunContext,
+    RunEnd,
+    RunResult,
+    failed_by,
+    out_of_time,
+)
 
 FILE_MODE, DIRECTORY_MODE = 0o600, 0o700
 
@@ -53,22 +60,12 @@ class NotesRequest:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class NotesEnd(OneFileEnd):
-    """How a run ended. `written`: the hash of the notes as the run left them, None where it wrote nothing.
-    `too_long`: what is above the limits now."""
+class NotesJob(Job[NotesDraft]):
+    """One update of session notes, of which nothing else of this session is at work."""
 
-    written: str | None = None
-    usage: Mapping[str, int] | None = None
-    too_long: tuple[NotesProblem, ...] = ()
-
-    @property
-    def succeeded(self) -> bool:
-        return self.outcome in SUCCEEDED
-
-
-class NotesRun:
-    """One run, of which nothing else of this session is at work."""
+    kind = "notes"
+    before = "before the session notes"
+    attempts = 5
 
     def __init__(
         self,
@@ -76,91 +73,51 @@ class NotesRun:
         request: NotesRequest,
         engine: NotesEngine,
         *,
-        cancel: threading.Event,
         still_wanted: Callable[[], bool],
     ) -> None:
         self._parts = parts
         self._request = request
         self._engine = engine
-        self._cancel = cancel
         self._still_wanted = still_wanted
-        self._started = parts.clock()
         self._files = RootedDirectory(request.place.root.directory)
-        record = parts.new_record(
-            "notes",
-            self._started,
-            workspace_id=request.session_id,
-            project_path=request.context.project_path,
-            trigger=request.trigger,
-            engine=engine.name,
-            details=dict(request.details),
-        )
-        purpose = f"session notes ({request.session_id})"
-        self._file_run = OneFileRun(parts, record, purpose=purpose, cancel=cancel)
+        self._end = EngineResult("failed", attempts=0)
+        self._written: bytes | None = None
+        self.workspace_id = request.session_id
+        self.project_path = request.context.project_path
+        self.trigger = request.trigger
+        self.engine = engine.name
+        self.purpose = f"session notes ({request.session_id})"
+        self.time_limit_s = request.time_limit_s
+        self.details = dict(request.details)
 
-    def go(self) -> NotesEnd:
-        """Think, check, write, tell."""
-        place = self._request.place
-        try:
-            self._file_run.recover()
-            refuse_outside(self._parts.home, place)
-            draft = NotesDraft(self._read, current_template(place.template))
-            end = asyncio.run(self._engine.update(self._task(), draft, self._cancel.is_set))
-        except UserError as error:
-            return self._noted(NotesEnd.by_error(self._record.id, error))
-        written = self._written(draft, end)
-        usage, cost = spent(end.account)
-        details = {**self._record.details, **({"costUsd": cost} if usage is not None else {})}
-        self._file_run.record = replace(self._record, usage=usage, details=details)
-        return self._noted(replace(written, usage=usage, document=self._document(end, written)))
+    def written(self, result: RunResult) -> str | None:
+        """The hash of the notes as the run left them; None where it wrote nothing."""
+        return sha256_of_bytes(self._written) if result.applied else None
 
-    # Reading
+    def ready(self) -> None:
+        """Raises `EscapesRoot`."""
+        refuse_outside(self._parts.home, self._request.place)
 
-    @property
-    def _record(self) -> RunRecord:
-        return self._file_run.record
-
-    def _read(self) -> bytes | None:
-        rel = self._request.place.rel
-        return None if self._files.entry(rel) is None else self._files.read(rel)
-
-    def _task(self) -> NotesTask:
-        request = self._request
-        return NotesTask(
-            run_id=self._record.id,
-            session_id=request.session_id,
-            title=request.title,
-            path=str(request.place.file),
-            messages=request.messages,
-            prompt=own_text(request.place.prompt),
-            timeout_ms=round(request.time_limit_s * 1000),
-            deadline=time.monotonic() + request.time_limit_s,
-        )
-
-    # Writing
-
-    def _written(self, draft: NotesDraft, end: EngineResult) -> NotesEnd:
-        run_id = self._record.id
-        if self._cancel.is_set() or end.outcome == "cancelled":
-            return NotesEnd.cancelled(run_id)
+    async def think(self, run: RunContext) -> NotesDraft | Plan:
+        """The engine's edits of a draft."""
+        draft = NotesDraft(self._read, current_template(self._request.place.template))
+        end = self._end = await self._engine.update(self._task(run), draft, run.limits.cancelled)
+        if run.limits.cancelled() or end.outcome == "cancelled":
+            return CANCELLED
         if end.outcome == "time-limit":
-            return NotesEnd.out_of_time(run_id, self._request.time_limit_s)
+            return out_of_time(self._request.time_limit_s)
         if end.error is not None:
-            return NotesEnd.by_error(run_id, end.error)
+            return failed_by(end.error)
         if not draft.changed:
-            return NotesEnd(run_id, "unchanged", "Nothing new to note.")
-        if not self._still_wanted():
-            return NotesEnd.switched_off(run_id)
-        try:
-            self._file_run.swap(draft, lambda lease: self._write(draft, lease))
-        except UserError as error:
-            return NotesEnd.by_error(run_id, error)
-        too_long = over_limits(draft.text)
-        summary = "The session notes were updated." + (" They are longer than is read." if too_long else "")
-        after = sha256_of_bytes(draft.after)
-        return NotesEnd(run_id, "completed", summary, written=after, too_long=too_long)
+            return Plan("Nothing new to note.", outcome="unchanged")
+        return draft if self._still_wanted() else SWITCHED_OFF
 
-    def _write(self, draft: NotesDraft, lease: Lease) -> None:
+    def accept(self, thought: NotesDraft, run: RunContext) -> Plan:
+        """The notes with the edits on what stands there now, unless they break the sections."""
+        draft, home, place = thought, self._parts.home, self._request.place
+        draft.refresh()
+        if not draft.changed:
+            return Plan("Nothing new to note.")
         if broken := draft.broken:
             raise StoreError(
                 "The update was undone, because it broke the sections of the notes.",
@@ -168,56 +125,56 @@ class NotesRun:
                 next_step="Look at the trace of the run, or try another model.",
                 reason="structure",
             )
-        home, place, snapshots = self._parts.home, self._request.place, self._parts.snapshots
         refuse_outside(home, place)
-        is_new, summary = draft.before is None, "The session notes were updated."
+        is_new = draft.before is None
         if is_new:
             make_private(home, place)
-        else:
-            snapshots.observe(source="before the session notes", dirty=[place.file])
-        self._file_run.carry_out(
-            PlannedChange(place.root, place.rel, draft.before, draft.after, FILE_MODE if is_new else None),
-            f"/memories/{place.root.scope}/{place.rel}",
-            summary,
-            lease,
-        )
-        with contextlib.suppress(UserError):  # the change is made; the next snapshot takes it in
-            snapshots.record(
-                actor="notes",
-                source=f"{self._request.trigger}, {self._engine.name}",
-                subject=summary,
-                run_id=self._record.id,
-                dirty=[place.file],
-            )
+        self._written = draft.after
+        too_long = over_limits(draft.text)
+        summary = "The session notes were updated." + (" They are longer than is read." if too_long else "")
+        mode = FILE_MODE if is_new else None
+        return Plan(summary, (FileChange(place.root, place.rel, draft.before, draft.after, mode),))
 
-    # Telling
+    def costs(self) -> Costs:
+        """What the engine used."""
+        return Costs(*spent(self._end.account), self._end.account.trace)
 
-    def _noted(self, end: NotesEnd) -> NotesEnd:
-        end = replace(end, run_id=self._record.id)
-        self._file_run.note(end, wrote=end.written is not None)
-        return end
-
-    def _document(self, end: EngineResult, written: NotesEnd) -> Mapping[str, Any] | None:
-        trace = end.account.trace
-        if trace is None:
-            return None
-        ours = {**trace.get("reverie", {}), "runId": self._record.id, "runOutcome": written.outcome}
-        wrote = written.written is not None
+    def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> dict[str, Any]:
+        """The trace, with what only the run knows."""
+        ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": end.outcome}
+        wrote = bool(end.changed)
         attempts = trace.get("attempts", [])
         if not wrote:
             attempts = [{**attempt, "wrote": False} for attempt in attempts]
-        if written.reason == "structure" and attempts:
-            attempts[-1] = _with_check(attempts[-1], written.summary)
+        if end.reason == "structure" and attempts:
+            attempts[-1] = _with_check(attempts[-1], end.summary)
         return {
             **trace,
-            "runStartedAt": self._started,
+            "runStartedAt": record.started_at,
             "attempts": attempts,
             "didWriteMemory": wrote,
-            "satisfiedMemoryToolPolicy": written.succeeded,
+            "satisfiedMemoryToolPolicy": end.outcome in SUCCEEDED,
             "projectPath": self._request.context.project_path or "",
             "memoryPath": str(self._request.place.file),
             "reverie": ours,
         }
+
+    def _read(self) -> bytes | None:
+        rel = self._request.place.rel
+        return None if self._files.entry(rel) is None else self._files.read(rel)
+
+    def _task(self, run: RunContext) -> NotesTask:
+        request = self._request
+        return NotesTask(
+            run_id=run.id,
+            session_id=request.session_id,
+            title=request.title,
+            path=str(request.place.file),
+            messages=request.messages,
+            prompt=own_text(request.place.prompt),
+            timeout_ms=round(request.time_limit_s * 1000),
+            deadline=run.limits.deadline,
+        )
 
 
 def _with_check(attempt: Mapping[str, Any], problem: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ can mend is in the outcome.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import threading
@@ -24,14 +25,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from reverie.agents.capabilities import NotesPlace
-from reverie.agents.claude.transcript import (
-    ClaudeReadable,
-    SessionFacts,
-    SessionScan,
-    session_head,
-    title_by_hand,
-)
+from reverie.agents.base import SessionNotes
+from reverie.agents.capabilities import NotesPlace, SessionFacts, SessionScan
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import UserError
@@ -39,7 +34,7 @@ from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.notes.engine import NotesEngine, newest
-from reverie.jobs.notes.run import NotesEnd, NotesRequest, NotesRun
+from reverie.jobs.notes.run import NotesJob, NotesRequest
 from reverie.jobs.notes.sections import (
     TOTAL_TOKENS,
     NotesProblem,
@@ -53,6 +48,7 @@ from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
 from reverie.runs.record import SUCCEEDED, Outcome
 from reverie.runs.recovery import RunDependencies
+from reverie.runs.run import Run, RunResult, StopCheck
 from reverie.text.redact import redact
 
 if TYPE_CHECKING:
@@ -445,7 +441,7 @@ class NotesService:
     def standing(self, session_id: str) -> NotesStanding:
         """The notes as they stand. Changes nothing; reads what is new in the transcript. Raises
         `UserError`."""
-        place = self._parts.run.home.notes_place(session_id)
+        place = self._place(session_id)
         if place is None:
             return NotesStanding(session_id, gate="unknown-session", sentence="There are no notes here.")
         settings = self._parts.settings()
@@ -483,8 +479,18 @@ class NotesService:
 
     # Looking
 
+    @property
+    def _notes(self) -> SessionNotes:
+        notes = self._parts.run.home.notes
+        assert notes is not None  # who has a `NotesPlace` has it from there
+        return notes
+
+    def _place(self, session_id: str) -> NotesPlace | None:
+        notes = self._parts.run.home.notes
+        return None if notes is None else notes.notes_place(session_id)
+
     def _look(self, session_id: str) -> _Looked | NotesOutcome:
-        place = self._parts.run.home.notes_place(session_id)
+        place = self._place(session_id)
         if place is None:
             return self._gate(
                 "unknown-session", session_id, "The home lists no such session.", level="warning"
@@ -492,15 +498,16 @@ class NotesService:
         self._parts.run.guard.require(place.root)
         state = self._parts.book.of(session_id)
         try:
-            facts = self._facts(session_id, place)
+            seen = _measured(self._facts(session_id, place), state.counters)
         except FileNotFoundError:
-            facts = SessionFacts()
-        seen = _measured(facts, state.counters)
+            seen = Measured(0, 0, 0, True)
         return _Looked(session_id, place, state, seen, _thresholds(self._parts.settings()))
 
     def _facts(self, session_id: str, place: NotesPlace) -> SessionFacts:
         with self._lock:  # two may look at one session: a scan belongs to one at a time
-            scan = self._scans.setdefault(session_id, SessionScan(place.transcript))
+            scan = self._scans.get(session_id)
+            if scan is None:
+                scan = self._scans[session_id] = self._notes.session_scan(place)
             return scan.update()
 
     def _idle(self, looked: _Looked) -> NotesOutcome | None:
@@ -566,27 +573,29 @@ class NotesService:
         }
         request = NotesRequest(
             session_id=session_id,
-            title=_title(looked.place.transcript),
+            title=self._notes.session_title(looked.place),
             context=context,
             place=looked.place,
-            messages=newest(ClaudeReadable(looked.place.transcript).messages(ReadStatistics())),
+            messages=newest(self._notes.session_messages(looked.place).messages(ReadStatistics())),
             trigger=trigger,
             time_limit_s=settings.time_limit_s,
             details=numbers,
         )
-        end = NotesRun(
+        job = NotesJob(
             self._parts.run,
             request,
             engine,
-            cancel=self._cancel,
             still_wanted=lambda: trigger == "manual" or self._parts.settings().enabled,
-        ).go()
+        )
+        limits = StopCheck(self._cancel, threading.Event(), settings.time_limit_s, ends=False)
+        end = asyncio.run(Run(self._parts.run, job, limits=limits).go())
+        written = job.written(end)
         if end.succeeded:
-            self._succeeded(looked, end)
-        return self._ended(looked, end, engine.name, numbers)
+            self._succeeded(looked, end, written)
+        return self._ended(looked, end, written, numbers, model=engine.name)
 
-    def _succeeded(self, looked: _Looked, end: NotesEnd) -> None:
-        current = end.written or self._sha256(looked.place)
+    def _succeeded(self, looked: _Looked, end: RunResult, written: str | None) -> None:
+        current = written or self._sha256(looked.place)
         now = self._parts.run.clock()
 
         def change(state: NotesState) -> NotesState:
@@ -605,15 +614,18 @@ class NotesService:
 
     # Saying
 
-    def _ended(self, looked: _Looked, end: NotesEnd, model: str, numbers: Mapping[str, Any]) -> NotesOutcome:
+    def _ended(
+        self,
+        looked: _Looked,
+        end: RunResult,
+        written: str | None,
+        numbers: Mapping[str, Any],
+        *,
+        model: str,
+    ) -> NotesOutcome:
         text, session_id = end.summary, looked.session_id
-        if end.document is not None:
-            try:
-                self._parts.save_trace(end.run_id, end.document)
-            except UserError as error:
-                text = f"{text} Its trace was not kept: {error}"
         details = {**numbers, "model": model, "usage": dict(end.usage or {})}
-        level = logging.INFO if end.written is not None else logging.DEBUG
+        level = logging.INFO if written is not None else logging.DEBUG
         told = f"{end.outcome}: {text}"
         _log.log(level, "[notes] %s session=%s run=%s %s", redact(told), session_id, end.run_id, details)
         shown = "info" if end.succeeded else "warning"
@@ -660,15 +672,6 @@ class NotesService:
             run_id=run_id,
             details=details,
         )
-
-
-def _title(transcript: Path) -> str:
-    by_hand = title_by_hand(transcript.with_suffix(""))
-    if by_hand:
-        return by_hand
-    with contextlib.suppress(FileNotFoundError):  # it may go at any moment
-        return session_head(transcript).title
-    return ""
 
 
 def _thresholds(settings: NotesSettings) -> Thresholds:

@@ -1,17 +1,12 @@
-"""One writer run: what there is to read, the engine's work on a draft, one transaction (`runs.one_file`), the
-trace. So a write is shown, reviewed and reverted like a dream's.
+"""The memory writer as a job (`runs.run`): what there is to read, the engine's work on a draft, the trace.
 
 What a model had written before it ran out of time or its service failed counts: each `memory_write` is whole
-in itself. Threading: one run, one event loop, blocking. Failure: `WriterRun.go` never raises for what a
-person can mend.
+in itself. Threading and failure: see `runs.run`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,20 +14,29 @@ from typing import Any
 
 from reverie.agents.base import Workspace
 from reverie.agents.capabilities import WriterPlace
-from reverie.agents.mux.transcript import TailEvent
 from reverie.agents.scopes import ScopeContext
+from reverie.agents.transcripts import TailEvent
 from reverie.errors import UserError
 from reverie.files.atomic import LEFT_OVER_AFTER_S, sweep_temporaries
-from reverie.files.lease import Lease
 from reverie.files.rooted import RootedDirectory
 from reverie.jobs.writer.engine import MemoryDraft, WriterEngine, WriterTask, WriterTools, events_of
 from reverie.jobs.writer.state import WriterTarget
 from reverie.llm.client import EngineResult, spent
+from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.journal import PlannedChange
-from reverie.runs.one_file import OneFileEnd, OneFileRun
 from reverie.runs.record import RunRecord
 from reverie.runs.recovery import RunDependencies
+from reverie.runs.run import (
+    CANCELLED,
+    SWITCHED_OFF,
+    Costs,
+    Job,
+    Plan,
+    RunContext,
+    RunEnd,
+    failed_by,
+    out_of_time,
+)
 
 _INSTRUCTION_BYTES = 64 << 10
 
@@ -53,19 +57,12 @@ class WriterRequest:
     time_limit_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class WriterEnd(OneFileEnd):
-    """How a run ended. `wrote`: the memory file was changed. `satisfied`: the model did what its tools ask
-    for, by writing or by saying that there is nothing to write."""
+class WriterJob(Job[MemoryDraft]):
+    """One run of the memory writer, of which nothing else of this workspace is at work."""
 
-    wrote: bool = False
-    timed_out: bool = False
-    satisfied: bool = False
-    attempts: int = 0
-
-
-class WriterRun:
-    """One run, of which nothing else of this workspace is at work."""
+    kind = "writer"
+    before = "before the memory writer"
+    attempts = 5
 
     def __init__(
         self,
@@ -73,73 +70,102 @@ class WriterRun:
         request: WriterRequest,
         engine: WriterEngine,
         *,
-        cancel: threading.Event,
         still_wanted: Callable[[], bool],
     ) -> None:
         self._parts = parts
         self._request = request
         self._engine = engine
-        self._cancel = cancel
         self._still_wanted = still_wanted
-        self._started = parts.clock()
         self._files = RootedDirectory(request.target.root.directory)
-        record = parts.new_record(
-            "writer",
-            self._started,
-            workspace_id=request.workspace.id,
-            project_path=request.context.project_path,
-            trigger=request.trigger,
-            engine=engine.name,
-            details={"triggerMessageId": request.message_id},
-        )
-        purpose = f"memory writer ({request.workspace.id})"
-        self._file_run = OneFileRun(parts, record, purpose=purpose, cancel=cancel)
-
-    def go(self) -> WriterEnd:
-        """Think, write, tell."""
-        try:
-            self._recover()
-            draft = MemoryDraft(self._read, max_bytes=self._parts.home.caps.file_bytes)
-            tools = WriterTools(draft, self._request.target.memory_id)
-            task = self._task()
-            end = asyncio.run(self._engine.write(task, draft, tools, self._cancel.is_set))
-        except UserError as error:
-            return self._noted(WriterEnd.by_error(self._record.id, error))
-        written = self._written(draft, tools, end)
-        written = replace(
-            written,
-            timed_out=end.outcome == "time-limit",
-            satisfied=tools.satisfied,
-            attempts=end.attempts,
-            document=self._document(task, end, written),
-        )
-        usage, cost = spent(end.account)
-        details = {**self._record.details, "attempts": end.attempts}
-        if usage is not None:
-            details["costUsd"] = cost
-        self._file_run.record = replace(self._record, usage=usage, details=details)
-        return self._noted(written)
-
-    # Reading
+        self._tools: WriterTools | None = None
+        self._end = EngineResult("failed", attempts=0)
+        self.workspace_id = request.workspace.id
+        self.project_path = request.context.project_path
+        self.trigger = request.trigger
+        self.engine = engine.name
+        self.purpose = f"memory writer ({request.workspace.id})"
+        self.time_limit_s = request.time_limit_s
+        self.details = {"triggerMessageId": request.message_id}
 
     @property
-    def _record(self) -> RunRecord:
-        return self._file_run.record
+    def attempts_made(self) -> int:
+        """How often the model was asked."""
+        return self._end.attempts
 
-    def _recover(self) -> None:
+    @property
+    def timed_out(self) -> bool:
+        return self._end.outcome == "time-limit"
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether the model did what its tools ask for: it wrote, or said that there is nothing to write."""
+        return self._tools is not None and self._tools.satisfied
+
+    def ready(self) -> None:
+        """Clear away what killed writes left."""
         for directory in (self._request.target.file.parent, self._request.place.state_file.parent):
             with contextlib.suppress(UserError):  # hidden files that lie there harm nobody
                 sweep_temporaries(directory, older_than_s=LEFT_OVER_AFTER_S)
-        self._file_run.recover()
+
+    async def think(self, run: RunContext) -> MemoryDraft | Plan:
+        """The engine's edits of a draft. What a model wrote before it ran out of time counts."""
+        draft = MemoryDraft(self._read, max_bytes=self._parts.home.caps.file_bytes)
+        tools = self._tools = WriterTools(draft, self._request.target.memory_id)
+        end = self._end = await self._engine.write(self._task(run), draft, tools, run.limits.cancelled)
+        if run.limits.cancelled() or end.outcome == "cancelled":
+            return CANCELLED
+        if not draft.changed:
+            return _without_change(tools, end, self._request.time_limit_s)
+        if not self._still_wanted():
+            return SWITCHED_OFF
+        return draft
+
+    def accept(self, thought: MemoryDraft, run: RunContext) -> Plan:
+        """The draft on top of what stands there now."""
+        thought.refresh()
+        target, end = self._request.target, self._end
+        if not thought.changed:
+            return Plan(f"{target.path} was updated.")
+        summary = f"{target.path} was updated."
+        if end.outcome == "time-limit":
+            summary += " The model then ran out of time."
+        elif end.error is not None:
+            summary += f" After that: {end.error.title}"
+        change = FileChange(target.root, target.rel, thought.before, thought.after)
+        usage_before, usage_after = self._usage_delta()
+        return Plan(summary, (change,), usage_before=usage_before, usage_after=usage_after)
+
+    def costs(self) -> Costs:
+        """What the engine used."""
+        return Costs(*spent(self._end.account), self._end.account.trace)
+
+    def found(self) -> Mapping[str, Any]:
+        """How often the model was asked."""
+        return {"attempts": self._end.attempts} if self._end.attempts else {}
+
+    def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> dict[str, Any]:
+        """The trace, with what only the run knows."""
+        request = self._request
+        ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": end.outcome}
+        return {
+            **trace,
+            "runStartedAt": record.started_at,
+            "didWriteMemory": bool(end.changed),
+            "agentDiscoveryPath": request.workspace.path,
+            "projectPath": request.context.project_path or "",
+            "workspacePath": request.workspace.path,
+            "memoryPath": str(request.target.file),
+            "reverie": {**ours, "target": request.target.path},
+        }
 
     def _read(self) -> bytes | None:
         entry = self._files.entry(self._request.target.rel)
         return None if entry is None else self._files.read(self._request.target.rel)
 
-    def _task(self) -> WriterTask:
+    def _task(self, run: RunContext) -> WriterTask:
         request = self._request
         return WriterTask(
-            run_id=self._record.id,
+            run_id=run.id,
             workspace_id=request.workspace.id,
             workspace_name=request.workspace.name,
             message_id=request.message_id,
@@ -149,54 +175,8 @@ class WriterRun:
             events=events_of(request.rows),
             said=tuple(_said(request.rows, request.since)),
             timeout_ms=round(request.time_limit_s * 1000),
-            deadline=time.monotonic() + request.time_limit_s,
+            deadline=run.limits.deadline,
         )
-
-    # Writing
-
-    def _written(self, draft: MemoryDraft, tools: WriterTools, end: EngineResult) -> WriterEnd:
-        run_id = self._record.id
-        if self._cancel.is_set() or end.outcome == "cancelled":
-            return WriterEnd.cancelled(run_id)
-        if not draft.changed:
-            return _without_change(run_id, tools, end, self._request.time_limit_s)
-        if not self._still_wanted():
-            return WriterEnd.switched_off(run_id)
-        try:
-            self._file_run.swap(draft, lambda lease: self._write(draft, lease))
-        except UserError as error:
-            return WriterEnd.by_error(run_id, error)
-        summary = f"{self._request.target.path} was updated."
-        if end.outcome == "time-limit":
-            summary += " The model then ran out of time."
-        elif end.error is not None:
-            summary += f" After that: {end.error.title}"
-        return WriterEnd(run_id, "completed", summary, wrote=True)
-
-    def _write(self, draft: MemoryDraft, lease: Lease) -> None:
-        target = self._request.target
-        self._history("outside", "before the memory writer", None)
-        usage_before, usage_after = self._usage_delta()
-        self._file_run.carry_out(
-            PlannedChange(target.root, target.rel, draft.before, draft.after),
-            target.path,
-            f"{target.path} was updated.",
-            lease,
-            usage_before=usage_before,
-            usage_after=usage_after,
-        )
-        with contextlib.suppress(UserError):  # the change is made; the next snapshot takes it in
-            self._history("writer", f"{self._request.trigger}, {self._engine.name}", self._record.id)
-
-    def _history(self, actor: str, source: str, run_id: str | None) -> None:
-        snapshots, target = self._parts.snapshots, self._request.target
-        if target.is_companion:
-            snapshots.record_companion(target.rel, actor=actor, source=source, run_id=run_id)
-        elif run_id is None:
-            snapshots.observe(source=source, dirty=[target.file])
-        else:
-            subject = f"{target.path} was updated."
-            snapshots.record(actor=actor, source=source, subject=subject, run_id=run_id, dirty=[target.file])
 
     def _usage_delta(self) -> tuple[dict[str, MemoryUsage | None], dict[str, MemoryUsage | None]]:
         """A project memory that is written counts as used (formats/mux.md section 8)."""
@@ -210,42 +190,18 @@ class WriterRun:
         after = replace(base, access_count=base.access_count + 1, last_accessed_at=now, last_write_at=now)
         return {key: before}, {key: after}
 
-    # Telling
 
-    def _noted(self, end: WriterEnd) -> WriterEnd:
-        end = replace(end, run_id=self._record.id)
-        self._file_run.note(end, wrote=end.wrote)
-        return end
-
-    def _document(self, task: WriterTask, end: EngineResult, written: WriterEnd) -> Mapping[str, Any] | None:
-        trace, request = end.account.trace, self._request
-        if trace is None:
-            return None
-        ours = {**trace.get("reverie", {}), "runId": self._record.id, "runOutcome": written.outcome}
-        return {
-            **trace,
-            "runStartedAt": self._started,
-            "didWriteMemory": written.wrote,
-            "agentDiscoveryPath": request.workspace.path,
-            "projectPath": request.context.project_path or "",
-            "workspacePath": request.workspace.path,
-            "memoryPath": str(request.target.file),
-            "reverie": {**ours, "target": request.target.path},
-        }
-
-
-def _without_change(run_id: str, tools: WriterTools, end: EngineResult, limit_s: float) -> WriterEnd:
+def _without_change(tools: WriterTools, end: EngineResult, limit_s: float) -> Plan:
     """The end of a run that has nothing to write."""
     if end.outcome == "time-limit":
-        return WriterEnd.out_of_time(run_id, limit_s)
+        return out_of_time(limit_s)
     if end.error is not None:
-        return WriterEnd.by_error(run_id, end.error)
+        return failed_by(end.error)
     if tools.satisfied:
-        return WriterEnd(run_id, "unchanged", "Nothing new to remember.")
-    return WriterEnd(
-        run_id,
-        "failed",
+        return Plan("Nothing new to remember.", outcome="unchanged")
+    return Plan(
         f"The model neither wrote nor said that there is nothing to write, in {end.attempts} attempts.",
+        outcome="failed",
         reason="no-write",
         next_step="Look at the trace; a model that cannot call tools is of no use here.",
     )

@@ -13,6 +13,7 @@ is raised after the state was completed.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import threading
@@ -22,18 +23,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from reverie.agents.base import Workspace
+from reverie.agents.base import SessionPlace, Workspace
 from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
-from reverie.agents.mux.transcript import TailEvent, TailPosition, TranscriptTail, newest_rows
 from reverie.agents.scopes import ScopeContext
-from reverie.agents.transcripts import Turn
+from reverie.agents.transcripts import Tail, TailEvent, TailPosition, Turn
 from reverie.clock import Clock
 from reverie.errors import UserError
 from reverie.files.lease import Lease, LeaseHeld, Leases
 from reverie.files.locks import file_lock
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.writer.engine import WriterEngine
-from reverie.jobs.writer.run import WriterEnd, WriterRequest, WriterRun
+from reverie.jobs.writer.run import WriterJob, WriterRequest
 from reverie.jobs.writer.state import (
     Gate,
     Interval,
@@ -56,6 +56,7 @@ from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
 from reverie.runs.record import SUCCEEDED, Outcome
 from reverie.runs.recovery import RunDependencies
+from reverie.runs.run import Run, RunResult, StopCheck
 from reverie.text.redact import redact
 
 if TYPE_CHECKING:
@@ -360,18 +361,19 @@ class WriterReporter:
         details = {"triggerMessageId": message_id, "model": model}
         self._note("writer.started", workspace_id, text, "info", None, details)
 
-    def ended(self, workspace_id: str, message_id: str, model: str, end: WriterEnd, text: str) -> None:
+    def ended(self, workspace_id: str, message_id: str, job: WriterJob, end: RunResult, text: str) -> None:
         """A run came to its end, its attempts and their tool calls first."""
-        for attempt in _attempts(end.document):
+        model = job.engine
+        for attempt in _attempts(end.trace):
             self._attempted(workspace_id, message_id, model, end.run_id, attempt)
-        event = _event_of(end)
-        level = logging.INFO if end.wrote else logging.DEBUG
-        self._line(level, f"{event}: {text}", workspace_id, message_id, model, timed_out=end.timed_out)
+        event = _event_of(job, end)
+        level = logging.INFO if end.applied else logging.DEBUG
+        self._line(level, f"{event}: {text}", workspace_id, message_id, model, timed_out=job.timed_out)
         details = {
             "triggerMessageId": message_id,
             "model": model,
-            "timedOut": end.timed_out,
-            "attempts": end.attempts,
+            "timedOut": job.timed_out,
+            "attempts": job.attempts_made,
         }
         shown = "info" if end.outcome in SUCCEEDED else "warning"
         self._note(f"writer.{event}", workspace_id, text, shown, end.run_id, details)
@@ -458,9 +460,9 @@ def waiting_words(gate: Gate, turns: int, interval: int) -> str:
     return f"Not due: {turns} of {interval} turns."
 
 
-def _event_of(end: WriterEnd) -> str:
+def _event_of(job: WriterJob, end: RunResult) -> str:
     """How the end is called: as in the agent's own log, a run without a write did not simply complete."""
-    if end.timed_out and not end.wrote:
+    if job.timed_out and not end.applied:
         return "timed-out"
     if end.reason == "no-write":
         return "exited-without-updating"
@@ -598,16 +600,23 @@ class WriterService:
             started = replace(started, since=None)
         return self._run(ready, started, ends[-1].model, "manual")
 
-    def open_tail(self, workspace_id: str) -> TranscriptTail | None:
+    def open_tail(self, workspace_id: str) -> Tail | None:
         """The tail of a workspace's transcript, where `keep_tail` left it, else at its end. None: the agent
         keeps none. Raises `UserError`."""
-        place = self._parts.run.home.session(workspace_id)
-        if place is None:
+        writer, place = self._parts.run.home.writer, self._session(workspace_id)
+        if writer is None or place is None:
             return None
-        kept = TailPosition.of(dict(self._parts.marks.of(workspace_id).tail))
-        return TranscriptTail(place.directory, kept)
+        return writer.tail(place, TailPosition.of(dict(self._parts.marks.of(workspace_id).tail)))
 
-    def keep_tail(self, workspace_id: str, tail: TranscriptTail) -> None:
+    def _session(self, workspace_id: str) -> SessionPlace | None:
+        sessions = self._parts.run.home.sessions
+        return None if sessions is None else sessions.session_place(workspace_id)
+
+    def _place(self, workspace_id: str) -> WriterPlace | None:
+        writer = self._parts.run.home.writer
+        return None if writer is None else writer.writer_place(workspace_id)
+
+    def keep_tail(self, workspace_id: str, tail: Tail) -> None:
         """Remember where the tail stands: what it announced is dealt with."""
         data = tail.position.as_json()
         if self._parts.marks.of(workspace_id).tail != data:
@@ -621,7 +630,7 @@ class WriterService:
 
     def state(self, workspace_id: str) -> StateRead:
         """The state file as it stands. Raises `UserError`."""
-        place = self._parts.run.home.writer_place(workspace_id)
+        place = self._place(workspace_id)
         return StateRead(WriterState(), None) if place is None else self._counters.read(place.state_file)
 
     def in_flight(self, workspace_id: str) -> bool:
@@ -630,15 +639,19 @@ class WriterService:
 
     def advanced_by_others(self, workspace_id: str) -> bool:
         """Whether the state file is no longer as Reverie left it."""
-        place = self._parts.run.home.writer_place(workspace_id)
+        place = self._place(workspace_id)
         return place is not None and self._counters.advanced_by_others(workspace_id, place.state_file)
 
     # Gates
 
     def _standing(self, workspace_id: str, *, by_hand: bool) -> tuple[Standing, _Ready | None]:
         home, settings = self._parts.run.home, self._parts.settings()
-        workspace = home.workspace(workspace_id)
-        wishes = home.writer_wishes(workspace_id)
+        workspace = None if home.sessions is None else home.sessions.workspace(workspace_id)
+        wishes = (
+            AgentWriterConfig(enabled=False)
+            if home.writer is None
+            else home.writer.writer_config(workspace_id)
+        )
         interval = interval_of(settings.interval, wishes.interval)
         gate = standing_gate(
             switched_on=by_hand or settings.enabled,
@@ -649,7 +662,7 @@ class WriterService:
         if gate is not None:
             text = standing_words(gate, interval, by_agent=settings.enabled and not wishes.enabled)
             return Standing(workspace, interval, gate, text), None
-        place = home.writer_place(workspace_id)
+        place = self._place(workspace_id)
         if workspace is None or place is None or interval.turns is None:
             text = (
                 "The home lists no such workspace." if workspace is None else "This agent has no such writer."
@@ -680,8 +693,8 @@ class WriterService:
         return self._voice.say(waiting.gate, ready.workspace.id, text, waiting.message_id)
 
     def _rows(self, workspace_id: str) -> tuple[TailEvent, ...]:
-        session = self._parts.run.home.session(workspace_id)
-        return () if session is None else newest_rows(session.directory).events
+        writer, session = self._parts.run.home.writer, self._session(workspace_id)
+        return () if writer is None or session is None else writer.newest_turns(session)
 
     # Running
 
@@ -719,23 +732,24 @@ class WriterService:
                 trigger=trigger,
                 time_limit_s=ready.settings.time_limit_s,
             )
-            end = WriterRun(
+            job = WriterJob(
                 self._parts.run,
                 request,
                 engine,
-                cancel=self._cancel,
                 still_wanted=lambda: by_hand or self.standing(workspace_id).gate is None,
-            ).go()
+            )
+            limits = StopCheck(self._cancel, threading.Event(), request.time_limit_s, ends=False)
+            result = asyncio.run(Run(self._parts.run, job, limits=limits).go())
         except UserError as error:
             return self._voice.say("error", workspace_id, str(error), start.message_id, level="warning")
-        return self._told(ready, start, engine.name, end)
+        return self._told(ready, start, job, result)
 
-    def _told(self, ready: _Ready, start: RunStart, model: str, end: WriterEnd) -> WriterOutcome:
-        """Trace, dump, log line and Activity entry of a run that ended."""
-        workspace_id = ready.workspace.id
-        dump, trouble = self._kept(ready, end)
+    def _told(self, ready: _Ready, start: RunStart, job: WriterJob, end: RunResult) -> WriterOutcome:
+        """Dump, log line and Activity entry of a run that ended."""
+        workspace_id, model = ready.workspace.id, job.engine
+        dump, trouble = self._kept(ready, job, end)
         text = f"{end.summary} {trouble}".strip()
-        self._voice.ended(workspace_id, start.message_id, model, end, text)
+        self._voice.ended(workspace_id, start.message_id, job, end, text)
         return WriterOutcome(
             None,
             text,
@@ -743,28 +757,27 @@ class WriterService:
             start.message_id,
             end.outcome,
             end.run_id,
-            end.wrote,
-            end.timed_out,
+            bool(end.applied),
+            job.timed_out,
             model,
             end.reason,
             end.next_step,
             dump,
         )
 
-    def _kept(self, ready: _Ready, end: WriterEnd) -> tuple[Path | None, str]:
-        """The trace in Reverie's own directory, and the dump in the agent's; what could not be kept."""
-        if end.document is None:
+    def _kept(self, ready: _Ready, job: WriterJob, end: RunResult) -> tuple[Path | None, str]:
+        """The dump in the agent's directory; what could not be kept."""
+        if end.trace is None:
             return None, ""
         settings = ready.settings
-        failed = end.timed_out or not end.satisfied or end.outcome == "failed"
+        failed = job.timed_out or not job.satisfied or end.outcome == "failed"
         wanted = settings.traces == "always" or (
             failed and (settings.traces == "failures" or self._parts.debugging())
         )
         try:
-            self._parts.save_trace(end.run_id, end.document)
             if not wanted:
                 return None, ""
-            dump = self._parts.dumps.write(ready.place.dump_directory, end.document)
+            dump = self._parts.dumps.write(ready.place.dump_directory, end.trace)
             self._parts.dumps.prune(keep_count=settings.keep_count, keep_bytes=settings.keep_bytes)
         except UserError as error:
             return None, f"Its trace was not kept: {error}"

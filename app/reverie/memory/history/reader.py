@@ -528,7 +528,7 @@ class HistoryReader:
     def changes(self, old: str | None, new: str) -> tuple[VersionChange, ...]:
         """Every file that differs between two commits (`old` None: from nothing), by key and path.
 
-        Changes of mode, pins and usage count too: see `FileChange.content_changed`. Raises StoreError,
+        Changes of mode, pins and usage count too: see `VersionChange.content_changed`. Raises StoreError,
         Unavailable.
         """
         with in_words():

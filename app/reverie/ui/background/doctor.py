@@ -36,7 +36,7 @@ from reverie.ui.widgets.message_bar import MessageBar
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
     from reverie.clock import Clock
-    from reverie.doctor.facts import DoctorContext
+    from reverie.doctor.facts import DoctorHooks
     from reverie.doctor.findings import Finding
     from reverie.ui.session import HomeSession
 
@@ -377,9 +377,9 @@ class _Examined:
 
 
 class DoctorControl(QObject):
-    """`mended()`: a fix was applied, so settings may be others. `debug_switched()`: the log tells more."""
+    """`fixed()`: a fix was applied, so settings may be others. `debug_switched()`: the log tells more."""
 
-    mended = Signal()
+    fixed = Signal()
     debug_switched = Signal()
 
     def __init__(self, tab: DoctorTab, clock: Clock) -> None:
@@ -410,12 +410,12 @@ class DoctorControl(QObject):
         old = self._session
         if old is not None:
             for signal in (old.status_changed, old.activity_changed, old.tree_changed):
-                signal.disconnect(self.look_again)
+                signal.disconnect(self.recheck)
         self._session = session
         if session is not None:
             for signal in (session.status_changed, session.activity_changed, session.tree_changed):
-                signal.connect(self.look_again)
-        self.look_again()
+                signal.connect(self.recheck)
+        self.recheck()
 
     def stop(self) -> None:
         """The window closes."""
@@ -424,7 +424,7 @@ class DoctorControl(QObject):
             self._lane.stop()
 
     @Slot()
-    def look_again(self) -> None:
+    def recheck(self) -> None:
         """Something changed: examine again, once it is quiet, when somebody looks."""
         self._stale = True
         context = self._session.context if self._session is not None else None
@@ -470,7 +470,7 @@ class DoctorControl(QObject):
             self._submit(session, context, with_probe=False, check=check)
 
     def _submit(self, session: HomeSession, context: ScopeContext, *, with_probe: bool, check: str) -> None:
-        parts, desk, clock = session.workbench.parts, self._desk_of(session, context), self._clock
+        parts, desk, clock = session.workbench.parts, self._hooks_of(session, context), self._clock
         fix = next((one.fix for one in self.tab.findings if one.check == check), None)
 
         def work(control: JobControl) -> _Examined:
@@ -503,7 +503,7 @@ class DoctorControl(QObject):
         self._loud = loud
         self.tab.set_busy(loud)
 
-    def _desk_of(self, session: HomeSession, context: ScopeContext) -> Callable[[], DoctorContext]:
+    def _hooks_of(self, session: HomeSession, context: ScopeContext) -> Callable[[], DoctorHooks]:
         """What makes the desk, in the job: it is heavy to import."""
         parts, watcher, switched = session.workbench.parts, session.watcher, self.debug_switched.emit
 
@@ -511,11 +511,11 @@ class DoctorControl(QObject):
             set_debug(True)
             switched()
 
-        def make() -> DoctorContext:
-            from reverie.compose import doctor_desk
+        def make() -> DoctorHooks:
+            from reverie.compose import doctor_hooks
 
             watch = watcher.state if watcher is not None else None
-            return replace(doctor_desk(parts, context), watch=watch, set_debug=debug)
+            return replace(doctor_hooks(parts, context), watch=watch, set_debug=debug)
 
         return make
 
@@ -531,7 +531,7 @@ class DoctorControl(QObject):
 
     def _on_mended(self, found: _Examined) -> None:
         self._on_examined(found)
-        self.mended.emit()
+        self.fixed.emit()
 
     def _on_failed(self, error: UserError) -> None:
         self._stale = True

@@ -18,8 +18,7 @@ from PySide6.QtWidgets import QLabel
 from reverie.clock import Clock
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, Icons
-from reverie.ui.background.activity_control import ActivityControl
-from reverie.ui.background.activity_tab import ActivityTab
+from reverie.ui.background.activity import ActivityControl, ActivityTab
 from reverie.ui.background.doctor import DoctorControl, DoctorTab
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import JobControl, Lane
@@ -48,7 +47,7 @@ STOP_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class HostWords:
+class HostLabel:
     """What the status bar says of one home; `text` empty: nothing is switched on."""
 
     text: str = ""
@@ -60,7 +59,7 @@ class HostControl(QObject):
     what did not work."""
 
     changed = Signal(str)
-    said = Signal(str)
+    status_message = Signal(str)
     _told = Signal(str, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -98,7 +97,7 @@ class HostControl(QObject):
             self._lane.submit("end the services", work, done=self._on_settled, failed=self._on_failed)
 
     @Slot()
-    def look_again(self) -> None:
+    def recheck(self) -> None:
         """The switches may be others."""
         for home_id in self._homes:
             self._settle(home_id)
@@ -118,13 +117,13 @@ class HostControl(QObject):
         """What was told last; None: it was never started."""
         return self._status.get(home_id)
 
-    def words(self, home_id: str) -> HostWords:
+    def words(self, home_id: str) -> HostLabel:
         """For the status bar."""
         if home_id in self._paused:
-            return HostWords(
+            return HostLabel(
                 tr("Services paused"), as_tooltip(tr("The background services are paused here."))
             )
-        return status_words(self._status.get(home_id))
+        return host_label(self._status.get(home_id))
 
     @property
     def busy(self) -> bool:
@@ -180,7 +179,7 @@ class HostControl(QObject):
         """What came of it is told by the host itself."""
 
     def _on_failed(self, error: UserError) -> None:
-        self.said.emit(str(error))
+        self.status_message.emit(str(error))
 
     @Slot(str, object)
     def _on_told(self, home_id: str, status: HostStatus) -> None:
@@ -190,21 +189,21 @@ class HostControl(QObject):
         self.changed.emit(home_id)
 
 
-def status_words(status: HostStatus | None) -> HostWords:
+def host_label(status: HostStatus | None) -> HostLabel:
     """A status as a word or two, and a sentence."""
     if status is None or status.state == "stopped":
-        return HostWords()
+        return HostLabel()
     if status.state == "hosting":
         tip = tr("The background services of this home run in this window.")
         if status.sessions:
             followed = counted("1 transcript", "%n transcripts", status.sessions)
             tip = f"{tip} {tr('It follows {transcripts}.').format(transcripts=followed)}"
-        return HostWords(tr("Services on"), as_tooltip(tip))
+        return HostLabel(tr("Services on"), as_tooltip(tip))
     if status.state == "viewing" and status.holder is not None:
         tip = tr("Another process hosts the background services: {purpose}, process {pid}.")
         said = tip.format(purpose=visible(status.holder.purpose), pid=status.holder.owner.pid)
-        return HostWords(tr("Services elsewhere"), as_tooltip(said))
-    return HostWords(tr("Services waiting"), as_tooltip(status.message))
+        return HostLabel(tr("Services elsewhere"), as_tooltip(said))
+    return HostLabel(tr("Services waiting"), as_tooltip(status.message))
 
 
 class ServicesView(QObject):
@@ -212,7 +211,7 @@ class ServicesView(QObject):
     `doctor_wanted()`: the Doctor is to be shown."""
 
     changed = Signal()
-    said = Signal(str)
+    status_message = Signal(str)
     doctor_wanted = Signal()
 
     def __init__(self, icons: Icons, clock: Clock, lane: Lane, dreams: FooterControl, log_file: Path) -> None:
@@ -230,11 +229,11 @@ class ServicesView(QObject):
         self.activity.review.connect(dreams.review)
         self.activity.doctor.connect(self.doctor_wanted)
         self.activity_control.pause.connect(self._pause)
-        self.doctor_control.mended.connect(self.host.look_again)
-        self.doctor_control.mended.connect(dreams.ask_engine)
+        self.doctor_control.fixed.connect(self.host.recheck)
+        self.doctor_control.fixed.connect(dreams.ask_engine)
         self.doctor_control.debug_switched.connect(self.activity_control.say_level)
         self.host.changed.connect(self._on_host)
-        self.host.said.connect(self.said)
+        self.host.status_message.connect(self.status_message)
 
     def set_session(self, session: HomeSession | None) -> None:
         """The home that is shown; None: none is open."""
@@ -251,8 +250,8 @@ class ServicesView(QObject):
     @Slot()
     def settings_changed(self) -> None:
         """Other settings or keys count now."""
-        self.host.look_again()
-        self.doctor_control.look_again()
+        self.host.recheck()
+        self.doctor_control.recheck()
 
     def stop(self) -> None:
         """The window closes."""

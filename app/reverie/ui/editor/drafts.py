@@ -344,8 +344,9 @@ class DraftOffers(QObject):
 
         def work(_control: JobControl) -> Offers:
             from reverie.services.drafts import DraftService
+            from reverie.services.edits import current_text
 
-            return DraftService(workbench.parts, instance).offered()
+            return DraftService(workbench.parts, instance).offered(current_text(workbench.parts))
 
         def done(found: Offers) -> None:
             if self._session is session:
@@ -485,9 +486,10 @@ class DraftOffers(QObject):
 
         def work(_control: JobControl) -> tuple[Offer, FileText | None] | None:
             from reverie.services.drafts import DraftService
+            from reverie.services.edits import current_text
             from reverie.services.views import file_text
 
-            now = DraftService(workbench.parts, instance).offer(offer.name)
+            now = DraftService(workbench.parts, instance).offer(offer.name, current_text(workbench.parts))
             if now is None:
                 return None
             base = now.draft.base

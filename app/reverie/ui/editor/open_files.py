@@ -26,7 +26,7 @@ from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import FileData, parse_shown
 
 if TYPE_CHECKING:
-    from reverie.files.coalesce import Changes
+    from reverie.files.watch import Changes
     from reverie.services.views import FileText
 
 KEPT = 20

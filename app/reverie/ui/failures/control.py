@@ -180,9 +180,6 @@ def _block(block: str) -> str:
     return visible_lines(block).strip("\n") or tr("Nothing is told.")
 
 
-KIND = "loki"
-
-
 class FailuresControl(QObject):
     """`open_wanted(str)`: show this memory path in the editor. `changed()`: what can be taken back is
     another."""
@@ -218,7 +215,7 @@ class FailuresControl(QObject):
         if self._session is not None:
             self._session.tree_changed.disconnect(self._on_changed)
             self._session.outside_changed.disconnect(self._on_changed)
-        is_ours = session is not None and session.workbench.parts.home.kind == KIND
+        is_ours = session is not None and session.workbench.parts.home.failures is not None
         self._session = session if is_ours else None
         self._stale = True
         self._back.forget()

@@ -15,10 +15,9 @@ from PySide6.QtCore import QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QWidget
 
-from reverie.agents.loki.records import AntiPattern, text_of
-from reverie.agents.loki.rendering import rendered
+from reverie.agents.capabilities import AntiPattern
 from reverie.failures.crash import Crash, CrashGroup
-from reverie.services.failures import FailuresView, LessonView, Repeated, Standing
+from reverie.services.failures import FailuresView, LessonState, LessonView, Repeated, patterns_in_words
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, Icons
 from reverie.ui.display_text import as_tooltip, visible, visible_lines
@@ -37,8 +36,8 @@ _SHOWN_CRASHES = 50
 _SHOWN_FINGERPRINT = 12
 
 
-_STANDINGS: dict[Standing, str] = {
-    "told": _("told now"),
+_STATES: dict[LessonState, str] = {
+    "injected": _("told now"),
     "window": _("not told: only the newest are"),
     "older": _("not told any more: older than a day"),
     "elsewhere": _("not told: in a namespace"),
@@ -63,9 +62,9 @@ def headline(view: FailuresView) -> str:
     """What the agent is told, in a few words."""
     if not view.lessons:
         return tr("Nothing has failed here")
-    if not view.told:
+    if not view.injected:
         return tr("No lesson is told now")
-    return counted("1 lesson is told now", "%n lessons are told now", len(view.told))
+    return counted("1 lesson is told now", "%n lessons are told now", len(view.injected))
 
 
 def state(view: FailuresView) -> str:
@@ -107,10 +106,10 @@ def rows(key: PartKey, view: FailuresView, goal: str, now: int) -> tuple[Failure
 def _lesson_rows(view: FailuresView, goal: str, now: int) -> Iterator[FailureRow]:
     if view.lessons:
         priors = view.priors(goal)
-        below = counted("1 lesson", "%n lessons", len(view.told))
+        below = counted("1 lesson", "%n lessons", len(view.injected))
         if priors:
             below += " · " + counted("1 anti-pattern", "%n anti-patterns", len(priors))
-        empty = not view.told and not priors
+        empty = not view.injected and not priors
         look = TwoLines(
             tr("What the next iteration is told"),
             tr("nothing") if empty else below,
@@ -120,8 +119,8 @@ def _lesson_rows(view: FailuresView, goal: str, now: int) -> Iterator[FailureRow
         yield FailureRow("block", look, None)
     for each in view.lessons:
         lesson = each.lesson
-        told = each.standing == "told"
-        facts = [tr(_STANDINGS[each.standing])]
+        told = each.state == "injected"
+        facts = [tr(_STATES[each.state])]
         if lesson.seen > 1:
             facts.append(seen(lesson.seen))
         if lesson.resolution:
@@ -142,9 +141,9 @@ def _pattern_rows(view: FailuresView, goal: str) -> Iterator[FailureRow]:
     for group in view.repeated:
         first = group.records[0]
         count = counted("1 record says the same", "%n records say the same", len(group.records))
-        look = TwoLines(_short(text_of(first.get("pattern"))), count, tr("to merge"), sign="flag")
+        look = TwoLines(_short(group.title), count, tr("to merge"), sign="flag")
         yield FailureRow(f"same {group.rel} {first.get('id')} {first.get('pattern')}", look, group)
-    told = {id(each) for each in view.told_for(goal)}
+    told = {id(each) for each in view.lessons_for(goal)}
     seen_ids: dict[str, int] = {}
     for each in view.anti_patterns:
         is_told = id(each) in told
@@ -213,11 +212,7 @@ def detail(row: FailureRow, view: FailuresView, goal: str) -> str:
 
 def records(found: Iterable[dict[str, Any]]) -> str:
     """Patterns in words, one below the other."""
-    told = (
-        rendered("semantic/patterns.json", json.dumps({"patterns": [record]}).encode()) for record in found
-    )
-    # Without the headings of the store.
-    return visible_lines("\n\n".join((text or "").partition("## ")[2].strip() for text in told))
+    return visible_lines(patterns_in_words(found))
 
 
 def _lesson_lines(view: LessonView, all_: FailuresView) -> Iterator[str]:
@@ -227,7 +222,7 @@ def _lesson_lines(view: LessonView, all_: FailuresView) -> Iterator[str]:
     yield ""
     resolution = lesson.resolution or tr("none yet; the agent never fills it")
     yield tr("Resolution: {text}").format(text=resolution)
-    yield tr("In the block: {standing}").format(standing=tr(_STANDINGS[view.standing]))
+    yield tr("In the block: {standing}").format(standing=tr(_STATES[view.state]))
     yield tr("Its line: {line}").format(line=lesson.line)
     when = tr("unknown time") if lesson.at is None else words.when(lesson.at // 1000)
     yield tr("When: {when}").format(when=when)

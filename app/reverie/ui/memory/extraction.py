@@ -26,7 +26,6 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.agents.capabilities import StatusLine
-from reverie.agents.codex.locations import KIND
 from reverie.errors import UserError
 from reverie.ui import display_text as common
 from reverie.ui import display_text as words
@@ -151,7 +150,7 @@ class ExtractControl(QObject):
     @property
     def available(self) -> bool:
         """The shown home keeps rollouts."""
-        return self._session is not None and self._session.info.kind == KIND
+        return self._session is not None and self._session.workbench.parts.home.extraction is not None
 
     @property
     def running(self) -> bool:

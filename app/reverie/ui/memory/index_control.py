@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.agents.claude.index import INDEX, MOST_CHARS, MOST_LINES, WISHED_CHARS, IndexFinding, IndexReport
+from reverie.agents.memory_index import INDEX, MOST_CHARS, MOST_LINES, WISHED_CHARS, IndexFinding, IndexReport
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace, theme_of
@@ -39,7 +39,7 @@ from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FewRows, FlowLayout, column
 
 if TYPE_CHECKING:
-    from reverie.services.memory_index import IndexCheck, MendKind, RenamePlan
+    from reverie.services.memory_index import FixKind, IndexCheck, RenamePlan
     from reverie.services.views import Undo
     from reverie.ui.editor.documents import OpenFile
     from reverie.ui.memory.tab import MemoryTab
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 _ROWS = 5
-_KINDS: tuple[MendKind, ...] = ("add", "drop", "shorten")
+_KINDS: tuple[FixKind, ...] = ("add", "drop", "shorten")
 
 
 class IndexPanel(QWidget):
@@ -162,7 +162,7 @@ class IndexPanel(QWidget):
     @Slot()
     def _on_row(self) -> None:
         finding, look = self.current, self._look
-        kinds = look.mends_of(finding) if finding is not None and look is not None else ()
+        kinds = look.fixes_for(finding) if finding is not None and look is not None else ()
         for kind, button in self.buttons.items():
             button.setVisible(kind in kinds)
             button.setEnabled(self._may_mend)
@@ -191,7 +191,7 @@ class IndexPanel(QWidget):
     def _shorten(self) -> None:
         self._mend("shorten")
 
-    def _mend(self, kind: MendKind) -> None:
+    def _mend(self, kind: FixKind) -> None:
         if self.current is not None:
             self.mend_wanted.emit(self.current, kind)
 
@@ -200,7 +200,7 @@ def _in_order(look: IndexCheck) -> tuple[IndexFinding, ...]:
     """What a press can mend first, what falls off last; how long the index is stands in the summary."""
 
     def turn(finding: IndexFinding) -> int:
-        return 0 if look.mends_of(finding) else 2 if finding.problem == "falls-off" else 1
+        return 0 if look.fixes_for(finding) else 2 if finding.problem == "falls-off" else 1
 
     listed = (each for each in look.report.findings if each.problem not in ("over-lines", "over-chars"))
     return tuple(sorted(listed, key=turn))
@@ -312,7 +312,7 @@ class IndexControl(QObject):
 
     @Slot(object)
     def _go(self, finding: IndexFinding) -> None:
-        from reverie.agents.claude.index import INDEX
+        from reverie.agents.memory_index import INDEX
 
         look = self.panel.look
         if look is None:
@@ -327,14 +327,14 @@ class IndexControl(QObject):
     # Changes
 
     @Slot(object, str)
-    def _mend(self, finding: IndexFinding, kind: MendKind) -> None:
+    def _mend(self, finding: IndexFinding, kind: FixKind) -> None:
         session, update, look = self._session, self._tab.update_, self.panel.look
         if session is None or update is None or look is None:
             return
         workbench, context = session.workbench, update.context
 
         def job() -> Undo:
-            return workbench.index_care.mend(context, look, finding, kind)
+            return workbench.index_care.fix(context, look, finding, kind)
 
         def done(_undo: Undo) -> None:
 
@@ -415,7 +415,7 @@ class IndexControl(QObject):
 
 def _cut_in(file: OpenFile) -> int | None:
     """Where the agent stops loading, in UTF-16 units of the shown document; None: it loads all."""
-    from reverie.agents.claude.index import cut_of
+    from reverie.agents.memory_index import cut_of
 
     cut = cut_of(file.content)
     if cut.line is None:

@@ -24,7 +24,7 @@ from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, WrapLabel
 from reverie.ui.widgets.message_bar import MessageBar, Tone
 
 if TYPE_CHECKING:
-    from reverie.jobs.consolidate.progress import DreamProgress
+    from reverie.runs.result import Progress
     from reverie.services.views import RevertView, RunSummary, RunView
 
 
@@ -198,7 +198,7 @@ class RunPanel(QWidget):
         self._bar.setMaximumHeight(6)
         self._bar.setAccessibleName(self.tr("Progress of the consolidation"))
         # Rules say more in a tenth of a second than anybody can read, and each value paints the bar at once.
-        self._latest: DreamProgress | None = None
+        self._latest: Progress | None = None
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self._show_progress)
@@ -266,7 +266,7 @@ class RunPanel(QWidget):
         self._cancel.say(self.tr("Cancel"), self.tr("Stop before the next change"))
         self._live.show()
 
-    def progress(self, progress: DreamProgress) -> None:
+    def progress(self, progress: Progress) -> None:
         """The next thing the job said; shown with all that was said in the same turn."""
         self._latest = progress
         if progress.op is not None:

@@ -48,7 +48,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, visible
@@ -459,7 +459,7 @@ class MemorySearch(QObject):
             if desk is None:
                 return None
             try:
-                return desk.search(text, stop=control.cancel.is_set, told=control.report)
+                return desk.search(text, stop=control.cancel.is_set, report=control.report)
             except SearchStopped:
                 raise JobCancelled from None
 
@@ -532,7 +532,7 @@ class MemorySearch(QObject):
             if desk is None:
                 return made
             try:
-                made.update(stop=control.cancel.is_set, told=control.report)
+                made.update(stop=control.cancel.is_set, report=control.report)
             except SearchStopped:
                 raise JobCancelled from None
             return made

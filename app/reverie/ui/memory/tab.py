@@ -52,7 +52,7 @@ from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, Heading
 from reverie.ui.widgets.layouts import Column, column, scrolling
 from reverie.ui.widgets.message_bar import MessageBar
-from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, Situation
+from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, ActionState
 
 if TYPE_CHECKING:
     from reverie.services.search import SearchHit
@@ -227,7 +227,7 @@ class TellControl(QObject):
         workbench, context = session.workbench, session.context
 
         def work(_control: JobControl) -> str:
-            return workbench.tell_agent(context, text)
+            return workbench.add_note(context, text)
 
         def done(path: str) -> None:
             if dialog is self.dialog:
@@ -509,7 +509,7 @@ class MemoryTab(QWidget):
             return
         data = self.model.file_at(file.buffer.address.path)
         if data is not None and data.changed:
-            self._session.look_again()
+            self._session.refresh_marks()
 
     @Slot()
     def _on_editor_state(self) -> None:
@@ -565,7 +565,7 @@ class MemoryTab(QWidget):
 
     # What is possible
 
-    def situation(self, now: Situation) -> Situation:
+    def situation(self, now: ActionState) -> ActionState:
         """`now` with what this tab knows."""
         # What is done to a selection is done to one that is seen.
         shown = self._update is not None and self._pages.currentWidget() is self._parts

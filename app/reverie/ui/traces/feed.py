@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -46,7 +46,8 @@ class Followed:
         return home == self.home and (not self.project or not project or project == self.project)
 
 
-class Belongs(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Belongs:
     """The place of one trace; empty where nothing tells."""
 
     workspace: str = ""

@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QLabel, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QLabel, QSplitter, QWidget
 
 from reverie.files.paths import DiskCheck
 from reverie.ui.appearance import GAP
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import Lane
-from reverie.ui.translation import translated
-from reverie.ui.window.actions import MENUS
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
-    from reverie.ui.window.main_window import MainWindow
 
 
 # Two parts beside each other, and above each other where that is too narrow for both.
@@ -96,16 +93,16 @@ def _least_width(part: QWidget) -> int:
 
 log = logging.getLogger("reverie.patience")
 
-LOOK_MS = 500
+CHECK_MS = 500
 SLOW_S = 2.0
 DEAD_S = 5.0
 
 
-class WaitingLabel(QLabel):
+class SlowDiskIndicator(QLabel):
     """Empty while nothing takes long. `places` are those whose disks may be waited for. `said(str)`: a
     sentence on a disk that does not answer, and on one that does again."""
 
-    said = Signal(str)
+    status_message = Signal(str)
 
     def __init__(
         self, lanes: tuple[Lane, ...], places: Callable[[], tuple[Path, ...]], parent: QWidget | None = None
@@ -113,14 +110,14 @@ class WaitingLabel(QLabel):
         super().__init__(parent)
         self._lanes = lanes
         self._places = places
-        self._looking: DiskCheck | None = None
+        self._check: DiskCheck | None = None
         self._silent = ""
         self.setContentsMargins(GAP, 0, GAP, 0)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.hide()
         self._timer = QTimer(self)
-        self._timer.setInterval(LOOK_MS)
-        self._timer.timeout.connect(self._look)
+        self._timer.setInterval(CHECK_MS)
+        self._timer.timeout.connect(self._update)
         for lane in lanes:
             lane.busy_changed.connect(self._on_busy)
         self._on_busy(any(lane.busy for lane in lanes))
@@ -131,19 +128,19 @@ class WaitingLabel(QLabel):
             self._timer.start()
 
     @Slot()
-    def _look(self) -> None:
-        waited = max(lane.at_it_s for lane in self._lanes)
+    def _update(self) -> None:
+        waited = max(lane.busy_seconds for lane in self._lanes)
         if not waited:
             self._timer.stop()
         if waited < SLOW_S:
             self._show("")
             self._answered()
             return
-        look = self._looking
-        if look is None or (look.at is None and look.took_s > DEAD_S):
-            look = self._looking = DiskCheck(self._places())
-        if look.at is not None and look.took_s > DEAD_S - SLOW_S:
-            self._silence(visible(str(look.at)))
+        check = self._check
+        if check is None or (check.at is None and check.took_s > DEAD_S):
+            check = self._check = DiskCheck(self._places())
+        if check.at is not None and check.took_s > DEAD_S - SLOW_S:
+            self._silence(visible(str(check.at)))
         elif not self._silent:
             self._show(self.tr("Still at work…"), self.tr("Something takes long. The disk may be slow."))
 
@@ -156,14 +153,14 @@ class WaitingLabel(QLabel):
         if not self._silent:
             log.info("%s does not answer", place)
             self._silent = place
-            self.said.emit(sentence)
+            self.status_message.emit(sentence)
 
     def _answered(self) -> None:
         silent, self._silent = self._silent, ""
-        if self._looking is not None and self._looking.at is None:
-            self._looking = None
+        if self._check is not None and self._check.at is None:
+            self._check = None
         if silent:
-            self.said.emit(self.tr("{home} answers again.").format(home=silent))
+            self.status_message.emit(self.tr("{home} answers again.").format(home=silent))
 
     def _show(self, text: str, more: str = "") -> None:
         if text != self.text():
@@ -192,45 +189,3 @@ class WatchLabel(QLabel):
             events=state.delivered_events, rescans=state.delivered_rescans
         )
         self.setToolTip(as_tooltip(state.message, facts))
-
-
-def lay_out(window: MainWindow) -> None:
-    """Put the parts of a window that is being furnished in their places; `window.splitter` is made here."""
-    window.tabs.setDocumentMode(True)
-    window.tabs.setTabBarAutoHide(True)
-    window.splitter = StackingSplitter(narrow=560, above=112)
-    window.splitter.setHandleWidth(5)
-    window.splitter.addWidget(window.picker)
-    window.splitter.addWidget(window.tabs)
-    window.splitter.setStretchFactor(1, 1)
-    window.splitter.setSizes([220, 1020])
-    window.splitter.setCollapsible(1, False)
-    window.picker.setMinimumWidth(120)
-    _put_in_place(window)
-    window.waiting = WaitingLabel((window.lanes.scan, window.lanes.history), window.places)
-    window.waiting.said.connect(window.say)
-    window.statusBar().addPermanentWidget(window.waiting)
-    window.statusBar().addPermanentWidget(window.watch_label)
-    window.statusBar().setSizeGripEnabled(False)
-    for key, title in MENUS:
-        menu = window.menuBar().addMenu(translated(title))
-        menu.setToolTipsVisible(True)
-        window.actions_.fill_menu(menu, window.actions_.menu_ids(key))
-    window.tab.set_actions(window.actions_)
-    QWidget.setTabOrder(window.picker, window.tab.search.field)
-    QWidget.setTabOrder(window.tab.search.field, window.tab.tree)
-    QWidget.setTabOrder(window.tab.tree, window.tab.footer.button)
-    QWidget.setTabOrder(window.tab.footer.button, window.tab.pane.text)
-
-
-def _put_in_place(window: MainWindow) -> None:
-    """The parts take the window's room; after a first look, once they have something to show."""
-    first = window.takeCentralWidget()
-    if first is None:
-        window.setCentralWidget(window.splitter)
-        return
-    pages = QStackedWidget()
-    pages.addWidget(first)
-    pages.addWidget(window.splitter)
-    window.setCentralWidget(pages)
-    pages.show()

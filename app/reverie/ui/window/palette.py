@@ -42,7 +42,7 @@ from rapidfuzz import fuzz
 from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.translation import tr
-from reverie.ui.window.actions import ActionRow, Rule, Situation
+from reverie.ui.window.actions import ActionRow, ActionState, Rule
 
 # How well a line fits what a person typed into the palette. Pure.
 #
@@ -140,7 +140,7 @@ class Entry:
         return self.destructive or bool(self.why_not)
 
 
-def why_not(rule: Rule, now: Situation) -> str:
+def why_not(rule: Rule, now: ActionState) -> str:
     """What an action waits for, in a sentence; empty if it is possible."""
     if rule(now):
         return ""
@@ -159,14 +159,14 @@ def why_not(rule: Rule, now: Situation) -> str:
         "can_consolidate": tr("A consolidation is not possible now."),
         "services": tr("No background services run here."),
     }
-    for field in fields(Situation):
+    for field in fields(ActionState):
         if field.name in reasons and rule(replace(now, **{field.name: True})):
             return reasons[field.name]
     both = replace(now, open_file=True, modified=True, writable=True)
     return reasons["open_file"] if rule(both) else tr("Not possible now.")
 
 
-def action_entries(rows: Sequence[ActionRow], now: Situation) -> list[Entry]:
+def action_entries(rows: Sequence[ActionRow], now: ActionState) -> list[Entry]:
     """The registry as lines; the palette itself is not among them."""
     return [
         Entry(
@@ -425,7 +425,7 @@ def show_palette(
     window: QWidget,
     icons: Icons,
     rows: Sequence[ActionRow],
-    now: Situation,
+    now: ActionState,
     paths: Sequence[str],
     chosen: Callable[[Entry], None],
 ) -> Palette:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
@@ -25,14 +25,14 @@ from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, scrolled
-from reverie.ui.window.open_homes import OpenHomes
+from reverie.ui.window.homes import OpenHomes
 
 if TYPE_CHECKING:
-    from reverie.ui.window.main_window import MainWindow
+    pass
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class RunPreferences:
     """What the settings say of runs: ids of homes where they happen by themselves, and the model asked for
     (`auto` and `rules` are none)."""
 
@@ -53,7 +53,7 @@ class Welcome(QDialog):
     ) -> None:
         super().__init__(parent)
         self._homes, self._profile, self._lane = homes, profile, lane
-        self._wishes = Wishes()
+        self._preferences = RunPreferences()
         self.setWindowTitle(self.tr("Welcome to Reverie"))
         self._bodies: dict[str, WrapLabel] = {}
         inside = QWidget()
@@ -72,14 +72,14 @@ class Welcome(QDialog):
         homes.listed.connect(self._tell)
         homes.none_found.connect(self._tell)
 
-    def ask(self) -> None:
+    def read_settings(self) -> None:
         """Read what the settings say by now; it is told when it is known."""
         file = self._profile.settings_file
 
-        def work(_control: JobControl) -> Wishes:
-            return read_wishes(file)
+        def work(_control: JobControl) -> RunPreferences:
+            return read_run_preferences(file)
 
-        self._lane.submit("what the settings say of runs", work, done=self._on_wishes, group="welcome")
+        self._lane.submit("what the settings say of runs", work, done=self._on_preferences, group="welcome")
 
     def _lay_out(self, inside: QWidget, actions: Sequence[QAction]) -> None:
         area = scrolled(inside, self.windowTitle())
@@ -117,8 +117,8 @@ class Welcome(QDialog):
         return "\n".join(body.text() for body in self._bodies.values())
 
     @Slot(object)
-    def _on_wishes(self, wishes: Wishes) -> None:
-        self._wishes = wishes
+    def _on_preferences(self, wishes: RunPreferences) -> None:
+        self._preferences = wishes
         self._tell()
 
     @Slot()
@@ -159,7 +159,7 @@ class Welcome(QDialog):
         return "; ".join(found) + ". " + demo
 
     def _of_runs(self) -> str:
-        if not self._wishes.background:
+        if not self._preferences.background:
             return self.tr(
                 "Nothing: background runs are off in every home until you switch them on in the settings. "
                 "Whatever a run changes is in the history before and after, and can be undone."
@@ -167,61 +167,32 @@ class Welcome(QDialog):
         return self.tr(
             "Background runs are on in {count} of the homes known, by the settings. Whatever a run changes "
             "is in the history before and after, and can be undone."
-        ).format(count=len(self._wishes.background))
+        ).format(count=len(self._preferences.background))
 
     def _of_models(self) -> str:
         rules = self.tr(
             "Runs by rules use no model. A run with a model sends memories, and what else it reads, to the "
             "provider of that model: which files and to whom is shown, and asked, before the first time."
         )
-        provider = self._wishes.engine.partition(":")[0] if ":" in self._wishes.engine else ""
+        provider = self._preferences.engine.partition(":")[0] if ":" in self._preferences.engine else ""
         if not provider:
             return rules
         return (
             rules
             + " "
             + self.tr("Your settings name {engine}: memories go to {provider}.").format(
-                engine=visible(self._wishes.engine), provider=visible(provider)
+                engine=visible(self._preferences.engine), provider=visible(provider)
             )
         )
 
 
-class FirstStart(QObject):
-    """Shows the welcome once, as soon as `window` shows something, or has nothing to show."""
-
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
-        self._waiting = True
-        window.shown_in_full.connect(self._show)
-        window.homes.none_found.connect(self._show)
-
-    @Slot()
-    def _show(self) -> None:
-        if self._waiting:
-            self._waiting = False
-            self._window.show_welcome()
-
-
-def show_welcome(window: MainWindow, profile: Profile) -> Welcome:
-    """The welcome over `window`; one that is open already comes to the front."""
-    found = window.findChild(Welcome)
-    if found is None:
-        actions = [window.actions_[id_] for id_ in ("home.open", "home.demo", "settings.open")]
-        found = Welcome(window.homes, profile, window.lanes.scan, actions, window)
-    found.ask()
-    found.show()
-    found.activateWindow()
-    return found
-
-
-def read_wishes(file: Path) -> Wishes:
+def read_run_preferences(file: Path) -> RunPreferences:
     """What the settings in `file` say of runs. Blocks."""
     from reverie.settings import load_settings
 
     settings, _problems = load_settings(file)
     on = tuple(home for home, each in settings.background.root.items() if each.enabled)
-    return Wishes(on, settings.dream.engine)
+    return RunPreferences(on, settings.dream.engine)
 
 
 def _short(path: Path) -> str:

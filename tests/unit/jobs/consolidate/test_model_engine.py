@@ -14,10 +14,11 @@ from helpers.benches import contents, sample_parts, workspace
 from helpers.speaker import Say, Speaker
 from reverie.agents.scopes import Scope
 from reverie.jobs.consolidate.engine import MAX_STEPS, ModelEngine
-from reverie.jobs.consolidate.progress import DreamProgress
-from reverie.jobs.consolidate.run import DreamRequest, RunResult
+from reverie.jobs.consolidate.run import DreamRequest
 from reverie.llm.client import ModelClient
 from reverie.llm.provider import ProviderError
+from reverie.runs.result import Progress
+from reverie.runs.run import RunResult
 from reverie.services.container import HomeContainer
 
 ACME, MULTI = "a1f3c9e2b7", "e8f1a2b3c4"
@@ -207,7 +208,7 @@ def test_a_cancel_ends_the_run_and_keeps_what_was_spent(parts: HomeContainer) ->
 
 
 def test_progress_tells_each_operation_once(parts: HomeContainer) -> None:
-    seen: list[DreamProgress] = []
+    seen: list[Progress] = []
     dream(parts, Speaker([[edit("a"), edit("b")], "Done."]), progress=seen.append)
     assert [progress.op["applied"] for progress in seen if progress.op is not None] == [True, True]
 

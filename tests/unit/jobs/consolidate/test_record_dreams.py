@@ -21,8 +21,9 @@ from reverie.jobs.consolidate.apply import ApplyService, load_review
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.review import ReviewSelection
-from reverie.jobs.consolidate.run import DreamRequest, RunResult
+from reverie.jobs.consolidate.run import DreamRequest
 from reverie.profile import Profile
+from reverie.runs.run import RunResult
 from reverie.runs.transaction import Recovered
 from reverie.services.container import HomeContainer
 
@@ -290,7 +291,7 @@ def test_a_run_that_dies_half_way_is_put_back(
 
         with monkeypatch.context() as patch, contextlib.suppress(SystemExit):
             patch.setattr("reverie.runs.transaction.Transaction.roll_back", lambda *_args: Recovered(False))
-            patch.setattr("reverie.jobs.consolidate.run.DreamRun._finish", lambda *_args: sys.exit("dead"))
+            patch.setattr("reverie.runs.run.Run._finish", lambda *_args: sys.exit("dead"))
             checkpoint.set_observer(die)
             try:
                 dream(parts)

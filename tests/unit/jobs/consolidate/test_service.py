@@ -19,10 +19,10 @@ from reverie.agents.scopes import Scope
 from reverie.clock import HOUR_MS
 from reverie.errors import StoreError
 from reverie.files.atomic import set_observer
-from reverie.jobs.consolidate import service
+from reverie.jobs.consolidate import run
 from reverie.jobs.consolidate.engine import RulesEngine
-from reverie.jobs.consolidate.run import DreamRequest, RunResult
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
+from reverie.runs.run import RunResult
 from reverie.services.container import HomeContainer
 
 ACME, PIPELINE, BACKFILL, MULTI = "a1f3c9e2b7", "c04d8e91aa", "5d6e7f8091", "e8f1a2b3c4"
@@ -86,7 +86,7 @@ def test_what_killed_writes_left_is_swept_and_what_may_still_be_at_work_is_not(
     left.write_text("half\n")
     dream(parts, ACME)
     assert left.exists()
-    monkeypatch.setattr(service, "LEFT_OVER_AFTER_S", -60.0)  # an hour later, as it were
+    monkeypatch.setattr(run, "LEFT_OVER_AFTER_S", -60.0)  # an hour later, as it were
     dream(parts, ACME)
     assert not left.exists()
 

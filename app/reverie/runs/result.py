@@ -1,7 +1,4 @@
-"""What a running dream tells those who wait for it.
-
-Values.
-"""
+"""Values of runs that are light to import."""
 
 from __future__ import annotations
 
@@ -11,8 +8,8 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class DreamProgress:
-    """What a running dream is doing now; `op` is the newest journal entry, where there is one."""
+class Progress:
+    """What a running job tells those who wait for it (was DreamProgress)."""
 
     step: str
     done: int = 0

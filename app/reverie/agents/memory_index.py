@@ -1,11 +1,13 @@
-"""`MEMORY.md` as Claude Code loads it, and what is wrong with it (formats/claude-code.md section 4).
+"""An index of memories, `MEMORY.md`: what is loaded of it, what is wrong with it, and edits that repair it.
 
-The index is prose with links in it: any Markdown is accepted, and a line counts as an entry where it links to
-a file. Of what is left without front matter and block comments, trimmed, only the first 200 lines are loaded,
-and of those what fits into 25,000 characters (JavaScript's, UTF-16), cut at the last line break before.
+The format is Claude Code's (formats/claude-code.md section 4); a home whose `file_role` answers "index" keeps
+such files. The index is prose with links in it: any Markdown is accepted, and a line counts as an entry where
+it links to a file. Of what is left without front matter and block comments, trimmed, only the first 200 lines
+are loaded, and of those what fits into 25,000 characters (JavaScript's, UTF-16), cut at the last line break
+before.
 
 Pure, any thread: the caller reads the files and says what their front matter holds. Texts are as found, with
-their line breaks and byte order mark. Nothing here fails on any text. How to mend it: `claude_mends`.
+their line breaks and byte order mark. Checking fails on no text; an edit raises `CannotMendError`.
 """
 
 from __future__ import annotations
@@ -493,7 +495,7 @@ def _target(rel: str, *, angled: bool = False) -> str:
 # for a person to reword, and shows as dangling until then. Nothing is added where there is no index. Each
 # folder with an index of its own (the memory of one sub-agent) is looked at for itself.
 #
-# Pure: texts in, texts out, through the minimal edits of `agents.claude.index`.
+# Pure: texts in, texts out, through the minimal edits of `agents.memory_index`.
 
 
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")

@@ -1,0 +1,751 @@
+"""The one Run: what every job that may change memories has in common, once.
+
+Order (design.md section 3.4): lease; recovery of what a killed run left; the job's own conditions; history
+before; the agent's own lock; durable record; `think`; `accept` (the rails); journal; compare-and-swap of each
+file; usage; `commit`; `applied` mark; the job's state; record finished; trace; history after.
+
+A job that holds the lease for all of it (`lease = "whole"`) is refused while another one runs; one that
+thinks for minutes about a few files (`lease = "write"`) takes it for the moment of writing only, and waits
+for it.
+
+Invariants: exactly one outcome, which the record says; ops are `applied` only if the transaction came to its
+end; a run that lost its lease touches nothing more and leaves its record to whoever recovers it; nothing that
+fails after the commit point makes a run a failed one.
+
+Threading: one run, one event loop; blocking on disk, never on the GUI thread. Failure: never raises for what
+a person can fix, unless the job says so (`raises`); a bug is recorded as a failed run and raised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+
+from reverie.agents.scopes import COMPANIONS, ScopeRoot
+from reverie.errors import Conflict, UserError
+from reverie.files.lease import Lease, LeaseHeld
+from reverie.memory.scope_files import FileChange
+from reverie.runs.journal import Journal, UsageDelta
+from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord, not_applied
+from reverie.runs.recovery import RunDependencies, recover
+from reverie.runs.result import Progress
+from reverie.runs.transaction import LeaseLost, Recovered, Transaction
+
+# What may stop a run, and how a run that was stopped is told and kept: the same for every kind of run.
+#
+# `Limits.check` is called every few milliseconds by whoever does the thinking; that is how cancel, the
+# lease and the wall clock reach it. `RunLimits.check` is called before each effect.
+#
+# Threading: the events may be set by any thread; the rest belongs to the run's own. Failure: `Cancelled`,
+# `TimedOut`, `LeaseLost`.
+
+
+_log = logging.getLogger("reverie.runs")
+
+
+class Cancelled(Exception):
+    """The person or the program asked the run to stop."""
+
+
+class TimedOut(Exception):
+    """The run used up its wall-clock limit."""
+
+
+STOPS = (Cancelled, TimedOut, UserError)
+"""What ends a run in the ordinary way; anything else is a bug of ours, or comes from outside."""
+
+
+class StopCheck:
+    """Cancel, lease and wall clock in one check; cheap enough to be called every few milliseconds."""
+
+    def __init__(
+        self, cancel: threading.Event, lease_lost: threading.Event, time_limit_s: float, *, ends: bool = True
+    ) -> None:
+        """`ends` False: `check` leaves the time to whoever thinks."""
+        self._cancel = cancel
+        self._lease_lost = lease_lost
+        self._ends = ends
+        self.allowed_ms = round(time_limit_s * 1000)
+        self.deadline = time.monotonic() + time_limit_s
+        """On `time.monotonic`'s clock."""
+
+    def cancelled(self) -> bool:
+        """Whether somebody asked the run to stop."""
+        return self._cancel.is_set()
+
+    def check(self) -> None:
+        """Raises `Cancelled`, `LeaseLost`, `TimedOut`; to be asked at each step."""
+        if self._cancel.is_set():
+            raise Cancelled
+        self.require_lease()
+        if not self._ends:
+            return
+        if time.monotonic() > self.deadline:
+            raise TimedOut
+
+    def require_lease(self) -> None:
+        """Raises `LeaseLost`."""
+        if self._lease_lost.is_set():
+            raise LeaseLost(
+                "The run stopped: its lease ran out while this process was held up.",
+                next_step="Run it again; another run may have come first.",
+            )
+
+
+class RunLimits:
+    """What may stop a run: `limits` at any step, and before each effect also the proof that the lease is
+    still ours, because the heartbeat of a process that was suspended speaks too late."""
+
+    def __init__(self, lease: Lease, cancel: threading.Event, time_limit_s: float) -> None:
+        self.limits = StopCheck(cancel, lease.lost, time_limit_s)
+        self._lease = lease
+
+    def check(self) -> None:
+        """As `Limits.check`, and renews the lease, which fails where another owner has it by now."""
+        self._lease.renew()
+        self.limits.check()
+
+    def require_lease(self) -> None:
+        """The proof alone. Raises `LeaseLost`."""
+        self._lease.renew()
+        self.limits.require_lease()
+
+
+class Stop(NamedTuple):
+    """How a run that was stopped is told. `why` is the beginning of a sentence."""
+
+    outcome: Outcome
+    why: str
+    reason: str
+    next_step: str = ""
+
+
+def stop_of(error: BaseException, time_limit_s: float) -> Stop:
+    """What became of a run that `error` ended; a lost lease is the business of whoever recovers the run."""
+    if isinstance(error, Cancelled):
+        return Stop("cancelled", "Cancelled", "cancelled")
+    if isinstance(error, TimedOut):
+        limit = f"The time limit of {time_limit_s:g} s was reached"
+        return Stop("failed", limit, "timeout", "Run it again, or allow it more time.")
+    if isinstance(error, UserError):
+        why = " ".join(part for part in (error.title, error.cause) if part).rstrip(".")
+        return Stop("failed", why, error.reason, error.next_step)
+    if isinstance(error, Exception):
+        return Stop("failed", "Stopped by a bug", "bug")
+    return Stop("cancelled", "Stopped from outside", "cancelled")
+
+
+LEASE_WAIT_S = 60.0
+LEASE_STEP_S = 0.05
+NO_LIMIT_S = 1e9
+
+Op = Mapping[str, Any]
+Thought = TypeVar("Thought")
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What the thinking of a run used, and its trace. None: no model was asked, or it did not say."""
+
+    usage: Mapping[str, int] | None = None
+    cost_usd: float | None = None
+    trace: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended: the only result type of every job, and what a window is shown of it."""
+
+    run_id: str
+    outcome: Outcome
+    summary: str
+    reason: str = ""
+    ops: tuple[Op, ...] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """The coverage (or harvest) record as saved, or as it would be; empty for jobs that have none."""
+    next_step: str = ""
+    usage: Mapping[str, int] | None = None
+    cost_usd: float | None = None
+    conflicts: tuple[str, ...] = ()
+    """Memory paths left as they are, because somebody changed them."""
+    trace: Mapping[str, Any] | None = None
+    """The trace document as kept, for a job that also writes a dump for the agent."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """The job's own facts (a harvest's boundary and inbox, the run that a revert is of)."""
+
+    @property
+    def succeeded(self) -> bool:
+        return self.outcome in SUCCEEDED
+
+    @property
+    def applied(self) -> tuple[str, ...]:
+        """The paths that were written."""
+        return tuple(op["path"] for op in self.ops if op["applied"])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run wants written, planned on the files as they are at this moment."""
+
+    summary: str
+    changes: Sequence[FileChange] = ()
+    ops: tuple[Op, ...] | None = None
+    """None: one op a change."""
+    outcome: Outcome | None = None
+    """Set: how the run ends; without effects unless `even_empty`. None: `completed`, or `unchanged`."""
+    reason: str = ""
+    next_step: str = ""
+    coverage: Mapping[str, Any] | None = None
+    """Journaled; `commit` then is the commit point and comes before the `applied` mark, else after it."""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """As `RunResult.record`, where it is not journaled."""
+    usage_before: UsageDelta = field(default_factory=dict)
+    usage_after: UsageDelta = field(default_factory=dict)
+    emptied: Sequence[tuple[ScopeRoot, str]] = ()
+    removed: Sequence[tuple[str, str]] = ()
+    restores: bool = False
+    for_review: bool = False
+    """Journal it and do nothing: a dry run, or one that is held."""
+    even_empty: bool = False
+    """Carry it out also without a change of a file."""
+    conflicts: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """Added to the record's details."""
+
+
+CANCELLED = Plan("Cancelled; nothing was changed.", outcome="cancelled", reason="cancelled")
+SWITCHED_OFF = Plan("Switched off while it ran; nothing was changed.", outcome="cancelled", reason="disabled")
+
+
+def out_of_time(limit_s: float) -> Plan:
+    """The end of a run whose model was too slow."""
+    return Plan(
+        f"The time limit of {limit_s:g} s was reached; nothing was changed.",
+        outcome="failed",
+        reason="timeout",
+        next_step="Choose a faster model, or raise the limit in the settings.",
+    )
+
+
+def failed_by(error: UserError) -> Plan:
+    """The end of a run whose engine failed."""
+    why = " ".join(part for part in (error.title, error.cause) if part)
+    return Plan(why, outcome="failed", reason=error.reason, next_step=error.next_step)
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """What a job is told of its run. `limits.check` is called every few milliseconds while it thinks."""
+
+    id: str
+    started_at: int
+    limits: StopCheck
+    progress: Callable[[Progress], None]
+
+
+@dataclass(slots=True)
+class Holding:
+    """A lock of the agent's while it is held (`jobs.consolidate.agent_lock.Holding` moves here)."""
+
+    changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run came to its end, before it is told. `changed`: the files that it changed in the home."""
+
+    outcome: Outcome
+    summary: str
+    ops: tuple[Op, ...]
+    reason: str = ""
+    next_step: str = ""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    conflicts: tuple[str, ...] = ()
+    changed: tuple[Path, ...] = ()
+    companions: tuple[str, ...] = ()
+    why: str = ""
+    """Why it was stopped: the beginning of a sentence."""
+    undone: Recovered = field(default_factory=lambda: Recovered(False))
+
+
+class Job(ABC, Generic[Thought]):
+    """One kind of run: data, three functions, and a few conditions that have a default.
+
+    `think` has no effect; `accept` makes a plan of what it thought, on the files as they are, and may be
+    asked again; `commit` makes durable what else must hold, or raises and has changed nothing."""
+
+    kind: ClassVar[RunKind]
+    before: ClassVar[str]
+    """What the history calls the snapshot before it ("before a dream")."""
+    lease: ClassVar[Literal["whole", "write"]] = "write"
+    begins: ClassVar[Literal["before thinking", "before writing"]] = "before writing"
+    attempts: ClassVar[int] = 1
+    """How often it is planned on files that somebody changes meanwhile."""
+    raises: ClassVar[bool] = False
+    """Whether what went wrong is raised, besides being recorded."""
+
+    # Data; set by the job's constructor.
+    workspace_id: str | None
+    project_path: str | None
+    trigger: str
+    engine: str
+    purpose: str
+    time_limit_s: float
+    dry_run: bool = False
+    reverts: str | None = None
+    details: Mapping[str, Any] = {}
+
+    @abstractmethod
+    async def think(self, run: RunContext) -> Thought | Plan:
+        """The work without an effect; a `Plan` where that is the end already."""
+
+    @abstractmethod
+    def accept(self, thought: Thought, run: RunContext) -> Plan:
+        """What is to be written, after the rails. Reads only. Raises `Conflict`, `StoreError`."""
+
+    def commit(self, plan: Plan, record: RunRecord) -> None:
+        """The coverage record, or a row of Reverie's own."""
+
+    # Conditions, and how it is told
+
+    @property
+    def source(self) -> str:
+        return f"{self.trigger}, {self.engine}"
+
+    def require(self) -> None:
+        """Raises where the stores of this job must not be written; before any lease is taken."""
+
+    def ready(self) -> None:
+        """Raises where it may not run now; after recovery. The place to sweep what killed writes left."""
+
+    def hold(self, run_id: str, check: Callable[[], None]) -> AbstractContextManager[Holding]:
+        """The agent's own lock around the run; `check` raises where the lease is lost."""
+        return contextlib.nullcontext(Holding())
+
+    def costs(self) -> Costs:
+        """What the thinking used so far; also after it failed."""
+        return Costs()
+
+    def ops(self) -> tuple[Op, ...]:
+        """What it asked for so far, for a run that ends before its plan."""
+        return ()
+
+    def found(self) -> Mapping[str, Any]:
+        """Details known at the end, however it ended."""
+        return {}
+
+    def begun(self, record: RunRecord) -> None:
+        """The record is durable now; a job's own "pending" record goes here. May raise."""
+
+    def ended(self, end: RunEnd, record: RunRecord) -> Mapping[str, Any] | None:
+        """Keep the job's own state, however the run ended; what the result's `record` becomes, None for as it
+        is. A failure is told in the summary."""
+        return None
+
+    def keeps(self, outcome: Outcome) -> bool:
+        """Whether a run that ended so before its record was begun leaves one."""
+        return outcome != "interrupted"
+
+    def refused(self, refusal: UserError) -> RunResult:
+        """The result of a run that did not begin."""
+        return RunResult("", "skipped", str(refusal), refusal.reason, next_step=refusal.next_step)
+
+    def sentence(self, why: str, undone: Recovered) -> str:
+        """How a run that was stopped is told; `why` begins the sentence."""
+        left = f" Left as somebody changed them meanwhile: {', '.join(undone.left)}." if undone.left else ""
+        if undone.pending:
+            return f"{why}; not all of it could be put back yet: {', '.join(undone.pending)}.{left}"
+        if undone.left:
+            return f"{why}; what was still the run's own was put back.{left}"
+        return f"{why}; nothing was changed."
+
+    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
+        """An entry in Activity; jobs whose service tells for them say nothing here."""
+
+    def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> dict[str, Any]:
+        """The engine's trace, with what only the run knows."""
+        ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": record.outcome}
+        return {**trace, "workspaceId": record.workspace_id or "", "reverie": ours}
+
+
+class Run(Generic[Thought]):
+    """One job under way."""
+
+    def __init__(
+        self,
+        parts: RunDependencies,
+        job: Job[Thought],
+        *,
+        cancel: threading.Event | None = None,
+        limits: StopCheck | RunLimits | None = None,
+        progress: Callable[[Progress], None] = lambda _progress: None,
+    ) -> None:
+        """`limits`: of a job that thinks under a lease of its own; else cancel and the job's time limit."""
+        self._parts = parts
+        self._job = job
+        self._cancel = cancel or threading.Event()
+        own = limits or StopCheck(self._cancel, threading.Event(), job.time_limit_s)
+        self._limits = own.limits if isinstance(own, RunLimits) else own
+        self._check: Callable[[], None] = own.check
+        self._progress = progress
+        self._record: RunRecord | None = None
+        self._is_begun = False
+        self._plan: Plan | None = None
+        self._transaction: Transaction | None = None
+
+    async def go(self) -> RunResult:
+        """Exactly one outcome, whatever happens."""
+        if self._job.lease == "write":
+            self._record = self._new_record()
+            return await self._settled(self._think_then_write)
+        return await self._under_the_lease()
+
+    def go_at_once(self) -> RunResult:
+        """`go`, of a job that waits for nothing: without an event loop, also where one is running."""
+        under_way = self.go()
+        try:
+            under_way.send(None)
+        except StopIteration as end:
+            result: RunResult = end.value
+            return result
+        finally:
+            under_way.close()
+        raise RuntimeError(f"a {self._job.kind} waited")
+
+    # The two orders
+
+    async def _under_the_lease(self) -> RunResult:
+        parts, job = self._parts, self._job
+        with contextlib.ExitStack() as held:
+            try:
+                job.require()
+                lease = held.enter_context(parts.leases.acquire(parts.lease_name, purpose=job.purpose))
+                parts.recovery.run()
+                job.ready()
+                parts.snapshots.observe(source=job.before)
+                limits = RunLimits(lease, self._cancel, job.time_limit_s)
+                self._limits, self._check = limits.limits, limits.check
+                self._record = self._new_record()
+                holding = held.enter_context(job.hold(self._record.id, limits.require_lease))
+            except UserError as refusal:
+                return job.refused(refusal)
+            result = await self._settled(self._planned_and_written)
+            holding.changed = result.outcome == "completed"
+        return result
+
+    async def _planned_and_written(self) -> RunEnd:
+        if self._job.begins == "before thinking":
+            self._begin()
+        for attempt in range(1, self._job.attempts + 1):
+            try:
+                return self._written(await self._job.think(self._context))
+            except Conflict as conflict:
+                self._again(conflict, attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _think_then_write(self) -> RunEnd:
+        parts, job = self._parts, self._job
+        job.require()
+        recover(parts, job.purpose)
+        job.ready()
+        thought = await job.think(self._context)
+        if isinstance(thought, Plan):
+            return self._written(thought)
+        async with self._waited_for() as lease:
+            parts.recovery.run()
+            self._check = _both(lease, self._check)
+            self._record = replace(self._now, id=parts.runs.new_id(parts.clock()))
+            for attempt in range(1, job.attempts + 1):
+                try:
+                    return self._written(thought)
+                except Conflict as conflict:
+                    self._again(conflict, attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _again(self, conflict: Conflict, attempt: int) -> None:
+        """Go on to the next attempt, if all that went wrong is that somebody wrote a file between our reading
+        and our writing it; else raises."""
+        undone = self._undone
+        if attempt == self._job.attempts or undone.left or undone.pending:
+            raise conflict
+        self._transaction = self._plan = None
+        self._job.say("again", f"{conflict.title} Planned again on what is there now.", self._now)
+
+    @contextlib.asynccontextmanager
+    async def _waited_for(self) -> AsyncIterator[Lease]:
+        """The home's lease, for the moment of writing; another run at work is waited for."""
+        until = time.monotonic() + LEASE_WAIT_S
+        while True:
+            try:
+                lease = self._parts.leases.acquire(self._parts.lease_name, purpose=self._job.purpose)
+                break
+            except LeaseHeld:
+                if time.monotonic() >= until:
+                    raise
+                self._limits.check()
+                await asyncio.sleep(LEASE_STEP_S)
+        with lease:
+            yield lease
+
+    # Writing
+
+    def _written(self, thought: Thought | Plan) -> RunEnd:
+        job, parts = self._job, self._parts
+        plan = thought if isinstance(thought, Plan) else job.accept(thought, self._context)
+        self._plan = plan
+        ops = _ops_of(plan)
+        self._record = replace(self._now, details={**self._now.details, **plan.details})
+        if not plan.for_review and not plan.even_empty:
+            if plan.outcome not in (None, *SUCCEEDED):
+                return _end(plan.outcome or "failed", plan, ops)
+            if not plan.changes and plan.coverage is None:
+                job.commit(plan, self._now)
+                return _end(plan.outcome or "unchanged", plan, ops)
+        if not self._is_begun:
+            if job.lease == "write":  # under the whole lease all of the home was observed
+                self._observe(plan)
+            self._begin()
+        transaction = parts.transaction_for(self._now.id, self._now.kind)
+        if not plan.for_review:
+            self._transaction = transaction
+            self._progress(Progress("applying"))
+        journal = transaction.prepare(
+            plan.changes,
+            emptied=plan.emptied,
+            removed=plan.removed,
+            usage_before=plan.usage_before,
+            usage_after=plan.usage_after,
+            coverage=plan.coverage,
+            for_review=plan.for_review,
+            restores=plan.restores,
+            ops=() if plan.coverage is not None or plan.for_review else ops,
+        )
+        if not plan.for_review:
+            self._apply(transaction, journal, plan)
+        return replace(
+            _end(plan.outcome or ("completed" if journal.intents else "unchanged"), plan, ops),
+            changed=() if plan.for_review else tuple(transaction.paths(journal)),
+            companions=tuple(each.rel for each in journal.intents if each.key == COMPANIONS),
+        )
+
+    def _apply(self, transaction: Transaction, journal: Journal, plan: Plan) -> None:
+        def commit() -> None:
+            self._job.commit(plan, self._now)
+
+        def nothing() -> None:
+            """The other of the two places."""
+
+        covered = journal.coverage is not None
+        transaction.apply(
+            journal,
+            commit=commit if covered else nothing,
+            confirm=nothing if covered else commit,
+            check=self._check,
+        )
+
+    def _observe(self, plan: Plan) -> None:
+        """The history before, of the files that are written."""
+        source, snapshots = self._job.before, self._parts.snapshots
+        dirty = []
+        for change in plan.changes:
+            if change.root.key == COMPANIONS:
+                snapshots.record_companion(change.rel, actor="outside", source=source)
+            else:
+                dirty.append(change.root.directory / change.rel)
+        if dirty:
+            snapshots.observe(source=source, dirty=dirty)
+
+    # Record
+
+    @property
+    def _now(self) -> RunRecord:
+        assert self._record is not None, "a run has a record from its start"
+        return self._record
+
+    @property
+    def _context(self) -> RunContext:
+        return RunContext(self._now.id, self._now.started_at, self._limits, self._progress)
+
+    @property
+    def _undone(self) -> Recovered:
+        return (None if self._transaction is None else self._transaction.undone) or Recovered(False)
+
+    def _new_record(self) -> RunRecord:
+        parts, job = self._parts, self._job
+        started = parts.clock()
+        return RunRecord(
+            id=parts.runs.new_id(started),
+            kind=job.kind,
+            home_id=parts.home_id,
+            home_root=str(parts.home.root),
+            workspace_id=job.workspace_id,
+            project_path=job.project_path,
+            trigger=job.trigger,
+            engine=job.engine,
+            started_at=started,
+            dry_run=job.dry_run,
+            reverts=job.reverts,
+            details=dict(job.details),
+        )
+
+    def _begin(self) -> None:
+        self._record = self._parts.runs.begin(self._now)
+        self._is_begun = True
+        self._job.begun(self._now)
+
+    # The end
+
+    async def _settled(self, work: Callable[[], Awaitable[RunEnd]]) -> RunResult:
+        error: UserError | None = None
+        try:
+            end = await work()
+        except LeaseLost as lost:
+            if self._job.raises:
+                raise
+            return self._left_to_recovery(lost)
+        except STOPS as stop:
+            end = self._stopped(stop)
+            error = stop if isinstance(stop, UserError) else None
+        except BaseException as bug:
+            self._finish(self._stopped(bug))
+            raise
+        result = self._finish(end)
+        if error is not None and self._job.raises:
+            raise error
+        return self._with_history(result, end) if end.changed else result
+
+    def _stopped(self, error: BaseException) -> RunEnd:
+        """The end of a run that did not come to pass, with what is left of it in the home, if anything."""
+        outcome, why, reason, next_step = stop_of(error, self._job.time_limit_s)
+        undone = self._undone
+        if undone.pending:
+            outcome, next_step = "interrupted", "Bring back what is missing, then run it again."
+        ops = not_applied(self._ops, "the run did not complete", left=undone.left)
+        summary = self._job.sentence(why, undone)
+        return RunEnd(outcome, summary, ops, reason, next_step, conflicts=undone.left, why=why, undone=undone)
+
+    @property
+    def _ops(self) -> tuple[Op, ...]:
+        return self._job.ops() if self._plan is None else _ops_of(self._plan)
+
+    def _left_to_recovery(self, error: LeaseLost) -> RunResult:
+        """Whoever has the lease now recovers this run, or has done so: its record is theirs."""
+        ops = not_applied(self._ops, "the run was interrupted")
+        run_id, next_step = self._now.id, error.next_step
+        return RunResult(run_id, "interrupted", str(error), error.reason, ops, next_step=next_step)
+
+    def _finish(self, end: RunEnd) -> RunResult:
+        """Say so everywhere. What cannot be said is told; the run itself is over by now."""
+        costs, troubles = self._job.costs(), list[str]()
+        record: Mapping[str, Any] = end.record
+        try:
+            kept = self._job.ended(end, self._now)
+            record = record if kept is None else kept
+        except UserError as error:
+            troubles.append(str(error))
+        document: Mapping[str, Any] | None = None
+        try:
+            self._close(end, costs)
+            if self._now.outcome == end.outcome:
+                level = "info" if end.outcome in SUCCEEDED else "warning"
+                self._job.say(end.outcome, end.summary, self._now, level=level)
+            if costs.trace is not None:
+                document = self._job.document(costs.trace, self._now, end)
+                self._parts.save_trace(self._now.id, document)
+        except UserError as error:
+            troubles.append(str(error))
+        found = self._now
+        if found.settled and found.outcome != end.outcome:
+            # This process was suspended, and another one recovered the run: what that says of it is true.
+            next_step = "" if found.outcome in SUCCEEDED else "Run it again."
+            return RunResult(
+                found.id, found.outcome, found.summary, found.reason, found.ops, record, next_step
+            )
+        return RunResult(
+            found.id,
+            end.outcome,
+            " ".join((end.summary, *troubles)),
+            end.reason,
+            end.ops,
+            record,
+            end.next_step,
+            costs.usage,
+            costs.cost_usd,
+            end.conflicts,
+            document,
+            {**found.details},
+        )
+
+    def _close(self, end: RunEnd, costs: Costs) -> None:
+        """Finish the record, or note a run that ended before it was begun."""
+        details = {**self._now.details, **self._job.found()}
+        if costs.usage is not None:
+            details["costUsd"] = costs.cost_usd
+        if end.undone.pending:
+            details["pending"] = list(end.undone.pending)
+        finished = replace(
+            self._now,
+            summary=end.summary,
+            reason=end.reason,
+            ops=end.ops,
+            usage=costs.usage,
+            conflicts=end.conflicts,
+            details=details,
+        )
+        ended_at = self._parts.clock()
+        if self._is_begun:
+            self._record = self._parts.runs.finish(finished, outcome=end.outcome, ended_at=ended_at)
+            return
+        self._record = replace(finished, outcome=end.outcome, ended_at=ended_at, ops=())
+        if self._job.keeps(end.outcome):
+            self._parts.runs.note(self._record)
+
+    def _with_history(self, result: RunResult, end: RunEnd) -> RunResult:
+        """The history after. A history that fails is told, and catches up at the next scan."""
+        snapshots, kind, source = self._parts.snapshots, self._now.kind, self._job.source
+        try:
+            for rel in end.companions:
+                snapshots.record_companion(rel, actor=kind, source=source, run_id=result.run_id)
+            snapshots.record(
+                actor=kind, source=source, subject=end.summary, run_id=result.run_id, dirty=end.changed
+            )
+        except UserError as error:
+            trouble = f"The history after the run was not written. {error}"
+            try:
+                self._job.say("history", trouble, self._now, level="warning")
+            except UserError as silent:
+                trouble = f"{trouble} {silent}"
+            return replace(result, summary=f"{result.summary} {trouble}")
+        return result
+
+
+def _both(lease: Lease, own: Callable[[], None]) -> Callable[[], None]:
+    def check() -> None:
+        if not lease.renew():
+            raise LeaseLost("The run stopped: its lease ran out meanwhile.", next_step="It runs again.")
+        own()
+
+    return check
+
+
+def _ops_of(plan: Plan) -> tuple[Op, ...]:
+    if plan.ops is not None:
+        return plan.ops
+    note = {"note": "put back"} if plan.restores else {}
+    return tuple(
+        {"command": each.command, "path": each.path, "applied": True, **note} for each in plan.changes
+    )
+
+
+def _end(outcome: Outcome, plan: Plan, ops: tuple[Op, ...]) -> RunEnd:
+    record = plan.coverage if plan.coverage is not None else plan.record
+    return RunEnd(outcome, plan.summary, ops, plan.reason, plan.next_step, record, plan.conflicts)
