@@ -21,10 +21,9 @@ from PySide6.QtCore import qInstallMessageHandler
 from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.profile import Profile, resource
-from reverie.ui.app import make_application, qt_message
+from reverie.ui.app import is_loaded, make_application, qt_message, select_a_file
 from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.jobs import stuck_lanes
-from reverie.ui.screenshot import is_loaded, select_a_file
 from reverie.ui.session import HomeSession
 from reverie.ui.window.main_window import MainWindow
 from tour import agents, memory, tabs

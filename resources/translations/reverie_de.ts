@@ -1781,12 +1781,30 @@
 <context>
     <name>MainWindow</name>
     <message>
+        <source>About Reverie</source>
+        <translation>Über Reverie</translation>
+    </message>
+    <message>
         <source>Memory</source>
         <translation>Notizen</translation>
     </message>
     <message>
+        <source>Nothing is orphaned in this home.</source>
+        <translation>In diesem Home ist nichts verwaist.</translation>
+    </message>
+    <message>
+        <source>Reverie {version}
+A desktop memory browser for coding agents.</source>
+        <translation>Reverie {version}
+Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
+    </message>
+    <message>
         <source>There is no project {path} in this home.</source>
         <translation>In diesem Home gibt es kein Projekt {path}.</translation>
+    </message>
+    <message>
+        <source>There is no such memory now: {path}</source>
+        <translation>Diese Notiz gibt es jetzt nicht: {path}</translation>
     </message>
     <message>
         <source>There is no workspace {id} in this home.</source>
@@ -4175,27 +4193,6 @@
     <message>
         <source>{kind}: {root}</source>
         <translation>{kind}: {root}</translation>
-    </message>
-</context>
-<context>
-    <name>WindowDeeds</name>
-    <message>
-        <source>About Reverie</source>
-        <translation>Über Reverie</translation>
-    </message>
-    <message>
-        <source>Nothing is orphaned in this home.</source>
-        <translation>In diesem Home ist nichts verwaist.</translation>
-    </message>
-    <message>
-        <source>Reverie {version}
-A desktop memory browser for coding agents.</source>
-        <translation>Reverie {version}
-Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
-    </message>
-    <message>
-        <source>There is no such memory now: {path}</source>
-        <translation>Diese Notiz gibt es jetzt nicht: {path}</translation>
     </message>
 </context>
 <context>

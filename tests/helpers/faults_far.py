@@ -87,13 +87,13 @@ class _Person:
         self.window.start()
 
     def until(self, what: str, condition: Callable[[], object]) -> None:
-        from reverie.ui.screenshot import wait_for
+        from reverie.ui.app import wait_for
 
         held = wait_for(lambda: bool(condition()), self._patience_ms)
         self.room.check(held, f"not within {self._patience_ms / 1000:g} s: {what}")
 
     def settle(self) -> None:
-        from reverie.ui.screenshot import is_loaded
+        from reverie.ui.app import is_loaded
 
         window = self.window
         self.until("the window is loaded", lambda: is_loaded(window) and window.is_watching)

@@ -38,7 +38,7 @@ from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.errors import StoreError, UserError
 from reverie.files import atomic as checkpoints
 from reverie.files.locks import file_lock
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.memory import write_guard as write_lock
 from reverie.memory.history import history
 from reverie.memory.scope_files import FileChange

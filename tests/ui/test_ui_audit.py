@@ -9,15 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QColor, QKeySequence, QPalette
-from PySide6.QtWidgets import (
-    QApplication,
-    QDialog,
-    QLabel,
-    QLineEdit,
-    QMenu,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QLineEdit, QMenu, QPushButton, QWidget
 from ui_windows import Driver, Windows
 
 from helpers.audit import problems

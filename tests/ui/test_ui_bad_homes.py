@@ -14,8 +14,8 @@ from ui_windows import Driver, Windows
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.ui.appearance import Icons, StartupOptions
-from reverie.ui.window import open_homes
-from reverie.ui.window.home_list import Place
+from reverie.ui.window import homes as open_homes
+from reverie.ui.window.homes import Place
 from reverie.ui.window.main_window import MainWindow
 
 

@@ -12,7 +12,7 @@ from ui_windows import Driver, Windows
 from helpers.audit import problems
 from helpers.samples import copy_sample, snapshot
 from reverie.services.views import HomeInfo
-from reverie.ui.window.home_list import Place
+from reverie.ui.window.homes import Place
 
 
 @pytest.fixture

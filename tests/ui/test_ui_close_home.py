@@ -18,8 +18,7 @@ from reverie.errors import UserError
 from reverie.ui import dialogs
 from reverie.ui.app import with_remembered
 from reverie.ui.appearance import StartupOptions
-from reverie.ui.saved_window import Remembered, read_remembered
-from reverie.ui.session_store import SessionStore
+from reverie.ui.session_store import Remembered, SessionStore, read_remembered
 from reverie.ui.window.splash_tree import names_at_start
 
 PATH = "/memories/project/deploy.md"

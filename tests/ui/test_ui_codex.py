@@ -19,14 +19,7 @@ from test_ui_window import GuiThreadFiles
 from ui_windows import Windows
 
 from helpers.audit import problems
-from helpers.codex_home import (
-    JOBS_TABLE,
-    NOW_S,
-    OUTPUTS_TABLE,
-    CodexHomeMaker,
-    thread_id,
-    varied_rollouts,
-)
+from helpers.codex_home import JOBS_TABLE, NOW_S, OUTPUTS_TABLE, CodexHomeMaker, thread_id, varied_rollouts
 from helpers.model_server import ModelServer, Reply
 from helpers.rollouts import meta, said, write_rollout
 from reverie.agents.capabilities import AgentJob
@@ -39,7 +32,7 @@ from reverie.ui.jobs import Lane
 from reverie.ui.memory import extraction as extraction_words
 from reverie.ui.memory.extraction import ExtractDialog, RolloutConsent
 from reverie.ui.memory.footer import Footer
-from reverie.ui.transcripts.jobs_dialog import JobsDialog
+from reverie.ui.transcripts.tab import JobsDialog
 from reverie.ui.transcripts.text import state_of
 from reverie.ui.widgets.lists import ROW_ROLE
 
@@ -107,7 +100,7 @@ SUMMARY = "/memories/global/memory_summary.md"
 def test_a_save_waits_while_codex_consolidates_and_goes_on_by_itself(
     windows: Windows, today: CodexHomeMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reverie.ui.editor.open_files.RETRY_MS", 20)
+    monkeypatch.setattr("reverie.ui.editor.control.RETRY_MS", 20)
     file, driver = today.root / "memories_v2" / "memory_summary.md", windows.open(today.root, "")
     before = file.read_text()
     opened = driver.open(SUMMARY)

@@ -27,7 +27,7 @@ from reverie.context.view import (
 from reverie.errors import Unavailable
 from reverie.memory.lint import LintFinding
 from reverie.ui.appearance import Icons, dark_palette, theme_of
-from reverie.ui.context.tab import ContextTab, since_words, spoken
+from reverie.ui.context_tab import ContextTab, since_words, spoken
 
 PATH = "/memories/global/a.md"
 IN = ContextEntry(

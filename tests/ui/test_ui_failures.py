@@ -24,8 +24,7 @@ from reverie.profile import Profile
 from reverie.services.failures import FailuresView, LessonView, Repeated
 from reverie.services.workbench import Workbench
 from reverie.ui.appearance import Icons
-from reverie.ui.failures.control import MergeRecordsDialog, ResolutionDialog
-from reverie.ui.failures.tab import FailuresTab
+from reverie.ui.failures_tab import FailuresTab, MergeRecordsDialog, ResolutionDialog
 
 SEEN = f"phase=ACT; signature: run > fetch; fp={FINGERPRINT[:12]}"
 

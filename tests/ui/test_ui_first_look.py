@@ -13,7 +13,7 @@ from ui_windows import ACME, INGEST, LIMIT_MS, Windows
 
 from reverie.clock import system_clock
 from reverie.ui.appearance import Icons, StartupOptions
-from reverie.ui.tree.model import MemoryTreeModel
+from reverie.ui.tree.view import MemoryTreeModel
 from reverie.ui.widgets.lists import ROW_ROLE
 from reverie.ui.window import splash_tree
 from reverie.ui.window.main_window import MainWindow
@@ -29,7 +29,7 @@ _LATE = {
     "PySide6.QtNetwork", "httpx", "keyring", "pydantic", "pygit2", "sqlite3", "watchdog", "yaml",
     "reverie.settings", "reverie.services.workbench", "reverie.ui.window.actions", "reverie.ui.dialogs",
     "reverie.ui.window.lazy_tabs", "reverie.ui.editor.pane", "reverie.ui.memory.footer",
-    "reverie.ui.memory.tab", "reverie.ui.window.home_list",
+    "reverie.ui.memory.tab", "reverie.ui.window.homes",
 }  # fmt: skip
 
 

@@ -147,7 +147,7 @@ def test_the_page_shows_what_is_kept_and_tells_when_another_look_is_wanted(qtbot
     qtbot.waitUntil(lambda: not control.busy)
     assert control.dialog is not None
     page = control.dialog.window_page
-    assert page.value == WindowStyle(12, "system", "dark")
+    assert page.values == {"window.theme": "dark", "window.font_size": 12, "window.language": "system"}
     page.font_size.setValue(page.font_size.minimum())
     page.language.setCurrentIndex(page.language.findData("de"))
     control.dialog.apply.click()

@@ -12,7 +12,7 @@ from ui_windows import INGEST, Windows
 from reverie.agents.base import HomeContents, Orphan, Project, Workspace
 from reverie.ui.appearance import Icons
 from reverie.ui.widgets.lists import ROW_ROLE
-from reverie.ui.window.home_list import Picker, Place, home_node
+from reverie.ui.window.homes import Picker, Place, home_node
 
 
 def workspace(id_: str, **other: Any) -> Workspace:

@@ -12,8 +12,7 @@ from helpers.samples import copy_sample
 from reverie.agents.scopes import Scope
 from reverie.ui.app import restore_geometry, with_remembered
 from reverie.ui.appearance import StartupOptions
-from reverie.ui.saved_window import Remembered, read_remembered
-from reverie.ui.session_store import SessionStore
+from reverie.ui.session_store import Remembered, SessionStore, read_remembered
 
 
 def _again(

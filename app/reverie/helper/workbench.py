@@ -1,6 +1,6 @@
-"""A workbench whose heavy work is done by the helper process; everything else as ever.
+"""A workbench that leaves its heavy work to the helper process.
 
-Threading and failure: as `services.workbench` says; besides, `HelperGone` where the process died meanwhile.
+Threading and failure: as `services.workbench`; also `HelperGone` where the process died meanwhile.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reverie.files.watch import Changes
 from reverie.helper.process import Helper, HelperGone, HelperStopped
 from reverie.memory.lint import no_check
 from reverie.memory.usage import UsageRestored
-from reverie.runs.changes import Progress
+from reverie.runs.result import Progress
 from reverie.services.container import HomeContainer
 from reverie.services.lint import SLICE_S, LintResult, LintService
 from reverie.services.views import MemoryView, RevertView, RunView

@@ -20,9 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from reverie.agents.base import (
-    check_content,
-)
+from reverie.agents.base import check_content
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.memory.recording import Snapshots
 from reverie.memory.scope_files import FileChange

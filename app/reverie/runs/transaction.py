@@ -45,14 +45,7 @@ from reverie.memory.record_files import RecordFiles
 from reverie.memory.scope_files import FileChange, ScopeFiles
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.runs.journal import (
-    FileIntent,
-    Images,
-    Journal,
-    UsageDelta,
-    load_journal,
-    save_journal,
-)
+from reverie.runs.journal import FileIntent, Images, Journal, UsageDelta, load_journal, save_journal
 from reverie.runs.record import fenced
 
 _log = logging.getLogger("reverie.runs")

@@ -20,10 +20,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import (
-    Home,
-    check_content,
-)
+from reverie.agents.base import Home, check_content
 from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.clock import Clock
@@ -48,8 +45,7 @@ if TYPE_CHECKING:
     from reverie.jobs.consolidate.agent_lock import AgentLocks
     from reverie.jobs.consolidate.coverage import CoverageLog
     from reverie.jobs.consolidate.harvest import HarvestService
-    from reverie.jobs.consolidate.run import DreamDependencies
-    from reverie.jobs.consolidate.service import DreamService
+    from reverie.jobs.consolidate.run import DreamDependencies, DreamService
     from reverie.jobs.consolidate.triggers import SweepService
     from reverie.llm.trace import TraceStore
     from reverie.runs.recovery import Recovery, RunDependencies
@@ -212,7 +208,7 @@ class HomeContainer:
     @cached_property
     def run_dependencies(self) -> RunDependencies:
         """What the memory writer and session notes of this home work on."""
-        from reverie.jobs.consolidate.service import dream_lease_name
+        from reverie.jobs.consolidate.run import dream_lease_name
         from reverie.runs.recovery import RunDependencies
 
         return RunDependencies(
@@ -247,7 +243,7 @@ class HomeContainer:
 
     @cached_property
     def dreams(self) -> DreamService:
-        from reverie.jobs.consolidate.service import DreamService
+        from reverie.jobs.consolidate.run import DreamService
 
         return DreamService(self.dream_dependencies)
 

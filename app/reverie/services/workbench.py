@@ -29,8 +29,8 @@ from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import UsageRestored
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.changes import Progress
 from reverie.runs.record import Parts
+from reverie.runs.result import Progress
 from reverie.services.changes import ChangeKind, ChangeSet
 from reverie.services.container import HomeContainer
 from reverie.services.drafts import LostSave
@@ -58,7 +58,7 @@ from reverie.services.views import (
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.review import ReviewSelection
     from reverie.memory.search.index import UpdateObserver as SearchWatcher
-    from reverie.services.background import ExtractionService, SessionNotes
+    from reverie.services.background import ExtractionService, SessionNotesService
     from reverie.services.duplicates import DuplicateService
     from reverie.services.failures import FailureService, RecordEdits
     from reverie.services.memory_index import IndexService
@@ -111,11 +111,11 @@ class Workbench:
         return ExtractionService(self.parts)
 
     @cached_property
-    def noting(self) -> SessionNotes:
+    def noting(self) -> SessionNotesService:
         """Session notes of this home."""
-        from reverie.services.background import SessionNotes
+        from reverie.services.background import SessionNotesService
 
-        return SessionNotes(self.parts)
+        return SessionNotesService(self.parts)
 
     @cached_property
     def duplicates(self) -> DuplicateService:

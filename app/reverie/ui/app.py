@@ -20,6 +20,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,6 +32,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QByteArray,
+    QCoreApplication,
+    QEventLoop,
     QMessageLogContext,
     QObject,
     QSocketNotifier,
@@ -50,15 +53,90 @@ from reverie.log_level import asked_by
 from reverie.profile import Profile
 from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, read_window_style
 from reverie.ui.jobs import JobControl, stuck_lanes
-from reverie.ui.saved_window import Remembered, read_remembered
-from reverie.ui.screenshot import Screenshot
+from reverie.ui.session_store import Remembered, SessionStore, read_remembered
 from reverie.ui.single_instance import Instance, OpenRequest, activation_token
 from reverie.ui.window.main_window import MainWindow
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMessageBox
 
-    from reverie.ui.session_store import SessionStore
+
+# Waiting until a window shows what it should, and taking its picture. For screenshots and the tour only.
+#
+# Nothing waits for ever: every wait has a deadline, and what was missing is said.
+
+
+STEP_MS = 20
+# How little to compress: the same picture in about half the time, and in no larger file.
+_QUICK = 85
+# How often a layout may ask for another until it is at rest: a line wraps, so a scroll bar comes, so ...
+_LAYOUT_TURNS = 5
+
+
+def wait_for(condition: Callable[[], bool], limit_ms: int) -> bool:
+    """Run the event loop until `condition` holds; False when the time is up."""
+    deadline = time.monotonic() + limit_ms / 1000
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, STEP_MS)
+        time.sleep(STEP_MS / 4000)
+    QCoreApplication.processEvents()
+    return True
+
+
+def is_loaded(window: MainWindow) -> bool:
+    """Tree and footer of the selection are there, and the other tabs."""
+    tab = window.tab
+    return (
+        window.session is not None
+        and window.session.status is not None
+        and tab.has_full_tree
+        and window.lazy_tabs.is_built
+        and not window.lanes.scan.busy
+    )
+
+
+def select_a_file(window: MainWindow) -> bool:
+    """Open a memory, so that the editor is not empty: the project's first, else the first of all."""
+    paths = list(window.tab.model.memory_tree.files)
+    prefix = "/memories/project/"
+    own = [path for path in paths if path.startswith(prefix) and "/" not in path.removeprefix(prefix)]
+    return any(window.tab.tree.select_path(path) for path in (own or paths)[:1])
+
+
+def finish_layouts() -> None:
+    """Run the event loop until no layout asks for another."""
+    for _turn in range(_LAYOUT_TURNS):
+        QCoreApplication.processEvents()
+
+
+def save_picture(widget: QWidget, file: Path) -> bool:
+    """A PNG of the widget as it is now."""
+    finish_layouts()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return widget.grab().save(str(file), "PNG", _QUICK)
+
+
+class Screenshot:
+    """`reverie --screenshot FILE`."""
+
+    def __init__(self, window: MainWindow, file: Path) -> None:
+        self._window = window
+        self._file = file
+
+    def take(self, limit_ms: int) -> int:
+        """Exit code: 0 when everything was loaded and the picture is written."""
+        window = self._window
+        loaded = wait_for(lambda: is_loaded(window) or window.gave_up, limit_ms)
+        if loaded and select_a_file(window):
+            wait_for(lambda: window.tab.pane.file is not None, limit_ms // 4)
+        saved = save_picture(window, self._file)
+        if loaded and saved and not window.opening_failed:
+            return 0
+        missing = "the picture was not written" if not saved else "not everything could be loaded"
+        sys.stderr.write(f"reverie: {missing}: {self._file}\n")
+        return 1
 
 
 # What happens to an error nobody expected: recorded always, shown once per distinct traceback.
@@ -414,16 +492,12 @@ def _run(
     stores: list[SessionStore] = []
 
     def ui_ready() -> None:
-        from reverie.ui.session_store import SessionStore
-
         window.lanes.history.submit("start the log file", logged.start_in_job, done=_nothing_more)
 
         if screenshot is None:
             stores.append(SessionStore(window, remembered, place=options.and_found))
             if is_first_start(remembered, demo=options.open_demo):
-                from reverie.ui.window.welcome import FirstStart
-
-                FirstStart(window)
+                window.show_welcome_when_ready()
         window.settings.window_style_changed.connect(look.apply)
         if instance is not None:
             instance.asked.connect(window.handle_request)

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from reverie.ui.appearance import GAP, MARGIN, CalmSelection
 from reverie.ui.display_text import visible
-from reverie.ui.memory.review_parts import review_shortcuts
+from reverie.ui.memory.review import review_shortcuts
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import WrapLabel, embolden
 from reverie.ui.widgets.layouts import column, scrolled

@@ -12,15 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.claude_home import (
-    NOW_S,
-    ClaudeHomeMaker,
-    look_at_many,
-    newer_topic,
-    session_id,
-    topic,
-    write,
-)
+from helpers.claude_home import NOW_S, ClaudeHomeMaker, look_at_many, newer_topic, session_id, topic, write
 from helpers.opened_files import opened_files
 from reverie.agents.base import (
     Home,

@@ -14,12 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from reverie.agents.capabilities import (
-    AgentCheck,
-    AgentJob,
-    StatusLine,
-    Thread,
-)
+from reverie.agents.capabilities import AgentCheck, AgentJob, StatusLine, Thread
 from reverie.agents.codex import store as codex_store
 from reverie.agents.codex.locations import normalised_cwd
 from reverie.agents.codex.threads import memory_database, state_database

@@ -46,10 +46,10 @@ from reverie.jobs.consolidate.run import (
 from reverie.memory.history.repository import merge_versions
 from reverie.memory.paths import memory_path, parse_memory_path
 from reverie.memory.scope_files import FileChange
-from reverie.runs.changes import Progress
 from reverie.runs.guard import judge_retention
 from reverie.runs.journal import FileIntent, Journal
 from reverie.runs.record import RunRecord, RunStore
+from reverie.runs.result import Progress
 from reverie.runs.run import Holding, Job, Plan, Run, RunContext, RunResult
 from reverie.runs.transaction import Transaction
 from reverie.text.summaries import some

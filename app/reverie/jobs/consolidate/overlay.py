@@ -13,10 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from reverie.agents.base import (
-    Home,
-    comparable,
-)
+from reverie.agents.base import Home, comparable
 from reverie.agents.capabilities import ConsolidatedFile, RootChange
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import UserError

@@ -33,7 +33,14 @@ from reverie.jobs.extraction.progress import (
     Stage,
     Tell,
 )
-from reverie.jobs.extraction.run import Around, DirectoryRun, RolloutRun, asked_again, directory_lease_name
+from reverie.jobs.extraction.run import (
+    Around,
+    DirectoryRun,
+    ExtractDependencies,
+    RolloutRun,
+    asked_again,
+    directory_lease_name,
+)
 from reverie.jobs.extraction.stage_one import StageOneEngine
 from reverie.jobs.extraction.stage_two import StageTwoEngine
 from reverie.jobs.extraction.state import (
@@ -44,11 +51,10 @@ from reverie.jobs.extraction.state import (
     ThreadSelection,
     select,
 )
-from reverie.jobs.extraction.writing import ExtractDependencies
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
-from reverie.runs.limits import RunLimits
 from reverie.runs.record import Outcome
 from reverie.runs.recovery import recover
+from reverie.runs.run import RunLimits
 from reverie.text.summaries import some
 
 _EMPTY = RolloutHead()

@@ -37,7 +37,7 @@ from reverie.memory.scope_files import FileChange, OverlayFiles
 from reverie.memory.store import MemoryStore, NoChangeListener
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.guard import Guard, Rails
-from reverie.runs.limits import StopCheck
+from reverie.runs.run import StopCheck
 from reverie.text.summaries import some
 
 BUDGET = 40

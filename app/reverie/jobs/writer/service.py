@@ -23,10 +23,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from reverie.agents.base import (
-    SessionPlace,
-    Workspace,
-)
+from reverie.agents.base import SessionPlace, Workspace
 from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import Tail, TailEvent, TailPosition, Turn
@@ -57,10 +54,9 @@ from reverie.jobs.writer.state import (
 from reverie.llm.trace import Dumps
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
-from reverie.runs.limits import StopCheck
 from reverie.runs.record import SUCCEEDED, Outcome
 from reverie.runs.recovery import RunDependencies
-from reverie.runs.run import Run, RunResult
+from reverie.runs.run import Run, RunResult, StopCheck
 from reverie.text.redact import redact
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from PySide6.QtWidgets import QLabel
 from reverie.clock import Clock
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, Icons
-from reverie.ui.background.activity_control import ActivityControl
-from reverie.ui.background.activity_tab import ActivityTab
+from reverie.ui.background.activity import ActivityControl, ActivityTab
 from reverie.ui.background.doctor import DoctorControl, DoctorTab
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import JobControl, Lane

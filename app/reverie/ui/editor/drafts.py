@@ -26,8 +26,8 @@ from reverie.errors import UserError
 from reverie.ui.appearance import Icons
 from reverie.ui.display_text import as_tooltip, exact_time, visible
 from reverie.ui.editor import documents as state
+from reverie.ui.editor.control import Buffers
 from reverie.ui.editor.documents import Address, FileRef, OpenFile, written
-from reverie.ui.editor.open_files import Buffers
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.session import HomeSession

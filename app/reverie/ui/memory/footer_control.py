@@ -20,8 +20,8 @@ from reverie.ui.session import HomeSession
 
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.review import ReviewSelection
-    from reverie.runs.changes import Progress
     from reverie.runs.record import Parts
+    from reverie.runs.result import Progress
     from reverie.services.models import ModelChoice
     from reverie.services.views import ConsentView, RevertView, RunSummary, RunView, StatusView
     from reverie.services.workbench import Workbench

@@ -115,8 +115,7 @@ class SettingsControl(QObject):
 
         def saved(models: ModelsView) -> None:
             self._on_saved(models)
-            if draft.window is not None:
-                self.window_style_changed.emit(draft.window)
+            self.window_style_changed.emit(draft.window_style)
 
         self._submit("save settings", work, saved, self._on_failed, "")
 

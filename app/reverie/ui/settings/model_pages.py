@@ -23,16 +23,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, MARGIN, UNIT, CalmSelection, Icons, theme_of
-from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.settings.draft import AUTO, RULES, Setting, SettingsDraft, is_base_url, is_model_name
-from reverie.ui.settings.fields import Fields, Rows, SettingsPage, number
+from reverie.ui.display_text import as_tooltip, engine, key_source, probe_state, visible
+from reverie.ui.settings.draft import AUTO, RULES, Setting, is_base_url, is_model_name
+from reverie.ui.settings.fields import GeneratedFields, Rows, SettingsPage, number
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 
 if TYPE_CHECKING:
-    from reverie.services.views import ModelsView, ProbeLine, ProviderView
+    from reverie.llm.catalogue import ProviderInfo
+    from reverie.services.views import ModelsView, ProbeLine
 
 
 _SIGNS = {"pass": "check", "fail": "error", "skip": "info"}
@@ -61,7 +61,7 @@ class ProbeLines(QWidget):
         self._made, texts = [], []
         for row, (state, sentence) in enumerate(lines):
             sign, label = QLabel(), WrapLabel(sentence)
-            name = words.probe_state(state)
+            name = probe_state(state)
             label.setAccessibleName(f"{name}: {label.text()}" if name else label.text())
             if state in _SIGNS:
                 theme = theme_of(self.palette())
@@ -108,8 +108,7 @@ class EnginePage(SettingsPage):
         for choice in (self.auto, self.rules, self.model):
             choice.toggled.connect(self._on_edited)
         self.name.editTextChanged.connect(self._on_typed)
-        self.loss.valueChanged.connect(self._on_edited)
-        self.time.valueChanged.connect(self._on_edited)
+        self.bind("dream", max_loss_percent=self.loss, time_limit_s=self.time)
         self.test_button.clicked.connect(self._on_test)
         self._validate()
 
@@ -149,11 +148,12 @@ class EnginePage(SettingsPage):
 
     @property
     def rows(self) -> Rows:
-        return {
-            "dream.engine": (self.auto, self.rules, self.model, self.name, self.test_button),
-            "dream.max_loss_percent": (self.loss,),
-            "dream.time_limit_s": (self.time,),
-        }
+        choices = (self.auto, self.rules, self.model, self.name, self.test_button)
+        return {"dream.engine": choices, **super().rows}
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return {"dream.engine": self.engine, **super().values}
 
     @property
     def engine(self) -> str:
@@ -169,20 +169,20 @@ class EnginePage(SettingsPage):
             return ""
         return self.tr("Write the model as provider:model.")
 
-    def show_draft(self, draft: SettingsDraft) -> None:
-        if draft.engine not in (AUTO, RULES):
-            self.name.setEditText(draft.engine)
+    def show_values(self, values: Mapping[str, Any]) -> None:
+        super().show_values(values)
+        name = values["dream.engine"]
+        if name not in (AUTO, RULES):
+            self.name.setEditText(name)
         choices = {AUTO: self.auto, RULES: self.rules}
-        choices.get(draft.engine, self.model).setChecked(True)
-        self.loss.setValue(draft.max_loss_percent)
-        self.time.setValue(draft.time_limit_s)
+        choices.get(name, self.model).setChecked(True)
         self._validate()
 
     def show_models(self, models: ModelsView) -> None:
         """What the button will use as things are saved."""
         self.used.say(
             self.tr("As saved, “Consolidate now” uses {engine}. {reason}").format(
-                engine=words.engine(models.engine), reason=visible(models.engine_reason)
+                engine=engine(models.engine), reason=visible(models.engine_reason)
             )
         )
 
@@ -279,11 +279,11 @@ class ProvidersPage(SettingsPage):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._providers: dict[str, ProviderView] = {}
+        self._providers: dict[str, ProviderInfo] = {}
         self._addresses: dict[str, str] = {}
         self._kept: Mapping[str, Mapping[str, Any]] = {}
         self._edits: dict[str, dict[str, Any]] = {}
-        self.more: Fields | None = None
+        self.more: GeneratedFields | None = None
         self.table = _tree((self.tr("Provider"), self.tr("Key"), self.tr("Address")), self.tr("Providers"))
         self.table.currentItemChanged.connect(self._show_current)
         self.address = QLineEdit()
@@ -386,13 +386,16 @@ class ProvidersPage(SettingsPage):
     def expect(self, settings: Sequence[Setting]) -> None:
         """What else there is to set of each provider: rows of the form, made from the schema."""
         if self.more is None:
-            self.more = Fields(self._form, settings, self)
+            self.more = GeneratedFields(self._form, settings, self)
             self.more.edited.connect(self._on_more)
 
     @property
     def edits(self) -> Mapping[str, Mapping[str, Any]]:
-        """What was edited of those, by provider and own name."""
-        return {name: dict(values) for name, values in self._edits.items() if name in self._providers}
+        """What was edited, by provider and the last part of the key."""
+        edits = {name: dict(values) for name, values in self._edits.items() if name in self._providers}
+        for name, address in self.base_urls.items():
+            edits.setdefault(name, {})["base_url"] = address
+        return edits
 
     def show_kept(self, kept: Mapping[str, Mapping[str, Any]]) -> None:
         """What stands in the settings of each provider; what has no entry has the defaults."""
@@ -434,8 +437,8 @@ class ProvidersPage(SettingsPage):
         self._show_addresses()
         self._show_current()
 
-    def _add_row(self, provider: ProviderView) -> QTreeWidgetItem:
-        item = QTreeWidgetItem([visible(provider.name), words.key_source(provider.key_source), ""])
+    def _add_row(self, provider: ProviderInfo) -> QTreeWidgetItem:
+        item = QTreeWidgetItem([visible(provider.name), key_source(provider.key_source), ""])
         item.setData(0, _ROLE, provider.name)
         self.table.addTopLevelItem(item)
         return item
@@ -448,12 +451,12 @@ class ProvidersPage(SettingsPage):
 
     @Slot()
     def _on_add(self) -> None:
-        from reverie.services.views import ProviderView
+        from reverie.llm.catalogue import ProviderInfo
 
         name = self._new_name
         if not name:
             return
-        self._providers[name] = ProviderView(name, "", "missing", local=False)
+        self._providers[name] = ProviderInfo(name, "", "", "missing", local=False)
         self._added.add(name)
         self.table.setCurrentItem(self._add_row(self._providers[name]))
         self.new.clear()

@@ -32,15 +32,13 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
-from reverie.ui import display_text as common
 from reverie.ui.appearance import GAP, Icons, monospace, theme_of
 from reverie.ui.dialogs import ConsentDialog
-from reverie.ui.display_text import visible, visible_lines
+from reverie.ui.display_text import tokens, visible, visible_lines, when
 from reverie.ui.jobs import JobControl
 from reverie.ui.settings.draft import is_model_name
-from reverie.ui.traces import timeline as words
 from reverie.ui.traces.feed import ListedTrace, TraceFeed
-from reverie.ui.traces.timeline import TimelineView
+from reverie.ui.traces.timeline import TimelineView, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.translation import tr
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column
@@ -79,14 +77,14 @@ def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
         for attempt in facts.attempts
     )
     told = (
-        words.verdict(row.verdict),
+        verdict_label(row.verdict),
         row.evidence,
         row.model,
-        words.duration(row.duration_ms) or "–",
+        duration_label(row.duration_ms) or "–",
         str(row.attempts),
         str(sum(len(attempt.steps) for attempt in facts.attempts)),
         str(sum(len(attempt.calls) for attempt in facts.attempts)),
-        common.tokens(row.tokens) if row.tokens else "–",
+        tokens(row.tokens) if row.tokens else "–",
     )
     return ComparedTrace(title, told, detail.timeline, answers, tried_diff(facts))
 
@@ -201,7 +199,7 @@ class TraceCompare(QDialog):
             from reverie.services.traces import trace_diff
 
             details = [line.session.workbench.traces.open(str(line.row.path)) for line in (one, other)]
-            sides = [side_of(common.when(detail.row.started_at), detail) for detail in details]
+            sides = [side_of(when(detail.row.started_at), detail) for detail in details]
             return sides[0], sides[1], trace_diff(details[0].facts, details[1].facts)
 
         self._feed.submit("compare traces", work, done=self._on_read, group="compare traces")
@@ -289,7 +287,7 @@ class ReplayDialog(QDialog):
             self.tr(
                 "{what} of {when}, on a copy of the memory as it was then. Nothing is written; secrets in "
                 "the texts are not sent."
-            ).format(what=words.kind(row.kind), when=common.when(row.started_at))
+            ).format(what=kind_label(row.kind), when=when(row.started_at))
         )
         self.model.clear()
         self.model.addItems([visible(name) for name in models if is_model_name(name)])
@@ -365,7 +363,7 @@ class ReplayDialog(QDialog):
         self.replayed, one, other, diff = found
         row = self.replayed.row
         self.message.say(
-            f"{words.verdict(row.verdict)}. {visible(row.sentence)}", tone=words.tone(row.verdict)
+            f"{verdict_label(row.verdict)}. {visible(row.sentence)}", tone=verdict_tone(row.verdict)
         )
         self.two.show_sides(one, other, diff)
         self.pages.setTabEnabled(2, True)

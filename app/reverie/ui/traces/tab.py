@@ -33,14 +33,13 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError, user_error_from_os
-from reverie.ui import display_text as words
 from reverie.ui.appearance import SIZE, Icons, Theme, theme_of
-from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.display_text import amount, as_tooltip, visible, when
 from reverie.ui.jobs import JobControl
-from reverie.ui.traces import timeline as trace_words
 from reverie.ui.traces.detail import Shown, TraceDetailView
 from reverie.ui.traces.feed import Followed, ListedTrace, TraceFeed
 from reverie.ui.traces.replay import ReplayDialog, TraceCompare
+from reverie.ui.traces.timeline import VERDICTS, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.transcripts.reader import ReadingStart, TranscriptView
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
@@ -133,7 +132,7 @@ class TraceModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole and column in _NUMBERS:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         if role == Qt.ItemDataRole.DecorationRole and column == 3:
-            tone = trace_words.tone(line.row.verdict)
+            tone = verdict_tone(line.row.verdict)
             theme: Theme = theme_of(self._view.palette())
             color = {"info": theme.good, "warn": theme.warn, "bad": theme.bad}[tone]
             icon = self._icons.icon(_SIGNS[tone], color)
@@ -148,14 +147,14 @@ class TraceModel(QAbstractTableModel):
     def _shown(self, line: ListedTrace, column: int) -> str:
         row = line.row
         return (
-            words.when(row.started_at),
+            when(row.started_at),
             visible(line.place.workspace or "–"),
-            trace_words.kind(row.kind),
-            trace_words.verdict(row.verdict),
+            kind_label(row.kind),
+            verdict_label(row.verdict),
             str(row.attempts) if row.attempts else "–",
-            trace_words.duration(row.duration_ms) or "–",
+            duration_label(row.duration_ms) or "–",
             visible(row.model) or "–",
-            words.amount(row.tokens) if row.tokens else "–",
+            amount(row.tokens) if row.tokens else "–",
         )[column]
 
 
@@ -175,7 +174,7 @@ def _groups(lines: Sequence[ListedTrace], kept: set[str]) -> Iterator[tuple[int,
 def _sort_key(line: ListedTrace, column: int) -> Any:
     row = line.row
     keys: tuple[Any, ...] = (
-        row.started_at, line.place.workspace, row.kind, trace_words.verdict(row.verdict),
+        row.started_at, line.place.workspace, row.kind, verdict_label(row.verdict),
         row.attempts, -1 if row.duration_ms is None else row.duration_ms, row.model, row.tokens,
     )  # fmt: skip
     return keys[column]
@@ -235,12 +234,12 @@ class TraceList(SearchedTable):
         self.verdict = self.add_box(self.tr("Which verdicts"), _CHARS)
         self.verdict.addItem(self.tr("All verdicts"), "")
         self.verdict.addItem(self.tr("Wrote nothing"), "failed")
-        for name in trace_words.VERDICTS:
-            self.verdict.addItem(trace_words.verdict(name), name)
+        for name in VERDICTS:
+            self.verdict.addItem(verdict_label(name), name)
         self.kind = self.add_box(self.tr("Which runs"), _CHARS)
         self.kind.addItem(self.tr("All runs"), "")
         for name in ("writer", "dream", "harvest", "extract", "consolidate", "notes"):
-            self.kind.addItem(trace_words.kind(name), name)
+            self.kind.addItem(kind_label(name), name)
         self.model = TraceModel(icons, self.view)
         self.narrowed = _Narrowed(self)
         self.narrowed.setSourceModel(self.model)

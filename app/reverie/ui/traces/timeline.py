@@ -59,7 +59,7 @@ VERDICTS = (
 )  # fmt: skip
 
 
-def verdict(name: str) -> str:
+def verdict_label(name: str) -> str:
     return {
         "wrote": tr("Wrote"),
         "nothing-to-write": tr("Nothing to write"),
@@ -77,13 +77,13 @@ def verdict(name: str) -> str:
     }.get(name, visible(name))
 
 
-def tone(name: str) -> Tone:
+def verdict_tone(name: str) -> Tone:
     if name in _GOOD:
         return "info"
     return "bad" if name in _BAD else "warn"
 
 
-def kind(name: str) -> str:
+def kind_label(name: str) -> str:
     return {
         "writer": tr("Memory writer"),
         "dream": tr("Consolidation"),
@@ -95,7 +95,7 @@ def kind(name: str) -> str:
     }.get(name, visible(name))
 
 
-def duration(ms: int | None) -> str:
+def duration_label(ms: int | None) -> str:
     """`850 ms`, `4.1 s`, `2 min 5 s`; empty where it is not known."""
     if ms is None:
         return ""
@@ -228,7 +228,7 @@ class TimelineView(QWidget):
             painter.setPen(theme.line)
             painter.drawLine(QPointF(x, self._axis - 4), QPointF(x, self.height() - GAP))
             painter.setPen(theme.dim)
-            label = duration(moment) if moment else "0"
+            label = duration_label(moment) if moment else "0"
             width = metrics.horizontalAdvance(label)
             left = min(x - width / 2, self.width() - width - 2)
             painter.drawText(QPointF(left, self._axis - 9), label)
@@ -349,8 +349,10 @@ def span_words(span: TimeSpan) -> str:
         "step": tr("Attempt {attempt}, answer {step}"),
         "call": tr("Attempt {attempt}, answer {step}, {label}"),
     }[span.kind].format(attempt=span.attempt, step=span.step, label=visible(span.label))
-    length = duration(span.end - span.start)
-    text = tr("{what}: from {start}, {length}").format(what=what, start=duration(span.start), length=length)
+    length = duration_label(span.end - span.start)
+    text = tr("{what}: from {start}, {length}").format(
+        what=what, start=duration_label(span.start), length=length
+    )
     notes = [tr("failed")] if span.failed else []
     notes += [tr("cut off")] if span.open_end else []
     notes += [tr("not measured")] if span.estimated else []
@@ -429,7 +431,9 @@ class StepsView(QWidget):
 
     def show_facts(self, facts: TraceFacts | None, timeline: Timeline) -> None:
         self._facts = facts
-        self._starts = {(span.attempt, span.step, span.call): duration(span.start) for span in timeline.spans}
+        self._starts = {
+            (span.attempt, span.step, span.call): duration_label(span.start) for span in timeline.spans
+        }
         self._fill()
 
     def pick(self, place: StepPosition) -> bool:

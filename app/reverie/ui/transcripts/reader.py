@@ -31,8 +31,7 @@ from reverie.agents.transcripts import (
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, Icons
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.transcripts import text as words
-from reverie.ui.transcripts.text import ReaderText
+from reverie.ui.transcripts.text import SEPARATOR, ReaderText, memory_used, read_so_far
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout
 from reverie.ui.widgets.message_bar import MessageBar
@@ -346,8 +345,8 @@ class TranscriptView(QWidget):
         if self.transcript is None:
             self.facts.say("")
         else:
-            facts = words.read_so_far(self.text.end, self.text.first, self._facts, at_end=self._at_end)
-            self.facts.say(words.SEPARATOR.join((facts, *self._facts.problems)))
+            facts = read_so_far(self.text.end, self.text.first, self._facts, at_end=self._at_end)
+            self.facts.say(SEPARATOR.join((facts, *self._facts.problems)))
 
     # Reading on
 
@@ -508,7 +507,7 @@ class TranscriptView(QWidget):
         message = self.text.message(self.text.current())
         tool = message.tool
         parts = [message.text] if tool is None else [tool.name, tool.input, tool.output or ""]
-        parts += words.memory_used(message)
+        parts += memory_used(message)
         QGuiApplication.clipboard().setText("\n".join(part for part in parts if part))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -28,21 +28,44 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QFontMetrics, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QHeaderView,
+    QSplitter,
+    QStackedWidget,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from reverie.clock import Clock
 from reverie.errors import UserError
-from reverie.ui import display_text as common
-from reverie.ui.appearance import UNIT, Icons
-from reverie.ui.display_text import as_tooltip, human_size, visible
+from reverie.ui.appearance import (
+    GAP,
+    MARGIN,
+    SIGN_CONTRAST,
+    UNIT,
+    CalmSelection,
+    Icons,
+    readable,
+    tabular,
+    theme_of,
+)
+from reverie.ui.display_text import age, as_tooltip, human_size, visible, when
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.transcripts import text as words
 from reverie.ui.transcripts.reader import TranscriptView
+from reverie.ui.transcripts.text import job_kind, job_state, state_of
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
+from reverie.ui.widgets.layouts import size_sections
 from reverie.ui.widgets.lists import SearchedTable
+from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
     from reverie.agents.base import TranscriptSource
+    from reverie.agents.capabilities import AgentJob
     from reverie.ui.session import HomeSession
 
 
@@ -124,7 +147,7 @@ class SourceModel(QAbstractTableModel):
         if self._project is not None and source.project_path != self._project:
             return False
         project = f"{source.project_name}\n{source.project_path or ''}"
-        said = (source.title, project, source.id, words.state_of(source))
+        said = (source.title, project, source.id, state_of(source))
         return not self._text or self._text in "\n".join(said).casefold()
 
     def _with_told(self, source: TranscriptSource) -> TranscriptSource:
@@ -179,8 +202,8 @@ class SourceModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._shown(source, column)
         if role == Qt.ItemDataRole.ToolTipRole:
-            when = common.when(source.updated_at) if source.updated_at is not None else ""
-            return as_tooltip(source.title, source.project_path or "", when, str(source.path))
+            updated = when(source.updated_at) if source.updated_at is not None else ""
+            return as_tooltip(source.title, source.project_path or "", updated, str(source.path))
         if role == Qt.ItemDataRole.TextAlignmentRole and column == _SIZE:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         if role == Qt.ItemDataRole.SizeHintRole:
@@ -194,10 +217,10 @@ class SourceModel(QAbstractTableModel):
             case 1:
                 return visible(_project_of(source) or "–")
             case 2:
-                return common.age(self._now(), source.updated_at) if source.updated_at is not None else "–"
+                return age(self._now(), source.updated_at) if source.updated_at is not None else "–"
             case 3:
                 return human_size(source.size)
-        return words.state_of(source)
+        return state_of(source)
 
 
 def _project_of(source: TranscriptSource) -> str:
@@ -227,7 +250,7 @@ def _sort_key(source: TranscriptSource, column: int) -> Any:
             return source.updated_at or 0
         case 3:
             return source.size
-    return words.state_of(source)
+    return state_of(source)
 
 
 class SourceList(SearchedTable):
@@ -525,3 +548,165 @@ class TranscriptsTab(TabPage):
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._again.stop()
+
+
+# What the agent's own books say of its background jobs: running, failed and why, stale, when it tries
+# again; from a job to the transcript it is about. Looking only; stays open beside the window.
+#
+# Threading: GUI thread; the books are read in a job. Failure: told above the table.
+
+
+_SIGNS = {"done": "check", "running": "refresh", "failed": "error", "stale": "warning", "waiting": "runs"}
+_JOB_WIDTHS = (110, 110, 240, 110, 160)
+_JOB = Qt.ItemDataRole.UserRole
+
+
+class JobsDialog(QDialog):
+    """`transcript_wanted(str)`: the id of a transcript to show."""
+
+    transcript_wanted = Signal(str)
+
+    def __init__(
+        self, icons: Icons, now: Callable[[], int], lane: Lane, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._now = now
+        self._lane = lane
+        self._session: HomeSession | None = None
+        self.is_read = False
+        self.setWindowTitle(self.tr("Jobs of the agent"))
+        self.resize(900, 460)
+        self.summary = WrapLabel()
+        self.message = MessageBar(icons, "jobs-message", closable=False)
+        self.table = QTreeWidget()
+        self.reason = WrapLabel()
+        self.open_button = FitPushButton()
+        self.open_button.say(self.tr("&Open transcript"), self.tr("What the job is about"))
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        table = self.table
+        table.setHeaderLabels(
+            [self.tr("State"), self.tr("Job"), self.tr("About"), self.tr("When"), self.tr("Tries again"),
+             self.tr("Reason")]
+        )  # fmt: skip
+        table.setRootIsDecorated(False)
+        table.setUniformRowHeights(True)
+        table.setAllColumnsShowFocus(True)
+        table.setAccessibleName(self.tr("Jobs"))
+        table.setFont(tabular(table.font()))
+        table.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        size_sections(table.header(), _JOB_WIDTHS)
+        CalmSelection(table)
+        table.currentItemChanged.connect(self._on_current)
+        table.itemActivated.connect(self._on_open)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.addButton(self.open_button, QDialogButtonBox.ButtonRole.ActionRole)
+        buttons.rejected.connect(self.reject)
+        for button in (self.open_button, buttons.button(QDialogButtonBox.StandardButton.Close)):
+            button.setAutoDefault(False)
+        self.open_button.clicked.connect(self._on_open)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        outer.setSpacing(GAP)
+        for widget in (self.summary, self.message):
+            outer.addWidget(widget)
+        outer.addWidget(table, 1)
+        outer.addWidget(self.reason)
+        outer.addWidget(buttons)
+
+    def show_jobs(self, session: HomeSession) -> None:
+        """Read the books of a home and show them; they are read again when they change."""
+        self._listen(session)
+        self._read()
+        if self.isVisible():
+            self.raise_()
+            self.activateWindow()
+        else:
+            self.show()
+
+    def _listen(self, session: HomeSession | None) -> None:
+        if self._session is not None:
+            self._session.status_changed.disconnect(self._read)
+        self._session = session
+        if session is not None:
+            session.status_changed.connect(self._read)
+
+    def done(self, result: int) -> None:
+        """Closed: nothing is read any more."""
+        self._listen(None)
+        super().done(result)
+
+    @Slot()
+    def _read(self) -> None:
+        session = self._session
+        if session is None:
+            return
+        self.is_read = False
+        desk = session.workbench
+
+        def work(_control: JobControl) -> tuple[AgentJob, ...]:
+            return desk.transcripts.jobs()
+
+        self._lane.submit("read the agent's jobs", work, done=self._on_read, failed=self._on_failed,
+                          group="agent jobs")  # fmt: skip
+
+    def _on_failed(self, error: UserError) -> None:
+        self.is_read = True
+        self.message.say_error(error)
+
+    def _on_read(self, jobs: tuple[AgentJob, ...]) -> None:
+        self.is_read = True
+        self.message.clear()
+        counts = {state: sum(job.state == state for job in jobs) for state in _SIGNS}
+        told = [f"{count} {job_state(state)}" for state, count in counts.items() if count]
+        self.summary.say(", ".join(told) or self.tr("The agent has no jobs in its books."))
+        current = self._current()
+        self.table.clear()
+        for job in jobs:
+            item = self._item(job)
+            self.table.addTopLevelItem(item)
+            if current is not None and job.id == current.id:
+                self.table.setCurrentItem(item)
+        first = self.table.topLevelItem(0)
+        if self.table.currentItem() is None and first is not None:
+            self.table.setCurrentItem(first)
+        self._on_current()
+
+    def _item(self, job: AgentJob) -> QTreeWidgetItem:
+        now = self._now()
+        at = age(now, job.at) if job.at is not None else "–"
+        retry = "–"
+        if job.retry_at is not None and job.state == "failed":
+            # The agent tries when it starts, not at that minute.
+            retry = when(job.retry_at) if job.retry_at > now else self.tr("at its next start")
+        state = job_state(job.state)
+        texts = (state, job_kind(job.kind), visible(job.about), at, retry, visible(job.sentence))
+        item = QTreeWidgetItem(list(texts))
+        theme = theme_of(self.table.palette())
+        color = {"failed": theme.bad, "stale": theme.warn, "running": theme.accent, "done": theme.good}.get(
+            job.state, theme.dim
+        )
+        sign = readable(color, theme.base, SIGN_CONTRAST)
+        item.setIcon(0, self._icons.sign(_SIGNS.get(job.state, "info"), sign, self.table.palette()))
+        item.setToolTip(3, as_tooltip(when(job.at)) if job.at is not None else "")
+        item.setToolTip(5, as_tooltip(job.sentence))
+        item.setData(0, _JOB, job)
+        return item
+
+    def _current(self) -> AgentJob | None:
+        item = self.table.currentItem()
+        return item.data(0, _JOB) if item is not None else None
+
+    @Slot()
+    def _on_current(self) -> None:
+        job = self._current()
+        self.reason.say(job.sentence if job is not None else "")
+        self.open_button.setEnabled(job is not None and bool(job.source_id))
+
+    @Slot()
+    def _on_open(self) -> None:
+        job = self._current()
+        if job is not None and job.source_id:
+            self.transcript_wanted.emit(job.source_id)

@@ -32,9 +32,8 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from reverie.agents.base import TranscriptSource
 from reverie.agents.transcripts import Citation, Message, ToolUse, TranscriptStatistics, is_prompt
-from reverie.ui import display_text as words
 from reverie.ui.appearance import UNIT, mixed, monospace, readable, theme_of
-from reverie.ui.display_text import visible, visible_lines
+from reverie.ui.display_text import visible, visible_lines, when
 from reverie.ui.translation import counted, tr
 
 # How a transcript is told: who speaks, what kind of entry it is, what became of a tool call.
@@ -81,7 +80,7 @@ def facts_of(message: Message) -> tuple[str, ...]:
     if message.side:
         found.append(tr("sub-agent"))
     if message.timestamp is not None:
-        found.append(words.when(message.timestamp))
+        found.append(when(message.timestamp))
     if message.model and message.speaker == "assistant":
         found.append(visible(message.model))
     return tuple(found)

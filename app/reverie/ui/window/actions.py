@@ -14,7 +14,7 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from reverie.ui.appearance import Icons
 from reverie.ui.translation import translatable as _
@@ -320,13 +320,13 @@ class Actions(QObject):
                 action.triggered.connect(attrgetter(spec.slot)(window))
             self._made[spec.id] = action
         self.update_icons()
-        self.follow(ActionState())
+        self.update_state(ActionState())
 
     def __getitem__(self, id_: str) -> QAction:
         return self._made[id_]
 
-    def follow(self, now: ActionState) -> None:
-        """Enable what is possible now."""
+    def update_state(self, now: ActionState) -> None:
+        """Enable the actions that are possible in this state."""
         if now != self._now:
             self._now = now
             for spec in ACTIONS:
@@ -347,6 +347,19 @@ class Actions(QObject):
                 menu.addSeparator()
             menu.addAction(self._made[id_])
 
+    def menu(self, ids: Iterable[str], parent: QWidget) -> QMenu:
+        """A context menu of these actions."""
+        menu = QMenu(parent)
+        self.fill_menu(menu, ids)
+        return menu
+
+    def fill_menu_bar(self, bar: QMenuBar) -> None:
+        """Add the menus of the registry."""
+        for key, title in MENUS:
+            menu = bar.addMenu(translated(title))
+            menu.setToolTipsVisible(True)
+            self.fill_menu(menu, (spec.id for spec in ACTIONS if spec.menu == key))
+
     def of_tree(self) -> tuple[QAction, ...]:
         """The actions whose keys work in the tree only: add them to it."""
         return tuple(self._made[spec.id] for spec in ACTIONS if spec.where == "tree")
@@ -354,9 +367,6 @@ class Actions(QObject):
     def of_editor(self) -> tuple[str, ...]:
         """The ids of what is done in the editor: its pane takes those actions."""
         return tuple(spec.id for spec in ACTIONS if spec.menu == "edit")
-
-    def menu_ids(self, menu: str) -> tuple[str, ...]:
-        return tuple(spec.id for spec in ACTIONS if spec.menu == menu)
 
     def rows(self) -> tuple[ActionRow, ...]:
         """Every action, menu by menu, for the palette."""

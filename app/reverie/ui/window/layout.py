@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QLabel, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QLabel, QSplitter, QWidget
 
 from reverie.files.paths import DiskCheck
 from reverie.ui.appearance import GAP
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import Lane
-from reverie.ui.translation import translated
-from reverie.ui.window.actions import MENUS
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
-    from reverie.ui.window.main_window import MainWindow
 
 
 # Two parts beside each other, and above each other where that is too narrow for both.
@@ -192,45 +189,3 @@ class WatchLabel(QLabel):
             events=state.delivered_events, rescans=state.delivered_rescans
         )
         self.setToolTip(as_tooltip(state.message, facts))
-
-
-def lay_out(window: MainWindow) -> None:
-    """Lay out the parts of `window`; creates `window.splitter` and `window.slow_disk`."""
-    window.tabs.setDocumentMode(True)
-    window.tabs.setTabBarAutoHide(True)
-    window.splitter = StackingSplitter(narrow=560, above=112)
-    window.splitter.setHandleWidth(5)
-    window.splitter.addWidget(window.picker)
-    window.splitter.addWidget(window.tabs)
-    window.splitter.setStretchFactor(1, 1)
-    window.splitter.setSizes([220, 1020])
-    window.splitter.setCollapsible(1, False)
-    window.picker.setMinimumWidth(120)
-    _put_in_place(window)
-    window.slow_disk = SlowDiskIndicator((window.lanes.scan, window.lanes.history), window.places)
-    window.slow_disk.status_message.connect(window.say)
-    window.statusBar().addPermanentWidget(window.slow_disk)
-    window.statusBar().addPermanentWidget(window.watch_label)
-    window.statusBar().setSizeGripEnabled(False)
-    for key, title in MENUS:
-        menu = window.menuBar().addMenu(translated(title))
-        menu.setToolTipsVisible(True)
-        window.actions_.fill_menu(menu, window.actions_.menu_ids(key))
-    window.tab.set_actions(window.actions_)
-    QWidget.setTabOrder(window.picker, window.tab.search.field)
-    QWidget.setTabOrder(window.tab.search.field, window.tab.tree)
-    QWidget.setTabOrder(window.tab.tree, window.tab.footer.button)
-    QWidget.setTabOrder(window.tab.footer.button, window.tab.pane.text)
-
-
-def _put_in_place(window: MainWindow) -> None:
-    """The parts take the window's room; after a first look, once they have something to show."""
-    first = window.takeCentralWidget()
-    if first is None:
-        window.setCentralWidget(window.splitter)
-        return
-    pages = QStackedWidget()
-    pages.addWidget(first)
-    pages.addWidget(window.splitter)
-    window.setCentralWidget(pages)
-    pages.show()

@@ -24,18 +24,15 @@ from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.session import HomeSession
 from reverie.ui.traces.feed import Followed
-from reverie.ui.window.open_homes import OpenHomes
+from reverie.ui.window.homes import OpenHomes
 
 if TYPE_CHECKING:
     from reverie.ui.background.services import ServicesView
-    from reverie.ui.context.control import ContextControl
-    from reverie.ui.context.tab import ContextTab
-    from reverie.ui.failures.control import FailuresControl
-    from reverie.ui.failures.tab import FailuresTab
+    from reverie.ui.context_tab import ContextControl, ContextTab
+    from reverie.ui.failures_tab import FailuresControl, FailuresTab
     from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.traces.tab import TracesTab
-    from reverie.ui.transcripts.jobs_dialog import JobsDialog
-    from reverie.ui.transcripts.tab import TranscriptsTab
+    from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
 
 
 # What a job imports once the first tree is on screen: the tabs and dialogs that nobody looks at first.
@@ -49,21 +46,15 @@ LAZY_MODULES = (
     "reverie.services.traces",
     "reverie.context.assembly",
     "reverie.ui.dialogs",
-    "reverie.ui.context.control",
-    "reverie.ui.context.tab",
-    "reverie.ui.memory.extraction",
-    "reverie.ui.failures.control",
-    "reverie.ui.failures.tab",
+    "reverie.ui.context_tab",
+    "reverie.ui.failures_tab",
     "reverie.ui.editor.drafts",
-    "reverie.ui.memory.history.window",
-    "reverie.ui.memory.orphans.page",
     "reverie.ui.memory.runs_dialog",
     "reverie.ui.settings.fields",
     "reverie.ui.window.palette",
     "reverie.ui.background.services",
     "reverie.ui.settings.dialog",
     "reverie.ui.traces.tab",
-    "reverie.ui.transcripts.jobs_dialog",
     "reverie.ui.transcripts.tab",
 )
 
@@ -254,8 +245,7 @@ class LazyTabs(QObject):
 
     def _make_context(self) -> ContextControl:
         assert self.is_built
-        from reverie.ui.context.control import ContextControl
-        from reverie.ui.context.tab import ContextTab
+        from reverie.ui.context_tab import ContextControl, ContextTab
 
         memory, tab = self._context.memory, ContextTab(self._context.icons)
         control = ContextControl(tab, self._context.clock, memory.buffers, memory.edits)
@@ -268,8 +258,7 @@ class LazyTabs(QObject):
 
     def _make_failures(self) -> FailuresControl:
         assert self.is_built
-        from reverie.ui.failures.control import FailuresControl
-        from reverie.ui.failures.tab import FailuresTab
+        from reverie.ui.failures_tab import FailuresControl, FailuresTab
 
         context, tab = self._context, FailuresTab(self._context.icons)
         control = FailuresControl(tab, context.icons, context.clock, context.memory.edits)
@@ -411,7 +400,7 @@ class LazyTabs(QObject):
         """What the agent of the shown home says of its own background jobs."""
         if self._session is None or not self.is_built:
             return
-        from reverie.ui.transcripts.jobs_dialog import JobsDialog
+        from reverie.ui.transcripts.tab import JobsDialog
 
         if self._jobs is None:
             self._jobs = JobsDialog(self._context.icons, self._context.clock, self._context.lane, self._tabs)

@@ -1,11 +1,15 @@
-"""The window: homes at the left, tabs in the middle, what the watcher does at the bottom.
+"""The main window: the list of homes at the left, tabs in the middle, the watcher's state at the bottom.
 
-Owns the lanes, the sessions and the action registry; every action of the registry is a slot here or in
-`window_deeds`, and `window_layout` puts the parts in their places. Painted
-before anything is opened: `start` begins the work once the window is on screen. Begun unfurnished it shows
-the names of the first memories (`splash_tree`) while the modules of its parts are imported: those are named
-inside methods here. Until `ui_ready` it has no parts. Closing goes in stages:
-unsaved text is asked for, watchers stop, lanes stop (each within two seconds), then the window goes.
+Owns the worker threads (lanes), the sessions and the action registry; each action of the registry names a
+slot
+here or in one of the parts. `start`, which the first paint triggers, opens the homes. A window created with
+`build_ui=False` first shows the names of the memories (`splash_tree`) while the modules of its parts are
+imported
+on a worker: those are therefore imported inside methods here, and the parts exist only after `ui_ready`.
+
+Closing goes in stages: ask for unsaved text, stop the watchers, stop the lanes (two seconds each at most).
+
+Threading: GUI thread; nothing here reads a file.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QPaintEvent
-from PySide6.QtWidgets import QMainWindow, QTabWidget
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QWidget
 
 from reverie.clock import Clock
 from reverie.errors import UserError
@@ -29,207 +33,31 @@ from reverie.profile import Profile
 from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import Lane, Lanes
-from reverie.ui.window.selection import has_workspace, pick_first, pick_hit
 from reverie.ui.window.splash_tree import SplashTree
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
     from reverie.helper.process import Helper
     from reverie.services.search import SearchHit
-    from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.session import HomeSession
-    from reverie.ui.settings.control import SettingsControl
     from reverie.ui.single_instance import OpenRequest
-    from reverie.ui.window.actions import Actions, ActionState
-    from reverie.ui.window.closing import HomeCloser
-    from reverie.ui.window.home_list import Picker, Place
-    from reverie.ui.window.layout import SlowDiskIndicator, StackingSplitter
-    from reverie.ui.window.open_homes import OpenHomes
+    from reverie.ui.window.homes import Place
     from reverie.ui.window.palette import Entry
 
+log = logging.getLogger("reverie.window")
 
-# What a person can ask of the window as a whole: the slots that the action registry names.
-#
-# Opening homes, going to a part of the window, and help. The parts are made by the window itself
-# (`main_window`); no action is there to be asked before they are.
-#
-# Threading: GUI thread. Nothing here reads a file; what does is imported by the slot that needs it.
-
-
-class WindowDeeds(QMainWindow):
-    """A window that has these parts."""
-
-    homes: OpenHomes
-    picker: Picker
-    tab: MemoryTab
-    tabs: QTabWidget
-    settings: SettingsControl
-    actions_: Actions
-    closer: HomeCloser
-    slow_disk: SlowDiskIndicator
-    _options: StartupOptions
-    _icons: Icons
-    _now: ActionState
-    _profile: Profile
-    _session: HomeSession | None
-    _wants_shown: bool
-
-    @Slot(str)
-    def say(self, sentence: str) -> None:
-        """A sentence in the status bar, until the next one."""
-        self.statusBar().showMessage(visible(sentence))
-
-    def places(self) -> tuple[Path, ...]:
-        """Where the homes of this window are, those included that it was only asked to open."""
-        opened = (session.info.root for session in self.homes.sessions)
-        asked = (home for home in self._options.homes if home not in self.homes.left_closed)
-        return tuple(dict.fromkeys((*asked, *opened)))
-
-    def _follow(self) -> None:
-        """What is possible is another."""
-        raise NotImplementedError
-
-    # Actions: files and homes
-
-    @Slot()
-    def open_home(self) -> None:
-        from reverie.ui import dialogs
-
-        path = dialogs.ask_home(self)
-        if path is not None:
-            self._wants_shown = True
-            self.homes.open(path)
-
-    @Slot()
-    def open_demo(self) -> None:
-        if self._options.demo is not None:
-            self._wants_shown = True
-            self.homes.open_demo(self._options.demo)
-
-    @Slot()
-    def close_home(self) -> None:
-        self.closer.close_selected()
-
-    @Slot()
-    def open_settings(self) -> None:
-        session = self._session
-        if session is not None:
-            self.settings.open(session.workbench, session.info.id, visible(session.info.label))
-            return
-        from reverie.services.model_services import SettingsService
-
-        self.settings.open(SettingsService(self._profile))
-
-    # Actions: view and help
-
-    @Slot()
-    def toggle_picker(self) -> None:
-        self.picker.setVisible(self.picker.isHidden())
-        self._follow()
-
-    @Slot()
-    def refresh(self) -> None:
-        if self._session is not None:
-            self._session.reload()
-
-    @Slot()
-    def focus_picker(self) -> None:
-        self.picker.show()
-        self.picker.setFocus()
-
-    @Slot()
-    def focus_tree(self) -> None:
-        self.show_memory()
-        self.tab.focus_tree()
-
-    @Slot()
-    def focus_search(self) -> None:
-        self.show_memory()
-        self.tab.focus_search()
-
-    @Slot()
-    def focus_editor(self) -> None:
-        self.show_memory()
-        self.tab.pane.focus_text()
-
-    @Slot()
-    def show_memory(self) -> None:
-        self.tabs.setCurrentWidget(self.tab)
-
-    @Slot()
-    def show_palette(self) -> None:
-        from reverie.ui.window.palette import show_palette
-
-        paths = tuple(self.tab.model.memory_tree.files) if self._now.context else ()
-        show_palette(self, self._icons, self.actions_.rows(), self._now, paths, self._on_palette)
-
-    def _on_palette(self, entry: Entry) -> None:
-        """Do what was chosen in the palette."""
-        if not entry.memory:
-            self.actions_[entry.id].trigger()
-            return
-        self.open_memory(entry.id)
-
-    @Slot(str)
-    def open_memory(self, path: str) -> None:
-        """Show a memory of the shown context in the editor."""
-        self.show_memory()
-        self.activateWindow()
-        if self.tab.tree.select_path(path):
-            self.tab.edit_selected()
-        else:
-            self.say(self.tr("There is no such memory now: {path}").format(path=path))
-
-    @Slot()
-    def show_orphans(self) -> None:
-        """The stores of this home that nobody works on any more."""
-        self.show_memory()
-        if self._session is None:
-            return
-        if self.picker.pick_orphans(self._session.info.id):
-            self.tab.orphans.focus()
-        else:
-            self.say(self.tr("Nothing is orphaned in this home."))
-
-    @Slot()
-    def show_shortcuts(self) -> None:
-        from reverie.ui import dialogs
-
-        dialogs.ShortcutSheet(self.actions_.shortcuts(), self).exec()
-
-    @Slot()
-    def show_about(self) -> None:
-        from PySide6.QtWidgets import QMessageBox
-
-        from reverie import __version__
-
-        QMessageBox.about(
-            self,
-            self.tr("About Reverie"),
-            self.tr("Reverie {version}\nA desktop memory browser for coding agents.").format(
-                version=__version__
-            ),
-        )
-
-
-# Garbage is collected on the GUI thread only, and only what is young while somebody works.
-#
 # Python's cyclic collector runs on whichever thread happens to allocate, and workers allocate most. A
-# dialog or a model that is part of a cycle would then be destroyed on a worker, which Qt answers with
-# timers stopped from another thread and, now and then, a crash. While a `GcScheduler` lives, the automatic
-# collector is off and a timer of the GUI thread looks instead.
+# dialog or
+# a model in a cycle would then be destroyed on a worker, which Qt answers with timers stopped from another
+# thread and, now and then, a crash. So while a `GcScheduler` lives, the automatic collector is off and a
+# timer of the GUI thread collects.
 #
-# Collecting holds the interpreter, and everything once over takes a tenth of a second with ten thousand
-# memories. So it is done in small portions, the more often the more is under way, and what survives its
-# first collection is frozen: not looked at again (what nobody refers to any more goes at once all the same;
-# only cycles wait). The frozen is looked through when the lanes are idle and the window is not in use, or
-# once in a long while when the lanes are idle.
-#
-# Threading: GUI thread. `stop` gives the automatic collector back once no other window needs it off.
-
+# A full collection holds the interpreter for a tenth of a second with ten thousand memories. So young objects
+# are collected in small portions, more often while a job runs, and the survivors are frozen. Frozen objects
+# are looked through only when no job runs and the window is not in use, or after `LONG_S`.
 
 INTERVAL_MS = 100
-# Jobs make tens of thousands of objects within one look's time; each takes about a microsecond to look at.
+# A job creates tens of thousands of objects in 100 ms; collecting takes about a microsecond for each.
 BUSY_INTERVAL_MS = 10
 YOUNG = 2_000
 AWAY_S = 600.0
@@ -237,7 +65,7 @@ LONG_S = 1800.0
 
 
 class GcScheduler(QObject):
-    """One per window. `busy` says whether a job is under way."""
+    """Collects garbage on the GUI thread only. One per window; `busy` says whether a job is running."""
 
     _alive = 0
 
@@ -256,7 +84,7 @@ class GcScheduler(QObject):
 
     @Slot()
     def collect_due(self) -> None:
-        """Collect what is due. To be called when jobs begin, too."""
+        """Collect what is due. Called by the timer, and when a job starts or ends."""
         pace = BUSY_INTERVAL_MS if self._busy() else INTERVAL_MS
         if self._timer.interval() != pace and not self._stopped:
             self._timer.setInterval(pace)
@@ -268,7 +96,7 @@ class GcScheduler(QObject):
             self._frozen = True
 
     def collect_all(self) -> None:
-        """Everything, however long it takes."""
+        """Collect everything, however long it takes."""
         gc.unfreeze()
         gc.collect()
         gc.freeze()
@@ -285,7 +113,8 @@ class GcScheduler(QObject):
         return away or since > LONG_S
 
     def stop(self) -> None:
-        """The workers have ended. Calling it again is harmless."""
+        """Call when the workers have ended. Idempotent; the last window turns the automatic collector
+        back on."""
         if self._stopped:
             return
         self._stopped = True
@@ -296,15 +125,12 @@ class GcScheduler(QObject):
             gc.enable()
 
 
-log = logging.getLogger("reverie.window")
-
-
-class MainWindow(WindowDeeds):
-    """`shown_in_full()`: a selection is on screen, footer included. `ui_ready()`: its parts are there."""
+class MainWindow(QMainWindow):
+    """Signals: `ui_ready()`: the parts of the window exist; `shown_in_full()`: a selection is on screen, with
+    its footer."""
 
     shown_in_full = Signal()
     ui_ready = Signal()
-    splitter: StackingSplitter
 
     def __init__(
         self, profile: Profile, clock: Clock, icons: Icons, options: StartupOptions, *, build_ui: bool = True
@@ -316,6 +142,7 @@ class MainWindow(WindowDeeds):
         self._clock = clock
         self._splash: SplashTree | None = None
         self._is_ui_ready = False
+        self._welcome_due = False
         self._session: HomeSession | None = None
         self._chosen = False
         self._wants_shown = False
@@ -335,18 +162,16 @@ class MainWindow(WindowDeeds):
             self._build_ui()
 
     def _build_ui(self) -> None:
-        """Make the parts. Their modules are imported by now, or nobody waits for the window."""
+        """Create the parts. When a window starts with the splash tree, their modules are imported by then."""
         from reverie.ui.memory.tab import MemoryTab
         from reverie.ui.settings.control import SettingsControl
-        from reverie.ui.window.actions import Actions, ActionState
-        from reverie.ui.window.closing import HomeCloser, SaveFirst
-        from reverie.ui.window.home_list import Picker
-        from reverie.ui.window.layout import WatchLabel, lay_out
+        from reverie.ui.window.actions import PICKER_MENU, Actions, ActionState
+        from reverie.ui.window.homes import HomeCloser, OpenHomes, Picker, UnsavedChanges
+        from reverie.ui.window.layout import SlowDiskIndicator, StackingSplitter, WatchLabel
         from reverie.ui.window.lazy_tabs import LazyTabs, TabContext
-        from reverie.ui.window.open_homes import OpenHomes
 
         icons, clock, profile, options = self._icons, self._clock, self._profile, self._options
-        self._now = ActionState()
+        self._state = ActionState()
         if options.helper:
             from reverie.helper.process import Helper
 
@@ -365,20 +190,58 @@ class MainWindow(WindowDeeds):
         self.tab = MemoryTab(self.lanes, icons, clock)
         self.tabs = QTabWidget()
         self.tabs.addTab(self.tab, self.tr("Memory"))
-        tab_context = TabContext(
+        context = TabContext(
             icons, clock, self.lanes.scan, self.tab.dreams, self.homes, profile.log_file, self.tab
         )
-        self.lazy_tabs = LazyTabs(self.tabs, self.statusBar(), tab_context)
+        self.lazy_tabs = LazyTabs(self.tabs, self.statusBar(), context)
         self.settings = SettingsControl(icons, self)
+        self.splitter = StackingSplitter(narrow=560, above=112)
+        self.slow_disk = SlowDiskIndicator((self.lanes.scan, self.lanes.history), self.places)
         self.watch_label = WatchLabel()
         self.actions_ = Actions(self, icons)
-        self._save_first = SaveFirst(self)
-        self.closer = HomeCloser(self, self._save_first)
-        lay_out(self)
+        self._unsaved = UnsavedChanges(self.tab, self.close, self.say)
+        menu = self.actions_.menu(PICKER_MENU, self.picker)
+        self.closer = HomeCloser(self.homes, self.picker, self.tab, self._unsaved, menu, self.lazy_tabs.hosts)
+        self._lay_out()
         self._connect()
         self._is_ui_ready = True
-        self._follow()
+        self._update_actions()
         self.ui_ready.emit()
+
+    def _lay_out(self) -> None:
+        """Put the parts in their places, fill the menus, and set the order of the Tab key."""
+        self.tabs.setDocumentMode(True)
+        self.tabs.setTabBarAutoHide(True)
+        self.splitter.setHandleWidth(5)
+        self.splitter.addWidget(self.picker)
+        self.splitter.addWidget(self.tabs)
+        self.splitter.setStretchFactor(1, 1)
+        self.splitter.setSizes([220, 1020])
+        self.splitter.setCollapsible(1, False)
+        self.picker.setMinimumWidth(120)
+        self._set_central()
+        bar = self.statusBar()
+        bar.addPermanentWidget(self.slow_disk)
+        bar.addPermanentWidget(self.watch_label)
+        bar.setSizeGripEnabled(False)
+        self.actions_.fill_menu_bar(self.menuBar())
+        self.tab.set_actions(self.actions_)
+        QWidget.setTabOrder(self.picker, self.tab.search.field)
+        QWidget.setTabOrder(self.tab.search.field, self.tab.tree)
+        QWidget.setTabOrder(self.tab.tree, self.tab.footer.button)
+        QWidget.setTabOrder(self.tab.footer.button, self.tab.pane.text)
+
+    def _set_central(self) -> None:
+        """Show the parts; where the splash tree is shown, once they have something to show (`_reveal`)."""
+        splash = self.takeCentralWidget()
+        if splash is None:
+            self.setCentralWidget(self.splitter)
+            return
+        pages = QStackedWidget()
+        pages.addWidget(splash)
+        pages.addWidget(self.splitter)
+        self.setCentralWidget(pages)
+        pages.show()
 
     @Slot()
     def _reveal(self) -> None:
@@ -392,6 +255,9 @@ class MainWindow(WindowDeeds):
         self.homes.opened.connect(self._on_opened)
         self.homes.opened.connect(self.tab.search.add_session)
         self.homes.opened.connect(self.tab.orphans.add_session)
+        self.homes.closed.connect(self.tab.search.remove_session)
+        self.homes.closed.connect(self.tab.orphans.remove_session)
+        self.homes.closed.connect(self.lazy_tabs.remove_session)
         self.tab.orphans.found.connect(self.homes.set_lost)
         self.tab.place_wanted.connect(self._on_place_wanted)
         self.tab.dreams.open_wanted.connect(self.open_memory)
@@ -400,10 +266,13 @@ class MainWindow(WindowDeeds):
         self.homes.listed.connect(self._on_listed)
         self.homes.none_found.connect(self._on_none_found)
         self.picker.picked.connect(self._on_picked)
-        self.tab.situation_changed.connect(self._follow)
+        self.closer.status_message.connect(self.say)
+        self.closer.none_left.connect(self.show_no_home)
+        self.slow_disk.status_message.connect(self.say)
+        self.tab.situation_changed.connect(self._update_actions)
         self.settings.changed.connect(self.tab.dreams.ask_engine)
         self.settings.changed.connect(self.lazy_tabs.settings_changed)
-        self.lazy_tabs.changed.connect(self._follow)
+        self.lazy_tabs.changed.connect(self._update_actions)
         self.lazy_tabs.status_message.connect(self.say)
 
     # Opening
@@ -500,9 +369,9 @@ class MainWindow(WindowDeeds):
             if self.picker.pick_project(session.info.id, project):
                 return
             self.say(self.tr("There is no project {path} in this home.").format(path=project))
-        if asked and not has_workspace(session, asked):
+        if asked and asked not in {workspace.id for workspace in session.info.contents.workspaces()}:
             self.say(self.tr("There is no workspace {id} in this home.").format(id=asked))
-        pick_first(self.picker, session, asked)
+        self.picker.pick_first(session, asked)
 
     @Slot(str, object)
     def _on_open_failed(self, path: str, error: UserError) -> None:
@@ -577,7 +446,7 @@ class MainWindow(WindowDeeds):
     @Slot(object)
     def _on_place_wanted(self, hit: SearchHit) -> None:
         """A search result stands elsewhere: show the place, and the tab opens it there."""
-        pick_hit(self.picker, hit)
+        self.picker.pick_hit(hit)
 
     def show_no_home(self) -> None:
         """The last home was closed; the next one that is opened is shown."""
@@ -625,8 +494,8 @@ class MainWindow(WindowDeeds):
             self.say(state.message)
 
     @Slot()
-    def _follow(self) -> None:
-        from reverie.ui.window.actions import ActionState
+    def _update_actions(self) -> None:
+        from reverie.ui.window.actions import ActionState  # late: see the module
 
         known = ActionState(
             home=self._session is not None,
@@ -634,13 +503,12 @@ class MainWindow(WindowDeeds):
             services=self.lazy_tabs.can_pause,
             failures=self.lazy_tabs.has_failures,
         )
-        now = self.tab.situation(known)
-        self._now = now
-        self.actions_.follow(now)
+        state = self._state = self.tab.situation(known)
+        self.actions_.update_state(state)
         self.actions_["view.picker"].setChecked(not self.picker.isHidden())
         self.actions_["services.pause"].setChecked(self.lazy_tabs.paused)
-        self.setWindowModified(now.any_modified)
-        self._save_first.follow()
+        self.setWindowModified(state.any_modified)
+        self._unsaved.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -661,9 +529,160 @@ class MainWindow(WindowDeeds):
 
     @Slot()
     def show_welcome(self) -> None:
-        from reverie.ui.window import welcome
+        from reverie.ui.window.welcome import Welcome
 
-        welcome.show_welcome(self, self._profile)
+        dialog = self.findChild(Welcome)
+        if dialog is None:
+            actions = [self.actions_[id_] for id_ in ("home.open", "home.demo", "settings.open")]
+            dialog = Welcome(self.homes, self._profile, self.lanes.scan, actions, self)
+        dialog.read_settings()
+        dialog.show()
+        dialog.activateWindow()
+
+    def show_welcome_when_ready(self) -> None:
+        """Show the welcome once: as soon as something is on screen, or no home was found."""
+        self._welcome_due = True
+        self.shown_in_full.connect(self._show_welcome_once)
+        self.homes.none_found.connect(self._show_welcome_once)
+
+    @Slot()
+    def _show_welcome_once(self) -> None:
+        if self._welcome_due:
+            self._welcome_due = False
+            self.show_welcome()
+
+    @Slot(str)
+    def say(self, sentence: str) -> None:
+        """A sentence in the status bar, until the next one."""
+        self.statusBar().showMessage(visible(sentence))
+
+    def places(self) -> tuple[Path, ...]:
+        """Where the homes of this window are, those included that it was only asked to open."""
+        opened = (session.info.root for session in self.homes.sessions)
+        asked = (home for home in self._options.homes if home not in self.homes.left_closed)
+        return tuple(dict.fromkeys((*asked, *opened)))
+
+    # Actions: files and homes
+
+    @Slot()
+    def open_home(self) -> None:
+        from reverie.ui import dialogs
+
+        path = dialogs.ask_home(self)
+        if path is not None:
+            self._wants_shown = True
+            self.homes.open(path)
+
+    @Slot()
+    def open_demo(self) -> None:
+        if self._options.demo is not None:
+            self._wants_shown = True
+            self.homes.open_demo(self._options.demo)
+
+    @Slot()
+    def close_home(self) -> None:
+        self.closer.close_selected()
+
+    @Slot()
+    def open_settings(self) -> None:
+        session = self._session
+        if session is not None:
+            self.settings.open(session.workbench, session.info.id, visible(session.info.label))
+            return
+        from reverie.services.model_services import SettingsService
+
+        self.settings.open(SettingsService(self._profile))
+
+    # Actions: view and help
+
+    @Slot()
+    def toggle_picker(self) -> None:
+        self.picker.setVisible(self.picker.isHidden())
+        self._update_actions()
+
+    @Slot()
+    def refresh(self) -> None:
+        if self._session is not None:
+            self._session.reload()
+
+    @Slot()
+    def focus_picker(self) -> None:
+        self.picker.show()
+        self.picker.setFocus()
+
+    @Slot()
+    def focus_tree(self) -> None:
+        self.show_memory()
+        self.tab.focus_tree()
+
+    @Slot()
+    def focus_search(self) -> None:
+        self.show_memory()
+        self.tab.focus_search()
+
+    @Slot()
+    def focus_editor(self) -> None:
+        self.show_memory()
+        self.tab.pane.focus_text()
+
+    @Slot()
+    def show_memory(self) -> None:
+        self.tabs.setCurrentWidget(self.tab)
+
+    @Slot()
+    def show_palette(self) -> None:
+        from reverie.ui.window.palette import show_palette
+
+        paths = tuple(self.tab.model.memory_tree.files) if self._state.context else ()
+        show_palette(self, self._icons, self.actions_.rows(), self._state, paths, self._on_palette)
+
+    def _on_palette(self, entry: Entry) -> None:
+        """Do what was chosen in the palette."""
+        if not entry.memory:
+            self.actions_[entry.id].trigger()
+            return
+        self.open_memory(entry.id)
+
+    @Slot(str)
+    def open_memory(self, path: str) -> None:
+        """Show a memory of the shown context in the editor."""
+        self.show_memory()
+        self.activateWindow()
+        if self.tab.tree.select_path(path):
+            self.tab.edit_selected()
+        else:
+            self.say(self.tr("There is no such memory now: {path}").format(path=path))
+
+    @Slot()
+    def show_orphans(self) -> None:
+        """The stores of this home that nobody works on any more."""
+        self.show_memory()
+        if self._session is None:
+            return
+        if self.picker.pick_orphans(self._session.info.id):
+            self.tab.orphans.focus()
+        else:
+            self.say(self.tr("Nothing is orphaned in this home."))
+
+    @Slot()
+    def show_shortcuts(self) -> None:
+        from reverie.ui import dialogs
+
+        dialogs.ShortcutSheet(self.actions_.shortcuts(), self).exec()
+
+    @Slot()
+    def show_about(self) -> None:
+        from PySide6.QtWidgets import QMessageBox
+
+        from reverie import __version__
+
+        QMessageBox.about(
+            self,
+            self.tr("About Reverie"),
+            self.tr("Reverie {version}\nA desktop memory browser for coding agents.").format(
+                version=__version__
+            ),
+        )
 
     # Closing
 
@@ -672,7 +691,7 @@ class MainWindow(WindowDeeds):
             self.shut_down()
             event.accept()
             return
-        if not self._save_first.may_close():
+        if not self._unsaved.may_close():
             event.ignore()
             return
         self.tab.keeper.throw_away()

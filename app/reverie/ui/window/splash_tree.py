@@ -200,13 +200,11 @@ _ANSWER_S = 1.0
 # What a window is made of. As `import` statements in `main_window` name them.
 _WINDOW = (
     "reverie.ui.window.actions",
-    "reverie.ui.window.closing",
+    "reverie.ui.window.homes",
     "reverie.ui.dialogs",
     "reverie.ui.window.lazy_tabs",
     "reverie.ui.memory.tab",
-    "reverie.ui.window.open_homes",
-    "reverie.ui.window.home_list",
-    "reverie.ui.session_store",
+    "reverie.ui.window.layout",
     "reverie.ui.settings.control",
     "reverie.ui.window.welcome",
     "reverie.helper.workbench",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
@@ -25,10 +25,10 @@ from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, scrolled
-from reverie.ui.window.open_homes import OpenHomes
+from reverie.ui.window.homes import OpenHomes
 
 if TYPE_CHECKING:
-    from reverie.ui.window.main_window import MainWindow
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Welcome(QDialog):
         homes.listed.connect(self._tell)
         homes.none_found.connect(self._tell)
 
-    def ask(self) -> None:
+    def read_settings(self) -> None:
         """Read what the settings say by now; it is told when it is known."""
         file = self._profile.settings_file
 
@@ -184,35 +184,6 @@ class Welcome(QDialog):
                 engine=visible(self._preferences.engine), provider=visible(provider)
             )
         )
-
-
-class FirstStart(QObject):
-    """Shows the welcome once, as soon as `window` shows something, or has nothing to show."""
-
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
-        self._waiting = True
-        window.shown_in_full.connect(self._show)
-        window.homes.none_found.connect(self._show)
-
-    @Slot()
-    def _show(self) -> None:
-        if self._waiting:
-            self._waiting = False
-            self._window.show_welcome()
-
-
-def show_welcome(window: MainWindow, profile: Profile) -> Welcome:
-    """The welcome over `window`; one that is open already comes to the front."""
-    found = window.findChild(Welcome)
-    if found is None:
-        actions = [window.actions_[id_] for id_ in ("home.open", "home.demo", "settings.open")]
-        found = Welcome(window.homes, profile, window.lanes.scan, actions, window)
-    found.ask()
-    found.show()
-    found.activateWindow()
-    return found
 
 
 def read_run_preferences(file: Path) -> RunPreferences:
