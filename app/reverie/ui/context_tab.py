@@ -30,9 +30,8 @@ from reverie.context.view import (
     since,
 )
 from reverie.errors import UserError
-from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, tabular, theme_of
-from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.display_text import age, as_tooltip, visible
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.session import TreeUpdate
 from reverie.ui.translation import counted, tr
@@ -219,7 +218,7 @@ def since_words(found: Since | None, now: int) -> str:
     """What changed since last time, in one sentence or two; empty for a first look."""
     if found is None:
         return ""
-    when = words.age(now, found.at)
+    when = age(now, found.at)
     if not found.changes:
         return tr("Nothing changed since you looked ({when}).").format(when=when)
     listed = [change for change in found.changes if change.part != "index"] or list(found.changes)

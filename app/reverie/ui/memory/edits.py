@@ -17,9 +17,8 @@ from PySide6.QtWidgets import QWidget
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
-from reverie.ui import display_text as words
 from reverie.ui.appearance import Icons
-from reverie.ui.display_text import visible
+from reverie.ui.display_text import things, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog, ask_keep_both
@@ -563,13 +562,13 @@ class HandControl(QObject):
         old, new = moved[0]
         self._select_soon(new, focus=False)
         folder = visible(new.rpartition("/")[0].removeprefix(ROOT + "/"))
-        what = words.things(undo.count) if undo.count > 1 else _name(old)
+        what = things(undo.count) if undo.count > 1 else _name(old)
         said = self.tr("Moved {what} to {folder}").format(what=what, folder=folder)
         self.offer_undo(f"{said}. {not_followed}" if not_followed else said)
 
     @Slot(object, bool)
     def _on_pinned(self, paths: Sequence[str], pinned: bool) -> None:
-        what = words.things(len(paths)) if len(paths) > 1 else _name(paths[0])
+        what = things(len(paths)) if len(paths) > 1 else _name(paths[0])
         said = self.tr("Pinned {what}") if pinned else self.tr("Unpinned {what}")
         self.offer_undo(said.format(what=what))
 
@@ -585,7 +584,7 @@ class HandControl(QObject):
             self._editor.removed(undo.removed)
 
     def _on_deleted_all(self, undo: Undo) -> None:
-        self.offer_undo(self.tr("Deleted {name}").format(name=words.things(undo.count)))
+        self.offer_undo(self.tr("Deleted {name}").format(name=things(undo.count)))
 
     @Slot(str, str)
     def _on_undone(self, sentence: str, path: str) -> None:
