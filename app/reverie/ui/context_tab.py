@@ -1,6 +1,8 @@
 """The Context tab: what an agent would be told, piece by piece, why each memory is in or out, and the text.
 
-Shows what it is given and asks by signal; `context.control` gathers and puts together.
+`ContextTab` shows what it is given and asks by signal; `ContextControl` gathers and assembles it.
+
+Threading: GUI thread; gathering runs on a lane of its own. Failure: shown in the tab.
 """
 
 from __future__ import annotations

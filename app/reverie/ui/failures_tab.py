@@ -1,7 +1,8 @@
 """The Failures tab: what the agent learnt of failing. Lessons with those that are told marked, anti-patterns
 with those that say the same, crashes by kind; details below, and what can be done about them.
 
-Shows what it is given and asks by signal; `failures.control` looks and changes.
+`FailuresTab` shows what it is given and asks by signal; `FailuresControl` reads, and makes the two changes
+a person may make. Threading: GUI thread; reading runs on a lane of its own. Failure: shown in the tab or dialog.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
-"""Hand edits of memories as jobs: create, rename, delete, pin, anything else, and taking the last back.
+"""Editing memories from the tree and from the windows beside it: create, rename, move, delete, pin, and Undo.
 
-A job's end only says that it worked; the tree moves when the watcher has seen it.
+`Edits` runs each change as a job and remembers what can be undone; `HandControl` asks what it needs and
+reports the result with Undo beside it; `SideControl` and `TakeBack` do so in other windows. The end of a job
+changes no view: rows move when the watcher has seen the files move.
+
+Threading: GUI thread; changes are jobs on the scan lane. Failure: `Edits.failed`, or the caller's function.
 """
 
 from __future__ import annotations
@@ -314,13 +318,6 @@ class SideControl(QObject, Generic[Window]):
     def _on_kept(self) -> None:
         if self.window is not None and self.window.isVisible():
             self.window.follow()
-
-
-# What a person does to memories in the tree: new, rename, move, delete, pin, and taking it back.
-#
-# Asks what there is to ask, hands the change to `Edits` and says what was done, with Undo beside it. Which
-# rows and which scopes there are is the tab's and its tree's to say. Nothing here changes a view: rows move
-# when the watcher has seen the files move.
 
 
 RenameWithLinks = Callable[[Mapping[str, str], Callable[[str], None]], None]
