@@ -2,7 +2,9 @@
 with those that say the same, crashes by kind; details below, and what can be done about them.
 
 `FailuresTab` shows what it is given and asks by signal; `FailuresControl` reads, and makes the two changes
-a person may make. Threading: GUI thread; reading runs on a lane of its own. Failure: shown in the tab or dialog.
+a person may make.
+
+Threading: GUI thread; reading runs on a lane of its own. Failure: shown in the tab or dialog.
 """
 
 from __future__ import annotations
