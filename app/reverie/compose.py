@@ -19,7 +19,7 @@ from reverie.agents.capabilities import AgentWriterConfig
 from reverie.agents.discovery import DiscoveredHomes, FoundHome, User, find_homes, find_projects, open_home
 from reverie.agents.identity import HomeRegistry, OpenedHome
 from reverie.clock import Clock
-from reverie.errors import UserError
+from reverie.errors import StoreError, UserError
 from reverie.profile import Profile, resource
 from reverie.services.container import HomeContainer, HomeKey
 
@@ -124,7 +124,6 @@ def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
         return tuple(ProbeFacts(line.name, line.state, line.sentence) for line in models.test(name))
 
     def run_writer() -> None:
-        from reverie.errors import StoreError
         from reverie.services.background import open_writer
 
         outcome = open_writer(parts, by_hand=True).run_now(workspace_id or "", force=True)

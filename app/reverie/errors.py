@@ -14,7 +14,7 @@ from typing import Any
 
 
 class UserError(Exception):
-    """What a person can mend. `title` says what did not happen, `cause` why, `next_step` what to do."""
+    """An error that a person can fix. `title`: what did not happen; `cause`: why; `next_step`: what to do."""
 
     reason = "error"
 
@@ -86,7 +86,7 @@ class Busy(UserError):
 
 
 class NotRegularFileError(OSError):
-    """A fifo, socket or device stands where a file was expected; it was not opened."""
+    """There is a fifo, socket or device where a file was expected; it was not opened."""
 
 
 AGENT_BUSY = "agent-busy"

@@ -100,7 +100,7 @@ class Profile:
         return self.data / "activity" / f"{home_id}.jsonl"
 
     def own_sidecars(self, home_id: str) -> Path:
-        """Where Reverie keeps sidecars for a home whose agent has none of its own."""
+        """The directory for the sidecars of a home whose agent has none of its own."""
         return self.data / "sidecars" / home_id
 
     def ensure(self, directory: Path) -> Path:

@@ -14,12 +14,11 @@ from reverie.clock import system_clock
 from reverie.profile import Profile
 from reverie.ui.app import is_loaded, select_a_file
 from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, WindowStyle
-from reverie.ui.dialogs import ShortcutSheet
+from reverie.ui.dialogs import ShortcutSheet, Welcome
 from reverie.ui.settings.dialog import SettingsDialog
 from reverie.ui.traces.tab import TracesTab
 from reverie.ui.window.main_window import MainWindow
 from reverie.ui.window.palette import Palette
-from reverie.ui.window.welcome import Welcome
 from tour.camera import NARROW, Camera, dark_colours
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from helpers.claude_transcripts import SESSION, Chat
 from reverie.agents.base import (
+    AgentNotes,
     Home,
     HomeContents,
     Project,
-    SessionNotes,
     WatchedPlace,
     Workspace,
     no_workspace,
 )
-from reverie.agents.capabilities import NotesPlace, SessionScan
+from reverie.agents.capabilities import NotesPlace, SessionMeter
 from reverie.agents.claude import transcript
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.agents.transcripts import ReadableTranscript
@@ -67,10 +67,10 @@ class NotesHome(Home):
         return ()
 
     @property
-    def notes(self) -> SessionNotes:
+    def notes(self) -> AgentNotes:
         return self
 
-    def session_scan(self, place: NotesPlace) -> SessionScan:
+    def session_scan(self, place: NotesPlace) -> SessionMeter:
         return transcript.SessionScan(place.transcript)
 
     def session_title(self, place: NotesPlace) -> str:

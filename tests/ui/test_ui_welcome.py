@@ -13,9 +13,9 @@ from reverie.clock import system_clock
 from reverie.settings import Settings, load_settings
 from reverie.ui.app import is_first_start
 from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.dialogs import Welcome
 from reverie.ui.session_store import Remembered
 from reverie.ui.window.main_window import MainWindow
-from reverie.ui.window.welcome import Welcome
 
 
 def shown(window: MainWindow) -> Welcome | None:

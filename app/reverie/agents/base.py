@@ -17,8 +17,9 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from reverie.agents.scopes import (
     EDITABLE,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
         NotesPlace,
         Records,
         RootChange,
-        SessionScan,
+        SessionMeter,
         StatusLine,
         Thread,
         WriteLock,
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 class Home(ABC):
     """One agent's state directory.
 
-    What every agent has is said here; what only some have is an optional capability, a property that is None
+    What every agent has is a member; what only some have is an optional capability, a property that is None
     where the agent has no such thing. A method of a capability never says "this agent has none", only the
     property does. One object may implement several: mostly the home itself does.
     """
@@ -193,7 +194,7 @@ class Home(ABC):
         return None
 
     @property
-    def notes(self) -> SessionNotes | None:
+    def notes(self) -> AgentNotes | None:
         """Notes that the agent keeps of each session."""
         return None
 
@@ -246,32 +247,32 @@ class Home(ABC):
             )
 
 
-# What a home lists: projects with their workspaces, transcripts, companions, stores that nobody owns, and
-# what to watch. Values only.
-#
-# Named tuples, because the names wait for this module: a frozen data class takes many times as long to
-# make. Threading: immutable, so any thread.
+# What a home lists: values, so any thread may hold them.
 
 
-class Workspace(NamedTuple):
-    """One workspace as the home lists it. `project_paths` has 0, 1 or more entries; `bucket` is where it is
-    listed; `sub_project` is the part of the bucket's project it works in; `updated_at` (UTC ms) is when it
-    was used last, None where the list does not say. `scratch`: a chat without a project, whose project memory
-    belongs to its own `path`. `dreams_as`: see `ScopeContext`."""
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """One workspace as the home lists it."""
 
     id: str
     name: str
     title: str
     path: str
     bucket: str
+    """Under which project it is listed."""
     project_paths: tuple[str, ...]
+    """None, one or more."""
     multi_project: bool
     archived: bool = False
     parent_id: str | None = None
     sub_project: str | None = None
+    """The part of the bucket's project that it works in."""
     updated_at: int | None = None
+    """When it was used last (UTC ms); None where the list does not say."""
     scratch: bool = False
+    """A chat without a project, whose project memory belongs to its own `path`."""
     dreams_as: str | None = None
+    """See `ScopeContext`."""
 
     @property
     def label(self) -> str:
@@ -286,16 +287,19 @@ class Workspace(NamedTuple):
         return self.path if self.scratch else (*self.project_paths, self.bucket)[0]
 
 
-class Project(NamedTuple):
-    """One project bucket with its workspaces (those of sub-projects merged in), in the home's own order."""
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One project bucket."""
 
     path: str
     name: str
     workspaces: tuple[Workspace, ...]
+    """In the home's own order, those of sub-projects included."""
 
 
-class TitlesRead(NamedTuple):
-    """What `Home.learn_titles` did."""
+@dataclass(frozen=True, slots=True)
+class TitlesRead:
+    """What `Sessions.learn_titles` did."""
 
     read: int = 0
     """How many titles were read; 0 where none is left to read."""
@@ -303,23 +307,27 @@ class TitlesRead(NamedTuple):
     """Whether the list of workspaces shows anything new for it."""
 
 
-class TranscriptSource(NamedTuple):
-    """A transcript that one may open. `title` empty: not known without reading it. `updated_at` (UTC ms) and
-    `size` (bytes) are as the directory says; `state`: what is special about it in a few words; `under`: the
-    id of the one it was a part of, empty for none; `project_name`: the name that a person gave its project,
-    empty for none."""
+@dataclass(frozen=True, slots=True)
+class TranscriptSource:
+    """A transcript that can be opened."""
 
     id: str
     kind: Literal["session", "rollout", "sub-agent"]
     path: Path
     title: str = ""
+    """Empty: not known without reading it."""
     project_path: str | None = None
     updated_at: int | None = None
+    """When its file changed last (UTC ms)."""
     size: int = 0
+    """In bytes, as the directory says."""
     state: str = ""
+    """What is special about it, in a few words."""
     archived: bool = False
     under: str = ""
+    """The id of the transcript that it was a part of; empty for none."""
     project_name: str = ""
+    """The name that a person gave its project; empty for none."""
 
 
 Loading = Literal[
@@ -331,25 +339,28 @@ part of the agent reads it; `replaced`, another file counts in its place; `exclu
 `too-large`."""
 
 
-class Companion(NamedTuple):
-    """A file the agent loads beside its memories: shown and editable, never touched by a dream. It may lie
-    outside of the home. `note` is a sentence on when the agent loads it; empty for always. `read_only`: why
-    it is only shown, as a sentence; empty for one that may be edited. `loading`: when the agent loads it.
-    `unopened`: why it is named and never opened, as a sentence; empty for one that is opened. `about`: its
-    subject in a few words; empty where nothing says it."""
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """A file that the agent loads beside its memories: shown and editable, never touched by a consolidation.
+    It may lie outside of the home."""
 
     scope: Scope
     path: Path
     label: str
     exists: bool
     note: str = ""
+    """A sentence on when the agent loads it; empty for always."""
     read_only: str = ""
+    """Why it is only shown, as a sentence; empty for one that may be edited."""
     loading: Loading = "start"
     unopened: str = ""
+    """Why it is named and never opened, as a sentence; empty for one that is opened."""
     about: str = ""
+    """Its subject in a few words; empty where nothing says it."""
 
 
-class Orphan(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Orphan:
     """A store that no project or workspace of the home points at."""
 
     kind: Literal["project", "workspace", "older-layout"]
@@ -358,32 +369,36 @@ class Orphan(NamedTuple):
     reason: str
 
 
-class LostStore(NamedTuple):
-    """A store that nobody works on any more, with all that the home knows of it.
-
-    `missing-project`: the home lists its project, whose directory is not there now; the other kinds are those
-    of `Orphan`. `name`: what its project was called, where that can be told. `scope`: where its files belong.
-    `context` reaches it through the store under `root`; both None: it lies outside of the scope roots, is in
-    no history, and can only be read. `flat`: of `directory` only the notes directly in it. `owner`: the
-    listed project that its name, or the home, proves it to be of. `former_path`: where its project once was,
-    as `former_source` (a file of the home) still says; `checkouts`: where its repository was, that included.
-    """
+@dataclass(frozen=True, slots=True)
+class LostStore:
+    """A store that nobody works on any more, with all that the home knows of it."""
 
     kind: Literal["project", "workspace", "missing-project", "older-layout"]
+    """`missing-project`: the home lists its project, whose directory is not there now; else as `Orphan`."""
     directory: Path
     label: str
     scope: Scope
+    """Where its files belong."""
     root: ScopeRoot | None = None
+    """None, like `context`: it lies outside of the scope roots, is in no history, and can only be read."""
     context: ScopeContext | None = None
+    """Reaches it through the store under `root`."""
     name: str = ""
+    """What its project was called, where that is known."""
     flat: bool = False
+    """Only the notes directly in `directory` belong to it."""
     owner: str = ""
+    """The listed project that its name, or the home, proves it to be of."""
     former_path: str = ""
+    """Where its project once was."""
     former_source: str = ""
+    """The file of the home that says so."""
     checkouts: tuple[str, ...] = ()
+    """Where its repository was, `former_path` included."""
 
 
-class Sidecars(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sidecars:
     """The agent's own files beside its memories, which Reverie writes, too."""
 
     usage: Path
@@ -392,29 +407,34 @@ class Sidecars(NamedTuple):
     """Which sessions each scope was consolidated with."""
 
 
-class WatchedPlace(NamedTuple):
-    """Entries directly inside one directory whose changes matter: those named, or all. Below the memory roots
-    everything matters; those come from `Home.roots` and are not repeated here. Nothing here need exist."""
+@dataclass(frozen=True, slots=True)
+class WatchedPlace:
+    """Entries directly inside one directory whose changes matter; nothing here need exist. Below the memory
+    roots everything matters: those come from `Home.roots` and are not repeated here."""
 
     directory: Path
     names: tuple[str, ...] = ()
+    """Empty: all entries."""
 
 
-class SessionPlace(NamedTuple):
-    """Where the transcript of one workspace lies: `files` inside `directory`, the one that grows last."""
+@dataclass(frozen=True, slots=True)
+class SessionPlace:
+    """Where the transcript of one workspace lies."""
 
     workspace_id: str
     directory: Path
     files: tuple[str, ...]
+    """Inside `directory`, the one that grows last."""
 
 
-class HomeContents(NamedTuple):
-    """What a home lists: read in one go, so that it is consistent in itself. `problems` are sentences on what
-    was skipped and why (one bad entry never hides the others)."""
+@dataclass(frozen=True, slots=True)
+class HomeContents:
+    """What a home lists: read in one go, so that it is consistent in itself."""
 
     projects: tuple[Project, ...]
     orphans: tuple[Orphan, ...] = ()
     problems: tuple[str, ...] = ()
+    """Sentences on what was skipped and why; one bad entry never hides the others."""
 
     def workspaces(self) -> tuple[Workspace, ...]:
         """The workspaces of all projects."""
@@ -501,14 +521,14 @@ class AgentWriter(Protocol):
         """The trace dumps on disk, of workspaces that are listed or not."""
 
 
-class SessionNotes(Protocol):
+class AgentNotes(Protocol):
     """Notes that the agent keeps of each session."""
 
     def notes_place(self, session_id: str) -> NotesPlace | None:
         """Where the notes of a session lie; None: no such session. Raises `Unavailable` for an id that cannot
         be a directory name."""
 
-    def session_scan(self, place: NotesPlace) -> SessionScan:
+    def session_scan(self, place: NotesPlace) -> SessionMeter:
         """Counts what a session's transcript holds, and later only what was added to it."""
 
     def session_title(self, place: NotesPlace) -> str:

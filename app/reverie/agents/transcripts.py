@@ -1,11 +1,11 @@
-"""A transcript as a person reads it, whatever agent wrote it: messages in order, tool calls with their
-results, what the agent injected for itself told apart.
+"""Transcripts, whatever agent wrote them: as messages for a person, as turns and boundaries, as events while
+they grow; reading lines, pairing calls with results, paging.
 
-Each agent's reader (`agents.mux.transcript` and the like) makes these; a viewer needs nothing else. Texts
-are untrusted and may be large: a reader streams, and cuts no text silently (`cut` says so).
+Each agent's reader (`agents.mux.transcript` and the like) makes these values; nothing else knows its format.
+Texts are untrusted and may be large: a reader streams, and cuts no text silently (`cut` says so).
 
-Threading: values; a reader belongs to one thread at a time. Failure: `Unavailable` where the file cannot be
-read at all; a line that cannot be read is counted in `Reading` and hides no other.
+Threading: values; a reader belongs to one thread at a time, never the GUI's. Failure: `Unavailable` where the
+file cannot be read at all; a line that cannot be read is counted in `ReadStatistics` and hides no other.
 """
 
 from __future__ import annotations
@@ -122,10 +122,7 @@ class ReadableTranscript(Protocol):
         the next time. Memory stays bounded by the longest line."""
 
 
-# What every transcript amounts to: turns in order, and the boundaries where an agent compacted its context.
-#
-# Plain immutable data without a word of any agent; the readers (`agents.mux.transcript` and the like) make
-# it, and a home says which reader its sessions need.
+# A transcript as data: turns in order, and the boundaries where an agent compacted its context.
 
 
 Role = Literal["system", "user", "assistant"]
@@ -272,10 +269,8 @@ def _texts(value: object) -> list[str] | None:
     return list(value) if whole and isinstance(value, list) else None
 
 
-# The lines of a transcript file, one at a time: never more than one in memory, none longer than 16 MiB.
-#
-# Only read, never locked: the agent may be writing. Threading: any thread but the GUI's, one reader each.
-# Failure: `FileNotFoundError` is the caller's; `Unavailable` for anything else that is in the way.
+# Lines of a transcript file, one at a time: never more than one in memory, none longer than 16 MiB. Never
+# locked: the agent may be writing.
 
 
 LINE_BYTES = 16 * 1024 * 1024
@@ -422,13 +417,9 @@ def rows_of(path: Path, reading: ReadStatistics, *, end: int | None = None) -> I
             reading.half_written = True
 
 
-# Bringing tool calls together with their results, which come later in a transcript, while streaming.
-#
-# Messages leave in the order in which they came in; one that waits for its result holds back those behind
-# it, at most `HELD` of them. A result that comes too late leaves as a message of its own. So memory stays
-# bounded.
-#
-# Pure; one transcript, one thread.
+# Pairing tool calls with their results, which come later, while streaming. Messages leave in order; one
+# that waits for its result holds back at most `HELD` others, so memory stays bounded, and a later result
+# becomes a message of its own.
 
 
 HELD = 200
@@ -495,13 +486,8 @@ class Pairing:
             self._places = {name: place for name, place in self._places.items() if place >= self._left}
 
 
-# A long transcript page by page: what a viewer shows of it, and where in it something stands.
-#
-# Pages follow each other at the cost of reading on; a page before the last one costs reading from the start
-# again. No more than a page is kept, and for the end of a transcript no more than a page before it. A
-# search reads through on its own, so that it disturbs no page.
-#
-# Threading: any thread but the GUI's, one at a time. Failure: as `agents.transcripts` says.
+# A long transcript page by page. Going forward costs reading on; going back before the last page costs
+# reading from the start. A search reads through separately, so that it disturbs no page.
 
 
 PAGE_MESSAGES = 120

@@ -18,7 +18,7 @@ from reverie.errors import Unavailable
 from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
-    from reverie.cli.session import Invocation
+    from reverie.cli.main import Invocation
 
 _MARKS = {"in": "in  ", "cut": "cut ", "out": "out "}
 

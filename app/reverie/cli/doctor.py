@@ -21,7 +21,7 @@ from reverie.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reverie.cli.session import Invocation
+    from reverie.cli.main import Invocation
 
 _MARKS = {"pass": "ok  ", "off": "off ", "warn": "WARN", "fail": "FAIL"}
 

@@ -20,7 +20,7 @@ from reverie.errors import Ambiguous, StoreError, Unavailable
 from reverie.files.paths import is_there
 
 if TYPE_CHECKING:
-    from reverie.cli.session import Invocation
+    from reverie.cli.main import Invocation
     from reverie.failures.crash import CrashGroup
     from reverie.failures.lessons import Lesson
 

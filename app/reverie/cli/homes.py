@@ -1,7 +1,6 @@
-"""Which home and which scope context a command means; an ambiguous one lists the choices (exit 2).
+"""Which home and context a command means, and `reverie homes`; ambiguity lists the choices (exit 2).
 
-A home that cannot be looked at, or whose disk hangs, is named on stderr, and the command goes on with the
-others.
+A home that cannot be read, or whose disk hangs, is named on stderr, and the command goes on with the others.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from reverie.cli.answers import (
     printable,
     trouble,
 )
-from reverie.cli.session import Invocation
+from reverie.cli.main import Invocation
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.errors import Ambiguous, Unavailable, UserError

@@ -1,8 +1,8 @@
-"""`reverie memory`: memory commands as JSON lines, for scripts, agents and tests (design.md section 5).
+"""`memory`, `tree`, `status`, `search`: what a home holds, and memory commands as JSON lines.
 
-Each line names its own context, actor and time; a bad line is answered and the next one goes on. Besides the
-six commands of an agent there are `read`, `save`, `pin` and `index`, what an editor does. An agent's views
-count as use, a person's never do.
+Each line of `reverie memory` names its own context, actor and time; a bad line is answered, and the next one
+goes on. Besides the six commands of an agent there are `read`, `save`, `pin` and `index`, as an editor has
+them. An agent's views count as use, the user's do not (design.md section 5).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.capabilities import StatusLine
+from reverie.agents.memory_index import INDEX
 from reverie.agents.scopes import (
     FileRule,
     ProjectGap,
@@ -28,7 +29,7 @@ from reverie.agents.scopes import (
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_json, print_json_line, print_text, printable, trouble
 from reverie.cli.homes import NAME_ONE, NO_HOME, every_home, require_workspace, the_context, the_home
-from reverie.cli.session import Invocation
+from reverie.cli.main import Invocation
 from reverie.clock import DAY_MS, HOUR_MS, is_time
 from reverie.compose import open_parts
 from reverie.errors import Conflict, StoreError, UserError
@@ -187,7 +188,6 @@ class MemoryLines:
         old, new = fields.get("old_path"), fields.get("new_path")
         if fields.get("command") != "rename" or not isinstance(old, str) or not isinstance(new, str):
             return None
-        from reverie.agents.memory_index import INDEX
         from reverie.services.memory_index import IndexService
 
         try:

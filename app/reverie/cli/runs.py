@@ -1,4 +1,10 @@
-"""`consolidate`, `runs`, `diff`, `revert`: a run by hand, what ran, what it changed, and taking it back."""
+"""The commands that run jobs or show runs: `consolidate` ... `extract`, `runs`, `diff`, `revert`, `watch`.
+
+By hand neither the switch nor the day's budget counts; the rules of a sweep and of a harvest do.
+
+Late imports: each command imports its own job. Engines load pydantic and asyncio (0.2 s), which `runs` and
+`diff` do not need.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +31,7 @@ from reverie.cli.answers import (
     trouble,
 )
 from reverie.cli.homes import NAME_ONE, NO_HOME, choices, every_home, require_workspace, the_context, the_home
-from reverie.cli.session import Invocation
+from reverie.cli.main import Invocation
 from reverie.compose import open_parts
 from reverie.errors import Ambiguous, Busy, Unavailable, UserError
 from reverie.llm.keys import never_unlock
@@ -45,8 +51,6 @@ if TYPE_CHECKING:
 
 
 # `sweep` and `harvest`: what the background services do, once and by hand.
-#
-# By hand neither the switch nor the day's budget counts; the rules of the sweep and of a harvest do.
 
 
 def sweep(session: Invocation) -> int:

@@ -1,11 +1,10 @@
-"""Why the memory writer or the dream did not run: every gate in its order, each with evidence and a fix.
+"""Why the writer or a consolidation did not run: every gate in its order, with evidence and a fix.
 
-`examine` gathers the facts and judges them; the checks themselves (`writer_checks`, `machine_checks`,
-`dream_checks`) are pure functions of the facts. The first failure is the cause: what comes after it may only
-follow from it.
+`examine` gathers the facts and judges them; the checks (`run_checks`, `claude_checks`) are pure functions of
+the facts. The first failure is the cause: later ones may only follow from it.
 
 Threading: blocks on disk, with `with_probe` on the network; any thread but the GUI's. Failure: `Unavailable`
-where the home is gone.
+where the home is gone; whatever else cannot be read is a fact, too.
 """
 
 from __future__ import annotations
@@ -46,8 +45,15 @@ from reverie.doctor.run_checks import (
     no_writer,
 )
 from reverie.errors import UserError
+from reverie.jobs.consolidate.run import dream_lease_name
+from reverie.jobs.consolidate.triggers import counts, tokens_of
+from reverie.jobs.writer.service import writer_lease_name
 from reverie.jobs.writer.state import PROJECT_MEMORY, interval_of
+from reverie.llm.trace_facts import facts_of
+from reverie.llm.trace_facts import judge as trace_verdict
+from reverie.llm.trace_reader import read_dump
 from reverie.log_level import asked_by, is_debug
+from reverie.runs.record import started_of
 from reverie.settings import Settings, load_settings
 from reverie.text.summaries import some
 
@@ -56,10 +62,7 @@ if TYPE_CHECKING:
     from reverie.runs.activity import ActivityEntry
 
 
-# Gather the facts of one workspace; see `doctor.facts` for what they are and what looking never does.
-#
-# Threading: blocking, any thread but the GUI's. Failure: `Unavailable` where the home is gone; whatever
-# else cannot be read is a fact, too.
+# Gathering the facts of one workspace; see `doctor.facts`.
 
 
 _ACTIVITY_ENTRIES = 500
@@ -74,10 +77,7 @@ def gather(
     with_probe: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> WorkspaceFacts:
-    """Look at everything once. Raises `Unavailable` where the home is gone."""
-    from reverie.jobs.consolidate.run import dream_lease_name
-    from reverie.jobs.writer.service import writer_lease_name
-
+    """Read everything once. Raises `Unavailable` where the home is gone."""
     home, workspace_id = parts.home, context.workspace_id
     settings, problems = load_settings(parts.profile.settings_file)
     writer, sessions = home.writer, home.sessions
@@ -200,14 +200,11 @@ def _verdict(dumps: tuple[Path, ...]) -> str:
     """What the newest trace comes to, in words."""
     if not dumps:
         return ""
-    from reverie.llm.trace_facts import facts_of, judge
-    from reverie.llm.trace_reader import read_dump
-
     try:
         dump = read_dump(dumps[0], sketch=True)
     except UserError as error:
         return str(error)
-    verdict = judge(facts_of(dump.document), dump.damage, lost=dump.lost)
+    verdict = trace_verdict(facts_of(dump.document), dump.damage, lost=dump.lost)
     where = verdict.evidence.sentence()
     return f"{verdict.sentence} ({where.rstrip('.')})" if where else verdict.sentence
 
@@ -235,8 +232,6 @@ def _nearest_directory(path: Path) -> FileFacts:
 
 def _spent(parts: DoctorHome, now: int) -> tuple[int, int]:
     """Background runs of the last 24 hours and their tokens, as the triggers count them."""
-    from reverie.jobs.consolidate.triggers import counts, tokens_of
-    from reverie.runs.record import started_of
 
     found = []
     for run_id in parts.runs.ids():

@@ -154,15 +154,10 @@ class Fixes:
         self._parts.forget_settings()
 
 
-# The agent's own gates (`Home.checks`) as findings, and the way back where Reverie itself shut one.
-#
-# A directory can switch an agent's memory off by being there. Where every file in it is as Reverie wrote
-# it, a fix takes it away: its files are copied into Reverie's own directory, compared, and only then
-# removed one by one, each if it is still the same; directories go when they are empty. What somebody else
-# put there stays. Nobody knows who made an empty directory; a fix of its own removes it. All of this
-# happens under the agent's own lock, and what is there is judged again under it.
-#
-# Threading: blocks on disk. Failure: `UserError`; what was copied stays copied.
+# The agent's own gates (`Home.checks`) as findings. A directory can switch an agent's memory off by being
+# there. Where every file in it is as Reverie wrote it, a fix copies the files into Reverie's own directory,
+# compares them, and removes each if it is still the same, under the agent's lock. What somebody else put
+# there stays; an empty directory has a fix of its own.
 
 
 _MOST_FILES = 10_000

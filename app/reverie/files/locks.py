@@ -55,8 +55,8 @@ def file_lock(lock_dir: Path, target: Path, *, timeout_s: float = 10.0) -> Itera
 
 @contextlib.contextmanager
 def held_lock(file: Path, target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
-    """Hold the kernel's lock on `file` itself, which is made if it is missing, for the `with` block; its
-    directory must exist. `target`: what it stands for, in messages. Raises as `file_lock`."""
+    """Hold the kernel's lock on `file` itself, which is created if missing, for the `with` block; its
+    directory must exist. `target`: the file that it protects, in messages. Raises as `file_lock`."""
     try:
         fd = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     except OSError as error:
@@ -239,12 +239,12 @@ _ours = {os.getpid()}
 
 
 def count_as_ours(pid: int) -> None:
-    """A process that this one started and that works for it alone."""
+    """Register a child process that works for this one alone."""
     _ours.add(pid)
 
 
 def is_ours(pid: int) -> bool:
-    """Whether what this process does is our own doing."""
+    """Whether this process belongs to us (this one, or a registered child)."""
     return pid in _ours or pid == os.getpid()
 
 
@@ -262,7 +262,7 @@ def is_alive(process: ProcessId) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Whether some process of this id runs here: for files of other programs, which keep no more."""
+    """Whether some process with this id runs here: for other programs' files, which keep only the id."""
     return pid > 0 and _started(pid) is not None
 
 

@@ -123,10 +123,8 @@ def _require_regular(status: os.stat_result, path: Path) -> None:
 
 
 def real_path(path: str | os.PathLike[str], *, strict: bool = False) -> str:
-    """The absolute path without symlinks; with them where the system would not follow so many.
-
-    `strict`: raise OSError for those, and for a path that is missing.
-    """
+    """The absolute path without symlinks; with them if there are more than the system follows. `strict`:
+    raise OSError for those, and for a missing path."""
     if not has_too_many_links(path):
         return os.path.realpath(path, strict=strict)
     if strict:
@@ -159,8 +157,8 @@ MOST_LIMITS = 3
 
 
 class DiskCheck:
-    """One look at some places, in order. `at` is the one whose disk has not answered yet, None once all have;
-    `answered` is set then."""
+    """Examines some paths in order, in a thread. `at` is the path whose disk has not responded yet, None once
+    all have; `answered` is set then."""
 
     def __init__(self, places: Iterable[Path]) -> None:
         self._places = tuple(places)
@@ -171,7 +169,7 @@ class DiskCheck:
 
     @property
     def took_s(self) -> float:
-        """How long it has taken so far, in seconds."""
+        """Seconds since the check began."""
         return time.monotonic() - self._began
 
     def _run(self) -> None:
@@ -192,7 +190,7 @@ def ask_each(questions: Mapping[K, Callable[[], T]], limit_s: float) -> dict[K, 
 
 
 class _DiskProbe(Generic[K, T]):
-    """Questions under way. Everything but the questions happens under the lock."""
+    """Questions in progress. Everything but the questions happens under the lock."""
 
     def __init__(self, questions: Mapping[K, Callable[[], T]]) -> None:
         self._questions = questions
@@ -205,7 +203,7 @@ class _DiskProbe(Generic[K, T]):
         self._threads: list[threading.Thread] = []
 
     def wait(self, limit_s: float) -> None:
-        """Until each question is answered or took too long."""
+        """Wait until each question is answered or took too long."""
         end = time.monotonic() + MOST_LIMITS * limit_s
         for _ in range(min(MOST_AT_ONCE, len(self._left))):
             self._start_thread()
@@ -229,7 +227,7 @@ class _DiskProbe(Generic[K, T]):
             thread.join()  # they only end
 
     def answers(self) -> dict[K, T]:
-        """What was answered until now."""
+        """The answers so far. Raises the first error of a question."""
         with self._changed:
             if self._errors:
                 raise self._errors[0]

@@ -699,7 +699,7 @@ def _all_below(directory: Directory, name: str, rel: str) -> list[DirectoryEntry
 
 
 def _is_folder(item: os.DirEntry[str]) -> bool:
-    """Whether a walk goes on there."""
+    """Whether a walk enters this entry."""
     return not item.name.startswith(".") and item.is_dir(follow_symlinks=False)
 
 

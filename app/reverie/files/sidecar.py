@@ -320,7 +320,8 @@ class _OvertakenError(Exception):
 
 
 def _says_same(written: bytes, changed: dict[str, Any], before: dict[str, Any]) -> bool:
-    """Whether an object says what it said; Python's == alone takes 1 for true and does not see order."""
+    """Whether two objects are equal in types and order as well: Python's == takes 1 for true and ignores
+    order."""
     return changed == before and written == stringify(before)
 
 

@@ -1,6 +1,6 @@
-"""A workbench whose heavy work is done by the helper process; everything else as ever.
+"""A workbench that leaves its heavy work to the helper process.
 
-Threading and failure: as `services.workbench` says; besides, `HelperGone` where the process died meanwhile.
+Threading and failure: as `services.workbench`; also `HelperGone` where the process died meanwhile.
 """
 
 from __future__ import annotations

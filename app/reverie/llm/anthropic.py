@@ -28,7 +28,7 @@ from reverie.llm.provider import (
     ToolResult,
     ToolSpec,
 )
-from reverie.llm.transport import (
+from reverie.llm.wire import (
     Progress,
     ReplyReader,
     ServerEvent,
@@ -99,7 +99,7 @@ class AnthropicWire:
 
 
 class MessageReader:
-    """Events in, a `Turn` out."""
+    """Makes a `ModelTurn` from the events of a message."""
 
     def __init__(self, model: str, progress: Progress) -> None:
         self._model = model

@@ -35,18 +35,10 @@ from reverie.llm.provider import (
     ToolSpec,
     UserMessage,
 )
-from reverie.llm.transport import (
-    ClientFactory,
-    Endpoint,
-    RemoteProvider,
-    Sleep,
-    Transport,
-    Wire,
-    origin,
-    stays_here,
-)
+from reverie.llm.wire import Wire, origin, stays_here
 
 if TYPE_CHECKING:
+    from reverie.llm.transport import ClientFactory, Sleep, Transport
     from reverie.settings import ProviderSettings
 
 
@@ -168,6 +160,9 @@ class Catalogue:
                 "key", f"The key for {wanted.provider} cannot be sent.",
                 cause="It holds blanks or characters that no key has.", next_step=hint,
             )  # fmt: skip
+        # Late: only a request needs httpx, which takes 0.15 s to import.
+        from reverie.llm.transport import RemoteProvider
+
         transport = self._transport(wanted, entry, key, client_factory)
         configured = self._settings.get(wanted.provider)
         return RemoteProvider(
@@ -201,7 +196,7 @@ class Catalogue:
         return None if models is None else LocalServer(name, entry.base_url, models)
 
     def _entry(self, name: str) -> _KnownService:
-        """What counts for a service: the settings over what is known."""
+        """The definition of a service: the settings over the built-in one."""
         known = _KNOWN.get(name, _KnownService("openai", "", ()))
         configured = self._settings.get(name)
         if configured is None:
@@ -252,6 +247,8 @@ class Catalogue:
     def _transport(
         self, wanted: ModelName, entry: _KnownService, key: str | None, client_factory: ClientFactory | None
     ) -> Transport:
+        from reverie.llm.transport import Endpoint, Transport  # late: see `provider`
+
         configured = self._settings.get(wanted.provider)
         idle = (configured.timeout_s if configured else 0) or (_IDLE_LOCAL_S if entry.local else _IDLE_S)
         headers = {**_wire(wanted.provider, entry).headers(key), **(configured.headers if configured else {})}
@@ -345,7 +342,7 @@ _PASSES = {
 
 @dataclass(frozen=True, slots=True)
 class ProbeStep:
-    """One step of a test and what came of it, as a sentence for people."""
+    """One step of a test and its result, as a sentence for people."""
 
     name: StepName
     state: StepState
@@ -360,7 +357,7 @@ class ProbeReport:
 
 
 async def probe(provider: Provider, *, limit_s: float = 60) -> ProbeReport:
-    """Ask `provider` to call one tool. What a person can mend ends up in the steps, not in an exception."""
+    """Ask `provider` to call one tool. What a person can fix is a failed step, not an exception."""
     seen: list[StreamProgress] = []
     request = ModelRequest(
         system="You test whether tool calls work. Answer with a tool call only.",

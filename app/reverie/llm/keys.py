@@ -71,7 +71,7 @@ class _Ring:
         return text
 
     def forget(self) -> None:
-        """Ask it again: a person did something about it."""
+        """Ask the keyring again next time: a person changed something."""
         self._asked = None
 
 
@@ -92,7 +92,7 @@ def _answer(
 
 
 def _is_locked(ring: KeyringBackend) -> bool:
-    """Whether asking would open a prompt. Only the Secret Service does that; it is only looked at."""
+    """Whether asking would open a prompt. Only the Secret Service does so; this check does not unlock it."""
     from keyring.backends import SecretService, chainer
 
     rings = ring.backends if isinstance(ring, chainer.ChainerBackend) else (ring,)
@@ -113,7 +113,7 @@ _RING = _Ring()
 
 
 def never_unlock() -> None:
-    """From now on this process opens no prompt of the keyring: nobody may be there to answer it."""
+    """This process must not open a prompt of the keyring, because nobody may be there to answer it."""
     _RING.may_unlock = False
 
 

@@ -30,7 +30,7 @@ from reverie.llm.provider import (
     ToolResult,
     ToolSpec,
 )
-from reverie.llm.transport import (
+from reverie.llm.wire import (
     Progress,
     ReplyReader,
     ServerEvent,
@@ -68,7 +68,7 @@ _ERROR_STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class OpenAiWire:
-    """`limit_name`: how the service calls the cap of an answer."""
+    """The chat format. `limit_name`: the service's name for the cap of an answer."""
 
     limit_name: str = "max_tokens"
     path: str = "/chat/completions"
@@ -130,7 +130,7 @@ class _Call:
 
 
 class ChatReader:
-    """Chunks in, a `Turn` out."""
+    """Makes a `ModelTurn` from the chunks of a chat completion."""
 
     def __init__(self, model: str, progress: Progress) -> None:
         self._model = model
@@ -372,7 +372,7 @@ class ResponsesWire:
 
 
 class ResponseReader:
-    """Events in, a `Turn` out."""
+    """Makes a `ModelTurn` from the events of a response."""
 
     def __init__(self, model: str, progress: Progress) -> None:
         self._model = model

@@ -28,7 +28,7 @@ FinishReason = Literal["stop", "tool-calls", "length", "content-filter", "other"
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a model is told of it; `parameters` is a JSON schema of an object."""
+    """A tool, as described to a model; `parameters` is a JSON schema of an object."""
 
     name: str
     description: str
@@ -53,7 +53,7 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """What a model said. `extra` holds what its provider wants back unchanged (signed thinking), by provider
+    """A model's answer. `extra` holds what its provider wants back unchanged (signed thinking), by provider
     name."""
 
     text: str
@@ -205,8 +205,8 @@ class Service:
 
 
 class ServiceRefusal(Exception):
-    """A service said no: as a status, or inside a stream. `message` is its own text, not yet fit to be
-    shown; `wait_s` how long it asked to wait."""
+    """A service refused the request, by a status or inside a stream. `message` is its own text, not yet fit
+    to be shown; `wait_s` how long it asked to wait."""
 
     def __init__(
         self, status: int, kind: str = "", message: str = "", *, wait_s: float | None = None
@@ -219,7 +219,7 @@ class ServiceRefusal(Exception):
 
 
 class Malformed(Exception):
-    """What came is not what the wire format promises; the text (ours) says in which way."""
+    """The answer violates the wire format; the text (ours) says how."""
 
 
 class ServiceProblem(Exception):
@@ -235,7 +235,7 @@ class ServiceProblem(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """How one sort of refusal is told. The texts are templates over a service, its model and the status."""
+    """The texts for one kind of refusal: templates over a service, its model and the status."""
 
     fault: ProviderFault
     title: str
@@ -526,7 +526,7 @@ def _causes(error: BaseException, depth: int = 0) -> Iterator[BaseException]:
 
 
 def _own_words(service: Service, message: str, quoted: str) -> str:
-    """What the service said, as an addition to a cause; "" when nothing of it may be shown."""
+    """The service's message as an addition to a cause; "" if none of it may be shown."""
     text = " ".join(message.split())
     for secret in service.secrets:
         if secret:

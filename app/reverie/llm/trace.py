@@ -158,7 +158,7 @@ class Trace:
         attempt["noNewMemories"] = attempt["noNewMemories"] or (success and call.name == NO_OP_TOOL)
 
     def result(self, result: ToolResult) -> None:
-        """What a tool gave back, at the step that called it; only so many of a step are kept."""
+        """The result of a tool, at the step that called it; only a limited number per step is kept."""
         results = self._attempts[-1]["stepResults"][-1]["toolResults"]
         if len(results) < _LISTED_CALLS:
             results.append(self._message(result))
@@ -167,7 +167,7 @@ class Trace:
     def end(
         self, outcome: AgentOutcome, usage: TokenUsage | None, error: BaseException | None = None
     ) -> None:
-        """The one outcome. Of a bug only its type is told: its words may hold anything."""
+        """The one outcome. For a bug only its type is recorded: its text may hold anything."""
         self.outcome, self._usage, self._ended_at = outcome, usage, self._clock()
         if not self._attempts:
             self.attempt(())
@@ -419,7 +419,8 @@ class Dumps:
         return frozenset(self._root / item.rel for item in _listed(self._ledger.read().data))
 
     def prune(self, *, keep_count: int, keep_bytes: int) -> tuple[Path, ...]:
-        """Remove the oldest of Reverie's own dumps beyond the limits; the newest stays. Those gone."""
+        """Remove the oldest of Reverie's own dumps beyond the limits; the newest stays. Returns the removed
+        ones."""
         self._require()
         kept, used = 0, 0
         doomed: list[_Written] = []
@@ -453,7 +454,7 @@ class Dumps:
         raise StoreError(f"The dump {name} was not written.", cause="Its name is taken, many times over.")
 
     def _remove(self, item: _Written) -> bool:
-        """Whether it is gone by now and was ours; one that somebody changed stays, and is no longer ours."""
+        """Remove a dump; False if it was changed, is missing or cannot be reached. All leave the ledger."""
         try:
             data = self._files.read(item.rel)
             if hashlib.sha256(data).hexdigest() != item.sha256:

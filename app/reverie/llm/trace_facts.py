@@ -83,7 +83,7 @@ class Attempt:
 
     @property
     def text(self) -> str:
-        """Everything the model said in it."""
+        """All the model's text in it."""
         return "\n".join(step.text for step in self.steps if step.text.strip())
 
 
@@ -164,7 +164,7 @@ def whole(value: Any) -> int | None:
 
 
 def words_of(value: Any) -> str:
-    """A value in words: a text as it is, an error by its message, anything else as JSON."""
+    """A value as text: a string as it is, an error by its message, anything else as JSON."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -266,7 +266,8 @@ def _execution(item: Mapping[str, Any], attempt: int) -> Call:
 
 
 def _joined(steps: Sequence[Step], executions: Sequence[Call]) -> tuple[list[Step], list[Call]]:
-    """Which answer made which call: by id, else by name in order. Calls that never ran stand last."""
+    """Match calls to the answers that asked for them: by id, else by name in order. Calls that never ran come
+    last."""
     asked = [call for step in steps for call in step.calls]
     taken: dict[int, Call] = {}
     calls: list[Call] = []

@@ -65,7 +65,7 @@ class MemorySource:
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """A regular file of `size` bytes when it was first looked at; what is added later is not read."""
+    """A regular file, read up to its size when it was opened."""
 
     path: Path
     size: int
@@ -232,8 +232,7 @@ _MISSING = object()
 
 
 def salvage(text: str) -> tuple[Any, str]:
-    """`(value, what is wrong)`; the second is empty for sound JSON, the value None where nothing could be
-    read."""
+    """`(value, problem)`; the problem is empty for valid JSON, the value None if nothing could be read."""
     reader = _DamagedJsonReader()
     position = len(text) - len(text.lstrip("\ufeff"))
     while True:

@@ -70,7 +70,7 @@ class Attribution:
 
 
 class _DamagedLogError(Unavailable):
-    """The database is no database any more."""
+    """The write log is not a database any more."""
 
 
 class WriteLog:
@@ -115,7 +115,7 @@ class WriteLog:
         return self.actors_of({path: sha256}).get(path)
 
     def actors_of(self, contents: Mapping[Path, str | None]) -> dict[Path, Attribution]:
-        """As `actor_of`, several at once; those of nobody are left out."""
+        """As `actor_of`, for several at once; unknown ones are left out."""
         if not contents or not own_is_there(self._database):
             return {}
         found: dict[Path, Attribution] = {}
@@ -222,8 +222,8 @@ class AgentWrites:
         self._read: dict[Path, tuple[object, tuple[MemoryCall, ...]]] = {}
 
     def of(self, changes: Sequence[SeenChange], since_ms: int | None) -> frozenset[FileKey]:
-        """The changes that are the agent's. `since_ms`: when the history was last brought up to date; what
-        was there before it began is nobody's change."""
+        """The changes that the agent made. `since_ms`: when the last snapshot was taken; what existed before
+        the first one is not a change."""
         if since_ms is None or not changes:
             return frozenset()
         try:
@@ -295,7 +295,8 @@ def _is_touched(place: FileKey, touched: set[FileKey]) -> bool:
 
 
 def _matching(changes: Sequence[SeenChange], writes: Sequence[_ToolWrite]) -> set[FileKey]:
-    """Do the calls again, from each of them on: which of them the history has already, nobody knows."""
+    """Replay the calls, starting from each of them in turn, because it is unknown which of them the history
+    already has."""
     before = {(change.key, change.rel): change.before() for change in changes}
     after = {(change.key, change.rel): change.after() for change in changes}
     found: set[FileKey] = set()
@@ -416,7 +417,7 @@ class ShareAssigner:
         self._by_agent: dict[Path, str | None] = {}
 
     def share(self, changes: Sequence[SeenChange], since_ms: int | None) -> list[Share]:
-        """Ours first: what is left once they are committed is somebody else's."""
+        """Reverie's changes first: what remains after their commit is somebody else's."""
         known = self._actors.known()
         contents: dict[Path, str | None] = {}
         places: dict[tuple[str, str], Path] = {}

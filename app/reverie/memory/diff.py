@@ -272,7 +272,7 @@ def union(first: bytes, second: bytes) -> bytes | None:
 
 
 def lost_lines(result: bytes, *versions: bytes) -> tuple[str, ...]:
-    """The non-blank lines of `versions` that stand in `result` less often than in one of them."""
+    """The non-blank lines of `versions` that occur in `result` less often than in one of them."""
     there = Counter(_content(text_lines(result.decode("utf-8", "replace").removeprefix(_BOM))))
     lost: list[str] = []
     for version in versions:

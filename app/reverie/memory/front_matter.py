@@ -120,8 +120,7 @@ def description(prefix: bytes, caps: Caps) -> Description:
 
 
 def declared(text: str, prefix_bytes: int | None = None, *, key: str = "description") -> str | None:
-    """The description (or another key) that a text gives, exactly as it stands there; None without a block
-    that gives one."""
+    """The description (or another key) in a text, exactly as it is written; None if no block has one."""
     block = split(text, prefix_bytes)
     if block is None:
         return None
@@ -206,12 +205,10 @@ def _shown(value: str | None, limit: int) -> Description:
 
 
 def set_description(text: str, value: str, *, prefix_bytes: int | None = None) -> str:
-    """`text` with `value` as its description; all else stays byte for byte.
-
-    In a block only the lines of that key change, or one line is added; without one, a block is put before the
-    text. A malformed block is mended first; one that cannot be, or is no mapping, counts as text and gets a
-    block above it, and so does one that does not close within `prefix_bytes`.
-    """
+    """`text` with `value` as its description; everything else stays byte for byte. In a block only the lines
+    of that key change, or one line is added; without one, a block is put before the text. A malformed block
+    is repaired first; one that cannot be, or is no mapping, counts as text and gets a block above it, and so
+    does one that does not close within `prefix_bytes`."""
     if declared(text, prefix_bytes) == value:
         return text
     base = repair(text, prefix_bytes=prefix_bytes) or text
@@ -588,7 +585,7 @@ def _says(text: str, path: tuple[str, ...]) -> str | None:
 
 
 def _has(text: str, path: tuple[str, ...]) -> bool:
-    """Something stands under a path; what does not parse counts as having it."""
+    """Whether a path has a value; a block that does not parse counts as having it."""
     try:
         return _chain(_block_and_root(text)[1], path) is not None
     except yaml12.MalformedError:
@@ -726,7 +723,7 @@ def _added(
 
 
 def _line_end(raw: str, at: int) -> int:
-    """Where the line ends on which the last thing before `at` stands."""
+    """The end of the line with the last thing before `at`."""
     last = len(raw[:at].rstrip(" \t\r\n"))
     end = raw.find("\n", last)
     end = len(raw) if end < 0 else end

@@ -17,8 +17,7 @@ from itertools import groupby
 from typing import Literal
 
 from reverie.agents.scopes import Caps
-from reverie.memory import front_matter as frontmatter
-from reverie.memory import yaml12
+from reverie.memory import front_matter, yaml12
 from reverie.text.redact import Secret, find_secrets
 from reverie.text.summaries import some
 
@@ -235,7 +234,7 @@ def hidden_characters(text: str) -> list[HiddenCharacter]:
 
 
 def without_invisible(text: str) -> str:
-    """The text as it reads once what nobody sees is taken out; line feeds stay where they are."""
+    """The text without invisible characters; line feeds stay where they are."""
     return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
@@ -326,7 +325,7 @@ _HIDDEN: dict[HiddenKind, tuple[LintKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """One thing to check in a file."""
+    """One thing that a person may want to check in a file."""
 
     kind: LintKind
     severity: Severity
@@ -412,9 +411,9 @@ def _bad_bytes(line: int) -> LintFinding:
 def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[LintFinding]:
     if not caps.descriptions:
         return
-    state = frontmatter.description(data, caps).state
+    state = front_matter.description(data, caps).state
     limit = f"{caps.description_prefix_bytes:,}"
-    if text.startswith(frontmatter.BOM) and frontmatter.split(text) is not None:
+    if text.startswith(front_matter.BOM) and front_matter.split(text) is not None:
         yield LintFinding(
             "front-matter",
             "warning",
@@ -429,7 +428,7 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
             "The front matter cannot be read, so the agent shows no description.",
         )
     elif state == "unclosed":
-        is_long = frontmatter.split(text) is not None
+        is_long = front_matter.split(text) is not None
         yield LintFinding(
             "front-matter",
             "warning",
@@ -446,7 +445,7 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
 
 def _broken_line(text: str) -> int:
     """The line the parser stumbled over, else that of the opening fence."""
-    block = frontmatter.split(text)
+    block = front_matter.split(text)
     if block is None:
         return 1
     try:

@@ -102,10 +102,11 @@ class ScopeListing:
 
 
 def unseen_reason(rel: str, size: int, caps: Caps) -> str:
-    """Why the agent would not read a file of this name and size, wherever it stands in its list; or empty."""
+    """Why the agent would not read a file of this name and size, regardless of its position; empty if it
+    would."""
     # Nearly every name passes at this glance; only ASCII spaces are white space that is printable.
     if not rel.isprintable() or _SUSPECT.search(rel) or ".." in rel or rel.endswith(" "):
-        from reverie.memory.front_matter import JS_SPACE
+        from reverie.memory.front_matter import JS_SPACE  # late: few names need it, none before first paint
 
         if is_undecodable(rel):
             return "its name is not valid UTF-8"
@@ -143,8 +144,8 @@ def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
 
 def mark_old(files: MutableSequence[MemoryFile], newest: int) -> None:
     """Mark the notes that are not among the `newest` changed last (0: all count), in place, and unmark those
-    that are again. Of two changed at one time the first in order counts. What the agent does not see for
-    another reason keeps that one, and takes no place."""
+    that are again. Of two with the same time the first in order counts. A file that the agent does not see
+    for another reason keeps that reason, and does not count."""
     if not newest:
         return
     reason = f"it is not among the {newest:,} changed last; only a line of the index leads to it"
@@ -163,7 +164,7 @@ def mark_old(files: MutableSequence[MemoryFile], newest: int) -> None:
 
 
 def position(files: Sequence[MemoryFile], rel: str) -> tuple[int, bool]:
-    """Where `rel` stands, or would stand, in an ordered sequence; and whether it is there."""
+    """The index of `rel` in an ordered sequence, or where it belongs; and whether it is there."""
     index = bisect.bisect_left(files, utf16_key(rel), key=_rank)
     return index, index < len(files) and files[index].rel == rel
 
@@ -239,12 +240,10 @@ Handle = int | str
 
 
 class ScopeScanner:
-    """Collects `files` (unsorted), `directories` and `faults` (a sentence per directory) of one root.
-
-    `known` are the files of an earlier scan. One that was last modified before `settled_ns`, still has its
-    size, mtime and inode and is not among `dirty` is not read again. With `trusting`, files of large
-    directories that are not dirty are not even looked at. `without`, `headed`: see `agents.scopes.ScopeRoot`.
-    """
+    """Collects `files` (unsorted), `directories` and `faults` (a sentence per directory) of one root. `known`
+    are the files of an earlier scan. A file that was last modified before `settled_ns`, has the same size,
+    mtime and inode and is not among `dirty` is not read again. With `trusting`, files of large directories
+    that are not dirty are not even examined. `without`, `headed`: see `agents.scopes.ScopeRoot`."""
 
     def __init__(
         self,
@@ -369,7 +368,7 @@ class ScopeScanner:
 
 
 class NameScanner(ScopeScanner):
-    """Collects names only: no file is opened or looked at. Sizes, descriptions and times are empty."""
+    """Collects names only, without opening or examining a file. Sizes, descriptions and times are empty."""
 
     def __init__(self, root: str, *, without: str = "") -> None:
         super().__init__(root, NO_CAPS, without=without)
@@ -449,10 +448,8 @@ def read_rel(root: str, rel: str, size: int) -> tuple[os.stat_result, bytes]:
 
 
 def is_gone(error: OSError) -> bool:
-    """Whether the thing vanished, or became another kind of thing, while it was looked at.
-
-    Raises `Unavailable` if the error is this process's own poverty.
-    """
+    """Whether the entry vanished, or became something else, meanwhile. Raises `Unavailable` if this process
+    has no file descriptor left."""
     if error.errno in _NO_DESCRIPTORS:
         raise user_error_from_os(error, "The memories could not be listed.") from error
     return error.errno in _GONE
@@ -492,7 +489,7 @@ def dirty_rels(root: ScopeRoot, dirty: Iterable[Path]) -> set[str] | None:
 
 
 class ListingUpdate:
-    """One update of `previous` for changes at `rels`, which `run` makes; the rest then says what is now."""
+    """An update of `previous` for changes at `rels`: call `run`, then ask for the results."""
 
     def __init__(
         self,
@@ -563,7 +560,7 @@ class ListingUpdate:
         return sorted(kept | noted, key=utf16_key)
 
     def faults(self) -> dict[str, str]:
-        """What could not be read, by path; what was not looked at now keeps its fault."""
+        """What could not be read, by path; a path that was not examined keeps its fault."""
         replaced = self._listed | self._scanned
         kept = {
             rel: fault
@@ -587,7 +584,7 @@ class ListingUpdate:
                 self._listed.add(rel)
 
     def _give_up(self, rel: str, error: OSError) -> None:
-        """A known directory can no longer be read, so nothing known of it counts."""
+        """Forget the files of a known directory that can no longer be read."""
         self._remember(below(self._previous.files, rel))
         self._scanned.add(rel)
         self._known -= {known for known in self._known if known == rel or known.startswith(rel + "/")}
@@ -641,7 +638,7 @@ _RACY_NS = 2_000_000_000
 
 
 class IndexEntry(TypedDict):
-    """One line of the agent's index, in the spelling of its own list operation."""
+    """One line of the agent's index, with the keys of its own list operation."""
 
     path: str
     scope: str
@@ -661,12 +658,10 @@ def scan_scope(
     dirty: Collection[Path] | None = None,
     available: Callable[[], bool] = lambda: True,
 ) -> ScopeListing:
-    """The scope as it is now. `usage` is by logical key; `key_of` gives the key of a relative path.
-
-    Without `dirty` every file is looked at, and read again if its size, mtime or inode differ from those in
-    `previous`; with it only what those absolute paths name. `available` says whether the home is there:
-    raises `Unavailable` if it is not and the root is missing.
-    """
+    """Scan a scope. `usage` is by logical key; `key_of` gives the key of a relative path. Without `dirty`
+    every file is examined, and read again if its size, mtime or inode differ from those in `previous`; with
+    it only what those absolute paths name. `available` says whether the home exists: if it does not and the
+    root is missing, `Unavailable` is raised."""
     if previous is not None and (previous.names_only or previous.unavailable or previous.root != root):
         previous = None
     use = scope_usage(root, usage, key_of, previous.use if previous is not None else None)
@@ -738,7 +733,7 @@ def tree(scope: Scope, listing: ScopeListing) -> dict[str, Any]:
 def _checked_listing(
     root: ScopeRoot, available: Callable[[], bool], look: Callable[[], ScopeListing]
 ) -> ScopeListing:
-    """What `look` sees; a missing root is empty as long as its home is there."""
+    """The result of `look`; a missing root is empty as long as its home exists."""
     try:
         listing = look()
         os.stat(root.directory)  # noqa: PTH116 - a root that vanished meanwhile was not seen as it was
@@ -810,7 +805,7 @@ def _scan_changed(
 def _used_otherwise(
     files: Sequence[MemoryFile], before: ScopeUsage | None, now: ScopeUsage | None
 ) -> list[str]:
-    """The paths whose usage is not what it was; all of them where nobody can tell."""
+    """The paths whose usage changed; all of them if that is unknown."""
     if before is None or now is None:
         return [file.rel for file in files]
     old, new = before.by_rel, now.by_rel

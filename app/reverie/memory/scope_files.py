@@ -31,7 +31,7 @@ class ScopeFiles(Protocol):
     only."""
 
     def entry(self, rel: str) -> DirectoryEntry | None:
-        """What stands at `rel`; None for nothing."""
+        """The file or folder at `rel`; None if there is none."""
 
     def listed(self, rel: str) -> str:
         """`rel` as the directories spell it, where the file system does not tell upper from lower case."""
@@ -48,16 +48,16 @@ class ScopeFiles(Protocol):
         mode: int | None = None,
         before_replace: Callable[[bytes | None], None] | None = None,
     ) -> None:
-        """Write a whole file, and the folders above it. `create_only`: `Conflict` where something stands
-        there already. `before_replace` gets the bytes there are at the last moment (None: no file), and
-        raises to refuse. `mode`: permission bits; None keeps them."""
+        """Write a whole file, and the folders above it. `create_only`: raise `Conflict` if the path exists.
+        `before_replace` gets the current bytes at the last moment (None: no file), and raises to refuse.
+        `mode`: permission bits; None keeps them."""
 
     def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
         """Remove a file, or a folder with all that is in it. `check` gets what was taken, before it is
         deleted, and raises to give it back."""
 
     def rename(self, rel: str, new_rel: str) -> None:
-        """Move a file or folder to a place where nothing stands; else `Conflict`."""
+        """Move a file or folder; raises `Conflict` if the new path exists."""
 
     def walk(self, *, files_limit: int | None = None) -> Walk:
         """Every entry below the root in the agent's order of names; with `files_limit` up to the last of so
@@ -167,7 +167,7 @@ class OverlayFiles:
             self._modes[rel] = mode
 
     def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
-        """As `ScopeFiles.remove`, in memory, where nobody comes between: the transaction checks."""
+        """As `ScopeFiles.remove`, in memory. No check for other writers: the transaction does that."""
         entry = self.entry(rel)
         if entry is None:
             raise StoreError(f"There is no memory {rel}.", reason="missing")
@@ -278,7 +278,7 @@ class OverlayFiles:
         return self._from_base(rel, None)
 
     def _refuse_protected(self, rel: str, done: str) -> None:
-        """What nobody may write no run changes (`files.atomic`)."""
+        """Refuse a change of a write-protected file (see `files.atomic`)."""
         if rel not in self._written and not self._is_removed(rel):
             entry = self._base.entry(rel)
             if entry is not None and entry.kind == "file":
@@ -301,7 +301,7 @@ class OverlayFiles:
         return data if limit is None else data[:limit]
 
     def _hidden(self) -> int:
-        """At most so many files of the base are not in this view any more."""
+        """An upper bound of the base's files that this view hides."""
         if self._removed_directories:
             return len(self._base.walk().entries)
         return sum(data is None for data in self._written.values())

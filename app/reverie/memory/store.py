@@ -49,7 +49,7 @@ def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
 
 
 def missing(parsed: MemoryPath) -> StoreError:
-    """Nothing stands at this path."""
+    """There is nothing at this path."""
     return StoreError(
         f"There is no memory {parsed}.",
         next_step="View its directory to see what is there.",
@@ -124,7 +124,7 @@ def refuse_scope_root(parsed: MemoryPath, done: str) -> None:
 
 
 def refuse_directory(parsed: MemoryPath, entry: DirectoryEntry | None) -> None:
-    """Raises `StoreError` where a folder stands; nothing at all is fine."""
+    """Raises `StoreError` for a folder; a missing path is fine."""
     if entry is not None and entry.kind != "file":
         raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")
 
@@ -156,10 +156,10 @@ class ChangeListener(Protocol):
         """A file was created or written."""
 
     def deleted(self, root: ScopeRoot, rel: str) -> None:
-        """A file or folder is gone."""
+        """A file or folder was deleted."""
 
     def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None:
-        """A file or folder stands at `new_rel` now."""
+        """A file or folder was moved to `new_rel`."""
 
     def read(self, root: ScopeRoot, rel: str) -> None:
         """The agent viewed a file: that is a use."""
@@ -254,7 +254,7 @@ class MemoryStore:
         return parsed, root, self._files_of(root)
 
     def entry(self, path: str | MemoryPath) -> DirectoryEntry | None:
-        """What stands at the path; None for nothing. Raises `StoreError` for no memory path,
+        """The file or folder at the path; None if there is none. Raises `StoreError` for an invalid path,
         `ScopeUnavailable`."""
         parsed, _root, files = self.resolve(path)
         return files.entry(parsed.rel)
@@ -371,7 +371,7 @@ class MemoryStore:
         self._effects.deleted(root, parsed.rel)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, parsed: MemoryPath) -> None:
-        """Raises `_Overtaken`, and gives back what it took, where somebody wrote after the history looked."""
+        """Raises `_Overtaken`, and restores what it took, if somebody wrote after the history was taken."""
         entry = files.entry(parsed.rel)
         if entry is None:
             raise missing(parsed)
@@ -461,9 +461,9 @@ class MemoryStore:
         *,
         mode: int | None = None,
     ) -> None:
-        """One file becomes exactly these bytes (None: it goes) if its bytes still have this hash (None: no
-        file). Neither cap nor use is looked at: who changes several files as one decides on both. What
-        stands there must be in the history already. Raises `Conflict`."""
+        """Set one file to exactly these bytes (None: delete it) if its bytes still have this hash (None: no
+        file). Neither cap nor use is considered: the caller, who changes several files as one, decides on
+        both. The history must already hold the current bytes. Raises `Conflict`."""
         parsed, root, files = self.resolve(path)
         whole = after is None or expected_sha256 is None
         refuse_untouchable(self.home, root, parsed, "changed", as_a_whole=whole)

@@ -40,7 +40,7 @@ from reverie.files.directory import ensure_private
 from reverie.files.locks import file_lock
 from reverie.files.paths import read_regular
 from reverie.files.sidecar import Sidecar, parse_object, stringify
-from reverie.memory import usage_rules as rules
+from reverie.memory import usage_rules
 from reverie.memory.usage_rules import (
     Delta,
     Entries,
@@ -78,14 +78,19 @@ class LedgerFile:
     def write(self, ledger: Ledger) -> None:
         """Replace the file whole. Raises `UserError`; the old one stays then."""
         ensure_private(self._path.parent)
-        temporary = self._path.with_name(temporary_name(self._path.name))
-        try:
-            temporary.write_bytes(stringify(_stored(ledger)))
-            temporary.replace(self._path)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise user_error_from_os(error, f"“{self._path.name}” could not be written.") from error
+        _replace_unsynced(self._path, _stored(ledger))
+
+
+def _replace_unsynced(path: Path, data: dict[str, Any]) -> None:
+    """Replace a JSON file whole, without a sync. Raises `UserError`; the old one stays then."""
+    temporary = path.with_name(temporary_name(path.name))
+    try:
+        temporary.write_bytes(stringify(data))
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise user_error_from_os(error, f"“{path.name}” could not be written.") from error
 
 
 def _stored(ledger: Ledger) -> dict[str, Any]:
@@ -159,7 +164,7 @@ class Tally:
         """Of memories that were deleted; the newest last."""
 
     def add(self, key: str, count: int = 1) -> None:
-        """So many more, or fewer."""
+        """Add `count` uses; it may be negative."""
         left = max(0, self.uses.get(key, 0) + count)
         self.uses[key] = left
         if not left:
@@ -181,7 +186,7 @@ class Tally:
     def apply(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
     ) -> None:
-        """A change of several entries by a run or by hand, or its undo: what it counted more is ours."""
+        """A change of several entries by a run or by hand, or its undo: additional uses are Reverie's."""
         left = {key: self.uses.get(key, 0) for key in before if before[key] and not after.get(key)}
         for key in left:
             self.drop(key)
@@ -222,14 +227,7 @@ class OwnUses:
             rule(tally)
             if (tally.uses, tally.gone) == before:
                 return
-            temporary = self._path.with_name(temporary_name(self._path.name))
-            try:
-                temporary.write_bytes(stringify({"uses": tally.uses, "gone": tally.gone}))
-                temporary.replace(self._path)
-            except OSError as error:
-                with contextlib.suppress(OSError):
-                    temporary.unlink()
-                raise user_error_from_os(error, f"“{self._path.name}” could not be written.") from error
+            _replace_unsynced(self._path, {"uses": tally.uses, "gone": tally.gone})
 
     def _read(self) -> Tally:
         try:
@@ -263,13 +261,13 @@ _CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.EINVAL, errn
 
 
 def _is_closed(error: Unavailable) -> bool:
-    """Whether it is the sidecar alone that cannot be read; a home that is gone has other causes."""
+    """Whether only the sidecar cannot be read; a missing home has other causes."""
     return isinstance(error.__cause__, OSError) and error.__cause__.errno in _CLOSED
 
 
 @dataclass(frozen=True, slots=True)
 class UsageRestored:
-    """What keeping Reverie's changes of pins and use came to."""
+    """The result of restoring Reverie's changes of pins and use."""
 
     keys: tuple[str, ...] = ()
     """The keys put back now."""
@@ -313,11 +311,11 @@ class UsageLog:
     def load(self) -> dict[str, MemoryUsage]:
         """Every entry that says something, by logical key."""
         self._require_home()
-        return rules.usages(self._sidecar.read().data)
+        return usage_rules.usages(self._sidecar.read().data)
 
     def load_for_showing(self) -> dict[str, MemoryUsage]:
-        """As `load`, with a mark at the pins that the running agent has not read yet. A sidecar that may not
-        be read shows as no entries: `problem` says so."""
+        """As `load`, with a mark at pins that the running agent has not read yet. A sidecar that may not be
+        read gives no entries; `problem` says so."""
         try:
             found = self.load()
         except Unavailable as error:
@@ -353,17 +351,17 @@ class UsageLog:
 
     def record_read(self, key: str) -> None:
         """Count one use."""
-        self._change(lambda entries: rules.note_use(entries, key, self._clock(), write=False), [key])
+        self._change(lambda entries: usage_rules.note_use(entries, key, self._clock(), write=False), [key])
 
     def record_write(self, key: str, *, own: bool = False) -> None:
         """Count one use that was a write; `own`: a person's or Reverie's, not the agent's."""
-        self._change(lambda entries: rules.note_use(entries, key, self._clock(), write=True), [key])
+        self._change(lambda entries: usage_rules.note_use(entries, key, self._clock(), write=True), [key])
         if own:
             self._tally(lambda tally: tally.add(key))
 
     def set_pinned(self, key: str, pinned: bool, *, own: bool = False) -> None:
         """Pin, which counts as use, or unpin, which does not: the statistics stay."""
-        self._change(lambda entries: rules.note_pin(entries, key, pinned, self._clock()), [key])
+        self._change(lambda entries: usage_rules.note_pin(entries, key, pinned, self._clock()), [key])
         if own and pinned:
             self._tally(lambda tally: tally.add(key))
 
@@ -371,7 +369,7 @@ class UsageLog:
         """Move the entry and those below it, over whatever is there; `counts`: with one write on the new
         key."""
         self._change(
-            lambda entries: rules.note_rename(entries, old_key, new_key, self._clock(), counts=counts),
+            lambda entries: usage_rules.note_rename(entries, old_key, new_key, self._clock(), counts=counts),
             subtrees=[old_key, new_key],
         )
 
@@ -384,7 +382,7 @@ class UsageLog:
 
     def delete(self, key: str) -> None:
         """Drop the entry and those below it."""
-        self._change(lambda entries: rules.note_delete(entries, key), subtrees=[key])
+        self._change(lambda entries: usage_rules.note_delete(entries, key), subtrees=[key])
         self._tally(lambda tally: tally.drop(key))
 
     def apply_delta(
@@ -393,12 +391,12 @@ class UsageLog:
         """Three-way, field by field: what is still as in `before` becomes as in `after`; the rest stays. What
         is counted more is Reverie's."""
         if before or after:
-            self._change(lambda entries: rules.merge(entries, before, after), [*before, *after])
+            self._change(lambda entries: usage_rules.merge(entries, before, after), [*before, *after])
             self._tally(lambda tally: tally.apply(before, after))
 
     def _tally(self, rule: Callable[[Tally], object]) -> None:
-        """Note whose uses these were. The sidecar is changed by now: what fails here only blurs what is
-        shown."""
+        """Note Reverie's share of the uses. The sidecar is already changed: a failure here only makes the
+        display less exact."""
         try:
             self._own_uses.change(rule)
         except UserError as error:
@@ -453,8 +451,8 @@ class UsageLog:
         tell: bool = False,
         put_back: bool = True,
     ) -> UsageRestored:
-        """Apply `rule`, which changes no entries but those named. `tell`: count what a person is told of as
-        told. Without `put_back`, what was lost is only noted."""
+        """Apply `rule`, which changes only the named entries. `tell`: mark what the result announces as
+        announced. Without `put_back`, lost changes are only noted."""
         self._require_home()
         if self._ledger is None:
             ensure_private(self._sidecar.path.parent)
@@ -486,7 +484,7 @@ class UsageLog:
         return UsageRestored() if outcome is None else outcome.kept
 
     def _file_name(self) -> str:
-        """Tells the file that stands there from any other that ever did; empty if there is none."""
+        """Identifies the current file among all that were ever there; empty if there is none."""
         try:
             status = self._sidecar.path.stat()
         except FileNotFoundError:
@@ -496,7 +494,8 @@ class UsageLog:
         return f"{status.st_ino} {status.st_mtime_ns}"
 
     def _restore_ledger(self, ledger: Ledger, base: Ledger) -> None:
-        """A change that was refused is not to be made later on, as one that the agent overwrote."""
+        """Restore the ledger after a refused change, which must not be made later as one that the agent
+        overwrote."""
         with file_lock(self._lock_dir, self._sidecar.path):
             if self._ledger is not None and self._ledger.read().version == ledger.version:
                 self._ledger.write(base)
@@ -512,7 +511,8 @@ class UsageLog:
         self._rejected.update(add)
 
     def _file_test(self) -> Callable[[str], bool]:
-        """Whether a key stands for something on disk; the home is asked for its stores at the first call."""
+        """Returns a test whether a key names something on disk; asks the home for its roots at the first
+        call."""
         roots: list[ScopeRoot] = []
 
         def exists(key: str) -> bool:
@@ -545,13 +545,17 @@ class _Request:
     exists: Callable[[str], bool]
 
     def states(self, entries: Entries, also: Iterable[str] = ()) -> dict[str, MemoryUsage | None]:
-        keys = [*also, *self.keys, *(key for top in self.subtrees for key in rules.keys_below(entries, top))]
-        return {key: rules.usage_of(entries[key]) if key in entries else None for key in keys}
+        keys = [
+            *also,
+            *self.keys,
+            *(key for top in self.subtrees for key in usage_rules.keys_below(entries, top)),
+        ]
+        return {key: usage_rules.usage_of(entries[key]) if key in entries else None for key in keys}
 
 
 @dataclass(frozen=True, slots=True)
 class _UsageOutcome:
-    """What a change comes to; `data` None: the sidecar stays as it is."""
+    """The result of a change. `data` None: the sidecar stays as it is."""
 
     data: dict[str, Any] | None
     ledger: Ledger
@@ -562,10 +566,12 @@ class _UsageOutcome:
 def _outcome(
     data: dict[str, Any], file: str, base: Ledger | None, request: _Request, *, by_agent: bool
 ) -> _UsageOutcome:
-    """Put back what was lost, then make the change. `base` None: nobody overwrites this sidecar."""
+    """Restore lost changes, then make the new one. `base` None: no agent overwrites this sidecar."""
     raw = data.get("entries")
     entries = raw if isinstance(raw, dict) else {}
-    rejected = {"entries": raw} if raw is not None and raw is not entries else rules.take_rejects(entries)
+    rejected = (
+        {"entries": raw} if raw is not None and raw is not entries else usage_rules.take_rejects(entries)
+    )
     found = _version(entries)
     before = ledger = Ledger() if base is None else base.as_of(file)
     if data and ledger.deltas and ledger.version != found:
@@ -580,7 +586,7 @@ def _outcome(
     request.rule(entries)
     if _version(entries) == found:
         return _UsageOutcome(None, ledger, {}, UsageRestored((), announce, pending=bool(lost)))
-    rules.prune(entries)
+    usage_rules.prune(entries)
     data["entries"] = entries
     ledger = ledger.with_changes(states, request.states(entries, states), request.now)
     origin = file, replace(before, origin=None)

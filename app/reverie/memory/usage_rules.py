@@ -51,7 +51,7 @@ UNUSED = MemoryUsage()
 
 
 def usage_of(raw: object) -> MemoryUsage:
-    """What one raw entry says; anything but an object says nothing."""
+    """The usage in one raw entry; anything but an object counts as empty."""
     if not isinstance(raw, dict):
         return UNUSED
     return MemoryUsage(
@@ -63,7 +63,7 @@ def usage_of(raw: object) -> MemoryUsage:
 
 
 def usages(data: Mapping[str, Any]) -> dict[str, MemoryUsage]:
-    """What a whole sidecar says, without the entries that say nothing."""
+    """The usage in a whole sidecar, without empty entries."""
     entries = data.get("entries")
     if not isinstance(entries, dict):
         return {}
@@ -109,7 +109,7 @@ def note_delete(entries: Entries, key: str) -> None:
 
 
 def put(entries: Entries, key: str, usage: MemoryUsage | None) -> None:
-    """Make an entry say `usage` and keep its unknown fields; None removes it with all it has."""
+    """Set an entry to `usage` and keep its unknown fields; None removes it with all its fields."""
     if usage is None:
         entries.pop(key, None)
         return
@@ -118,16 +118,15 @@ def put(entries: Entries, key: str, usage: MemoryUsage | None) -> None:
 
 
 def to_raw(usage: MemoryUsage) -> dict[str, Any]:
-    """A raw entry that says `usage`."""
+    """A raw entry for `usage`."""
     return {name: getattr(usage, attribute) for attribute, name in _NAMES.items()}
 
 
 def merge(
     entries: Entries, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
 ) -> None:
-    """Three-way: what is still as in `before` becomes as in `after`, field by field; other changes stay.
-
-    A count is as in `before` only with its time: alone it may have come there by a use of somebody else."""
+    """Three-way merge: fields that are still as in `before` become as in `after`; other changes stay. A count
+    is as in `before` only if its time is too: the count alone may be equal by chance."""
     for key in {**before, **after}:
         base, target = before.get(key) or UNUSED, after.get(key) or UNUSED
         now = usage_of(entries.get(key))
@@ -149,14 +148,14 @@ def take_rejects(entries: Entries) -> dict[str, Any]:
 
 
 def prune(entries: Entries) -> None:
-    """Remove the entries that say nothing at all, as the agent does on each save."""
+    """Remove empty entries, as the agent does on each save."""
     silent = [key for key, raw in entries.items() if isinstance(raw, dict) and _says_nothing(raw)]
     for key in silent:
         del entries[key]
 
 
 def unescaped(component: str) -> str:
-    """The text that a component of a logical key stands for, escaped as in formats/mux.md section 8."""
+    """Decodes a component of a logical key, escaped as in formats/mux.md section 8."""
     return component.replace("%3A", ":").replace("%25", "%")
 
 

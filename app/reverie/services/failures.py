@@ -1,11 +1,12 @@
-"""What a project of loki-mode learnt of failing, for the window: lessons and which of them are told,
-anti-patterns and which of them say the same, crashes by kind; and the two changes a person may make.
+"""What a loki-mode project learned from failures: lessons, anti-patterns, crashes; edits of its records.
 
-Looking creates nothing. A change names what the person saw and goes through `services.failures`: under the
-store's own lock and by compare-and-swap, and its `Undo` is one like any other.
+An edit names what the user saw and is made under the store's own lock beside the file, so that the agent and
+Reverie wait for each other, and by compare-and-swap, for writers that take no lock. The history has the file
+before and after. The text of a skill beside its record follows, unless the user changed it.
 
 Threading: blocking, any thread but the GUI's; `FailuresView` is frozen and its methods are pure. Failure:
-what cannot be read is told in `problems`; changes raise `Conflict`.
+what cannot be read is listed in `problems`; an edit raises `UserError` (`Conflict` where the record changed),
+and what goes wrong after it is a warning beside its result.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ from reverie.failures.lessons import (
     all_lessons,
     anti_patterns_in,
     block_of,
+    injected_among,
     is_on,
     priors_among,
     retrieve,
-    told_among,
 )
 from reverie.failures.record import is_switched_off
 from reverie.failures.record_changes import (
@@ -67,15 +68,7 @@ if TYPE_CHECKING:
     from reverie.failures.record_changes import PatternsChange
 
 
-# Changing records of a loki-mode store by hand: a field, patterns, taking each back.
-#
-# Every change is made under the store's own lock beside the file, so that the agent and Reverie wait for
-# each other, in what the file holds at that moment, and by compare-and-swap, for writers that take no lock.
-# The history has the file before and after. The text of a skill beside its record follows, unless a person
-# changed it.
-#
-# Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing changed; what goes wrong
-# once a change is made is a warning beside its result.
+# Edits of records: a field, or merged patterns, and undoing each.
 
 
 class RecordEdits:
@@ -245,7 +238,7 @@ class FailuresView:
 
     def lessons_for(self, goal: str) -> tuple[AntiPattern, ...]:
         """The anti-patterns behind `priors`; of those that say the same only the ones that are told."""
-        return told_among(self.anti_patterns, goal) if self.on else ()
+        return injected_among(self.anti_patterns, goal) if self.on else ()
 
     def block(self, goal: str = "") -> str:
         """The block as the agent would get it now."""

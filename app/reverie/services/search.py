@@ -28,7 +28,7 @@ from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.memory.attribution import OUTSIDE
-from reverie.memory.listing import is_gone, read_rel
+from reverie.memory.listing import is_gone, read_rel, scope_usage
 from reverie.memory.paths import memory_path
 from reverie.memory.search.index import (
     SEARCHED_BYTES,
@@ -98,9 +98,7 @@ class SearchAnswer:
     complete: bool = True
 
 
-# Where the rows of a search index lie, and in which context a person is shown them.
-#
-# Threading: blocks; not for the GUI's thread. Failure: `UserError`.
+# The places of indexed rows, and the context in which each is shown.
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,8 +330,6 @@ class SearchService:
         )
 
     def _pinned(self, index: SearchIndex, home_id: str, shelf: _Shelf) -> set[int]:
-        from reverie.memory.listing import scope_usage
-
         home, found = shelf.parts.home, set[int]()
         usage = {key: use for key, use in shelf.parts.usage.load_for_showing().items() if use.pinned}
         for key, place in self._placed(home_id, shelf).items() if usage else ():

@@ -291,10 +291,8 @@ def _files(directory: Path, workspace_id: str, *, own: bool) -> list[TraceEntry]
     return found
 
 
-# Traces as text to read: what the memory was and what was tried with it, one trace against another, the
-# answers of a model. Pure.
-#
-# Texts come from a model and a dump: they are data, bounded, and shown as plain text only.
+# Traces as text: the memory before, what was tried with it, a comparison, the answers of a model. Texts
+# come from a model and a dump: data, bounded, shown as plain text. Pure.
 
 
 _MOST_CHARS = 200_000
@@ -410,15 +408,9 @@ def _diff(before: str, after: str, label: str) -> str:
     return unified(before.encode("utf-8", "replace"), after.encode("utf-8", "replace"), label.lstrip("/"))
 
 
-# Asking again what a memory writer asked, of another model or in other words, on a copy.
-#
-# The copy is the memory as the trace has it, in memory only: nothing of a home is read or written, no
-# schedule advances, and no trace is kept. The tools are the writer's own, so a replay succeeds or fails for
-# the same reasons. Secrets of the texts do not leave (the vault), and nothing is sent to where no person
-# agreed.
-#
-# Threading: blocks on the network; any thread but the GUI's. Failure: `UserError` before anything is
-# sent; what goes wrong afterwards is in the result, as in any trace.
+# Replay: the prompt of a memory writer sent again, to another model or in other words, on a copy of the
+# memory in the trace. Nothing of a home is read or written, no schedule advances, and no trace is kept. The
+# tools and the vault are the writer's own; nothing is sent without consent.
 
 
 TIME_LIMIT_S = 60.0
@@ -550,11 +542,7 @@ async def _asked(
     return stringify(trace.to_document(head))
 
 
-# The transcripts of a home: listed without opening any, opened one at a time; what only the beginning of
-# one tells is read on demand.
-#
-# Looking only: nothing is written. Threading: blocks on disk; any thread but the GUI's. Failure:
-# `UserError`; what cannot be read has no title.
+# Transcripts: listed without opening any; a title that only the beginning tells is read on demand.
 
 
 class TranscriptService:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reverie.failures.record_changes import RecordChange
     from reverie.files.lease import LeaseHolder
     from reverie.jobs.consolidate.review import Review
+    from reverie.llm.catalogue import ProviderInfo
     from reverie.memory.listing import ScopeListing
     from reverie.runs.record import Outcome, Parts
 
@@ -150,24 +151,13 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderView:
-    """A model service. `key_source`: `environment`, `keyring`, `none needed`, `missing`,
-    `locked` or `not answering` (the keyring)."""
-
-    name: str
-    base_url: str
-    key_source: str
-    local: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ModelsView:
     """`engine`: what the button will use (`rules` or `PROVIDER:MODEL`); `engine_reason`: why, as a
     sentence."""
 
     engine: str
     engine_reason: str
-    providers: tuple[ProviderView, ...]
+    providers: tuple[ProviderInfo, ...]
 
 
 @dataclass(frozen=True, slots=True)

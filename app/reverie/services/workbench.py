@@ -58,7 +58,7 @@ from reverie.services.views import (
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.review import ReviewSelection
     from reverie.memory.search.index import UpdateObserver as SearchWatcher
-    from reverie.services.background import ExtractionService, SessionNotes
+    from reverie.services.background import ExtractionService, SessionNotesService
     from reverie.services.duplicates import DuplicateService
     from reverie.services.failures import FailureService, RecordEdits
     from reverie.services.memory_index import IndexService
@@ -111,11 +111,11 @@ class Workbench:
         return ExtractionService(self.parts)
 
     @cached_property
-    def noting(self) -> SessionNotes:
+    def noting(self) -> SessionNotesService:
         """Session notes of this home."""
-        from reverie.services.background import SessionNotes
+        from reverie.services.background import SessionNotesService
 
-        return SessionNotes(self.parts)
+        return SessionNotesService(self.parts)
 
     @cached_property
     def duplicates(self) -> DuplicateService:

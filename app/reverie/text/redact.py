@@ -361,7 +361,7 @@ def _services() -> re.Pattern[str]:
 
 
 def _word_start(text: str, least: int, place: int) -> int:
-    """Where the word begins that goes on at `place`, not before `least`."""
+    """The start of the word at `place`, not before `least`."""
     spaces = [text.rfind(space, least, place) for space in " \t\n"]
     return max(spaces) + 1 if max(spaces) >= 0 else place
 

@@ -117,8 +117,8 @@ _KEBAB = re.compile(r"[a-z]{3,}(?:-[a-z]{2,}){3,}\Z")
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value only stands for a secret: a variable, a template, a mask, an example of a manual, or
-    our own mark."""
+    """Whether a value is a placeholder: a variable, a template, a mask, an example of a manual, or our own
+    mark."""
     if _VARIABLE.match(value) is not None or len(set(value)) == 1:
         return True
     if "..." in value or "…" in value or _MASK.match(value) is not None:
@@ -505,7 +505,7 @@ def _kind_with_words_before(text: str, named: re.Match[str], line: int, kind: Ki
 
 
 def is_open_key(text: str, start: int, end: int, line: int) -> bool:
-    """Whether the word `text[start:end]` is a key that nobody keeps secret: `cache_key`, "the public key"."""
+    """Whether the word `text[start:end]` is a key that is not secret: `cache_key`, "the public key"."""
     own = [word.lower() for word in _WORDS.findall(text[start:end])]
     if not own or own[-1] not in ("key", "keys"):
         return False

@@ -26,7 +26,7 @@ def was_left(count: int) -> str:
 
 
 def with_write_protected(summary: str, paths: Sequence[str]) -> str:
-    """The summary of a run, and which files it left alone because nobody may write them."""
+    """The summary of a run, and the write-protected files that it left alone."""
     if not paths:
         return summary
     names = ", ".join(paths[:_NAMED_AT_MOST]) + (", …" if len(paths) > _NAMED_AT_MOST else "")

@@ -1,8 +1,12 @@
-"""The application around the window: diagnostics first, then Qt, then paint, and only then the heavy
-libraries.
+"""Starting the window process: log and crash reports first, then Qt, then the first paint, and only then
+the heavy libraries.
 
-`run_window` blocks until the window is closed and returns the exit code. Nothing is imported here that the
-first paint does not need; homes are opened by jobs afterwards.
+`run_window` blocks until the window is closed and returns the exit code. Nothing is imported at the top
+that the first paint does not need; homes are opened by jobs afterwards. Also here: the crash dialog, Ctrl+C
+and SIGTERM, the log file, and `--screenshot`.
+
+Threading: GUI thread, except the crash hooks and Qt's messages, which come on any thread. Failure: where no
+window can be shown, a sentence on stderr and exit code 1.
 """
 
 from __future__ import annotations
@@ -61,9 +65,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QMessageBox
 
 
-# Waiting until a window shows what it should, and taking its picture. For screenshots and the tour only.
-#
-# Nothing waits for ever: every wait has a deadline, and what was missing is said.
+# Screenshots: wait until a window is loaded, then take its picture. Every wait has a time limit.
 
 
 STEP_MS = 20
@@ -139,14 +141,10 @@ class Screenshot:
         return 1
 
 
-# What happens to an error nobody expected: recorded always, shown once per distinct traceback.
-#
-# The hook only records and posts to a GUI-thread object, because it may run on any thread and in the middle
-# of a paint. Qt's own messages go to the log from whichever thread they come.
-#
-# What a person may copy and send holds where it happened and which kinds of error, and the last records;
-# not what errors say of themselves, which may quote a memory, and no secrets. The log file has all of it. A
-# bug of the helper process (`trace`) counts by where it happened there.
+# Unexpected errors: always logged, and shown once per distinct traceback. The hook may run on any thread
+# and in the middle of a paint, so it only records and posts to a GUI-thread object. The details that can be
+# copied hold the places and the kinds of errors and the last log records, but neither error messages (which
+# may quote a memory) nor secrets. A bug in the helper process counts by its own traceback (`trace`).
 
 
 crash_log = logging.getLogger("reverie.crash")
@@ -311,17 +309,17 @@ def diagnostics(text: str, records: RecentRecords) -> str:
 def without_sayings(text: str) -> str:
     """A traceback with the kinds of its errors, without what they say of themselves."""
     kept: list[str] = []
-    told = False
+    has_kind = False
     for line in text.splitlines():
         if line.startswith(("  ", "Traceback ", "During handling", "The above exception")) or not line:
             # After the kind come only lines of its saying, until the next traceback begins.
-            if not told or line.startswith(("Traceback ", "During handling", "The above exception")):
+            if not has_kind or line.startswith(("Traceback ", "During handling", "The above exception")):
                 kept.append(line)
-                told = False
-        elif not told:
+                has_kind = False
+        elif not has_kind:
             found = _SAYING.match(line)
             kept.append(found["kind"] if found else "(its words are in the log)")
-            told = True
+            has_kind = True
     return "\n".join(kept) + "\n"
 
 
@@ -332,10 +330,9 @@ def qt_message(kind: QtMsgType, _context: QMessageLogContext, message: str | Non
         qt_log.log(_LEVELS.get(kind, logging.WARNING), "%s", text)
 
 
-# Ctrl+C and a polite kill end the window as closing it does: jobs are cancelled, watchers and threads stop.
-#
-# Python runs signal handlers between its own instructions only, and there are none while Qt waits for
-# events. The signal's number is written to a socket by the interpreter itself, which wakes Qt up.
+# Ctrl+C and SIGTERM close the window like its close button. Python runs signal handlers between its own
+# instructions only, and there are none while Qt waits for events; so the interpreter writes the signal's
+# number to a socket, which wakes Qt up.
 
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -574,7 +571,7 @@ def is_first_start(remembered: Remembered, *, demo: bool) -> bool:
 
 
 def _nothing_more(_nothing: None) -> None:
-    """What is logged from now on says so itself."""
+    """The log file is open; there is nothing to do."""
 
 
 def restore_geometry(window: MainWindow, remembered: Remembered) -> None:

@@ -1,11 +1,11 @@
-"""Colours, distances and figures of the window, all derived from the system's palette.
+"""How the window looks: colours, spacing, fonts and icons, and the theme, font size and language of the
+settings.
 
-No colour is written down as it will be seen: each is a hue mixed into the palette's own background and then
-moved away from it until the contrast of WCAG 2 AA is reached (4.5 for text, 3 for signs). So both schemes,
-and a user's own palette, come out readable. Widgets ask again when their palette changes; results are cached
-per palette.
+No final colour is fixed: each is a hue mixed into the palette's own background and then moved away from it
+until the contrast of WCAG 2 AA is reached (4.5 for text, 3 for signs). So light, dark and custom palettes
+stay readable. Widgets ask again when their palette changes; results are cached per palette.
 
-Threading: GUI thread (QPalette), but `contrast` and `readable` are plain arithmetic.
+Threading: GUI thread; `contrast` and `readable` are plain arithmetic.
 """
 
 from __future__ import annotations
@@ -268,11 +268,9 @@ def monospace() -> QFont:
     return font
 
 
-# The window's signs: SVG drawings tinted with the palette, read once before the window is shown.
-#
-# Drawings use `currentColor`; it is replaced by a colour of the palette, so they follow light and dark.
-# Pixmaps are cached by name, size, colour and pixel ratio. `refresh` forgets them after a change of scheme;
-# whoever holds a QIcon asks again then.
+# Icons: SVG drawings whose `currentColor` is replaced by a colour of the palette, read once before the
+# window is shown. Pixmaps are cached by name, size, colour and pixel ratio; after `refresh`, holders of a
+# QIcon ask again.
 
 
 NAMES = (
@@ -387,7 +385,7 @@ _TRANSLATED = ("de",)
 
 
 def read_window_style(settings_file: Path) -> WindowStyle:
-    """What the settings file says; defaults where it says nothing that counts."""
+    """The window's values of the settings file; the default for each that is missing or invalid."""
     try:
         content = read_regular(settings_file, _LARGEST)
     except OSError:
@@ -400,8 +398,8 @@ def read_window_style(settings_file: Path) -> WindowStyle:
         table = tomllib.loads(content.decode("utf-8-sig")).get("window")
     except (ValueError, RecursionError):
         return WindowStyle()
-    said = table if isinstance(table, dict) else {}
-    size, language, theme = said.get("font_size"), said.get("language"), said.get("theme")
+    values = table if isinstance(table, dict) else {}
+    size, language, theme = values.get("font_size"), values.get("language"), values.get("theme")
     fits = isinstance(size, int) and not isinstance(size, bool) and 0 <= size <= LARGEST_FONT
     return WindowStyle(
         size if fits and isinstance(size, int) else 0,

@@ -1,17 +1,16 @@
 """Background work of the window: one long-lived thread per purpose, and exactly one end per job.
 
-A `Lane` owns a QThread and a worker object that lives in it. `submit` hands over a callable; it runs there,
-one job after the other. Every submitted job ends in exactly one of done, failed or cancelled, delivered in
-the GUI thread: also when its thread is stopped, and when it is superseded. A job that is over cannot be heard
-of again: answers of superseded and stopped jobs are dropped.
+A `Lane` owns a QThread and a worker object that lives in it. `submit` hands over a callable, which runs
+there; jobs run one after the other. Every job ends in exactly one of done, failed or cancelled, delivered
+on the GUI thread, also when its thread is stopped or the job is superseded. Answers of superseded and
+stopped jobs are dropped.
 
-Threading: `Lane` methods are for the GUI thread; a job's callable and `JobControl` run on the lane's thread.
-Only QObject methods are connected (a lambda would run in the emitter's thread). A blocking job receives no
-queued signal, so it is cancelled through a `threading.ServerEvent`.
+Threading: the methods of `Lane` are for the GUI thread; the job's callable and `JobControl` run on the
+lane's thread. Only methods of QObjects are connected (a lambda would run on the emitter's thread). A
+blocking job receives no queued signal, so it is cancelled through a `threading.Event`.
 
-Failure policy: `UserError` reaches the job's `failed` handler, to be shown inline. Anything else is a bug
-of ours: it goes to `sys.excepthook` on the GUI thread, and the job ends as failed, so that no view waits for
-ever.
+Failure: a `UserError` goes to the job's `failed` handler, to be shown inline. Anything else is a bug: it
+goes to `sys.excepthook` on the GUI thread and the job ends as failed, so that no view waits for ever.
 """
 
 from __future__ import annotations
@@ -135,7 +134,7 @@ class Lane(QObject):
     """One thread of work. `busy_changed(bool)` tells whether a job is open."""
 
     busy_changed = Signal(bool)
-    unclaimed = Signal(object)  # MendableError of a job without its own failure handler
+    unclaimed = Signal(object)  # UserError of a job without its own failure handler
     _submitted = Signal(object)
 
     _ids = itertools.count(1)
@@ -207,8 +206,7 @@ class Lane(QObject):
 
     @property
     def busy_seconds(self) -> float:
-        """For how long the thread has been at the job that it is at, in seconds, also if nobody waits for
-        that one any more; 0 while it has nothing to do. A sign of life begins it anew."""
+        """Seconds since the current job last reported progress; 0.0 when idle. Counts abandoned jobs too."""
         return time.monotonic() - self._since if self._handed_over and not self._stopping else 0.0
 
     def stop(self, limit_ms: int | None = None) -> bool:

@@ -1,17 +1,15 @@
-"""One open home in a window: the workbench behind it, and the one way its views are refreshed.
+"""One open home in a window: its workbench, its watcher, and the only way its views are refreshed.
 
-Content reaches the views along one path only: the watcher delivers changes, a job reads what they touch, the
-result is emitted. Nothing that the window does itself (saving, deleting, a dream) emits a view; with the
-watcher stopped nothing moves. The exceptions are readings of what is no content: the first reading after a
-selection or an explicit refresh, marks of what was seen, and whether somebody else's run still holds the
-lease.
+Content reaches the views along one path: the watcher delivers changes, a job reads what they touch, the
+result is emitted. Nothing that the window does itself (saving, deleting, a consolidation) refreshes a view;
+with the watcher stopped nothing changes. Exceptions, none of them content: the first reading after a
+selection or an explicit refresh, the marks of what was seen, and whether another run still holds the lease.
 
-Threading: GUI thread. The workbench is touched only inside jobs: on the scan lane (reading, hand edits), the
-history lane (snapshots of what changed outside) and the consolidator lane (dreams, reverts). At most one
-refresh is under way; what arrives meanwhile is merged, so a busy writer cannot starve it.
+Threading: GUI thread. The workbench is used only inside jobs: on the scan lane (reading, hand edits), the
+history lane (snapshots of outside changes) and the consolidator lane. At most one refresh runs; what
+arrives meanwhile is merged, so a busy writer cannot starve it.
 
-Failure policy: a refresh that fails leaves the last views, tells `trouble`, and the next one reads
-everything.
+Failure: a refresh that fails keeps the last views, emits `trouble`, and the next one reads everything.
 """
 
 from __future__ import annotations
@@ -41,20 +39,16 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 
-# Keeps the history of a home up with what changed outside, behind the views and never in their way.
-#
-# The first time it catches up with everything that happened while nobody looked; then one batch of changes
-# at a time. A failure is told and tried again with the next change; what was noted meanwhile is not
-# forgotten.
-#
-# Threading: GUI thread; the work is done on the history lane.
+# Records outside changes in the history, behind the views: first everything that happened while no window
+# was open, then one batch of changes at a time. After a failure the next change tries again; nothing noted
+# is lost.
 
 
 _AGAIN_MS = 1000
 
 
 class HistoryRecorder(QObject):
-    """`started()`: the history is there. `kept()`: marks of what was seen may be others. `said(str)`.
+    """Signals: `started()`: the history is up to date; `kept()`: the marks of what was seen may have changed;
     `overwritten(tuple[LostSave, ...])`: another program overwrote a save; a draft keeps its text."""
 
     started = Signal()
@@ -103,7 +97,7 @@ class HistoryRecorder(QObject):
             self._keep_usage()
 
     def mark_seen(self, context: ScopeContext) -> None:
-        """Everything that stands now counts as seen."""
+        """Mark everything that is there now as seen."""
         workbench = self._workbench
 
         def work(_control: JobControl) -> None:
@@ -112,7 +106,7 @@ class HistoryRecorder(QObject):
         self._lane.submit("mark as seen", work, done=self._on_marked)
 
     def close(self) -> None:
-        """Nothing more is begun; what is under way ends by itself."""
+        """Start nothing more; what is running finishes."""
         self._closed = True
         self._again.stop()
 
@@ -269,19 +263,17 @@ class HomeWatcher(QObject):
             watcher.stop()
 
 
-# Whether somebody else's run still holds the lease. Leases lie outside the home and change without a file,
-# so the session asks every two seconds, and only while one is held.
-#
-# Threading: GUI thread; the asking is a job of the scan lane, left out while that has something else to do.
+# Leases lie outside the home and change without a file event, so while another run holds one, the session
+# asks every two seconds, unless the scan lane is busy.
 
 
 LEASE_POLL_MS = 2000
 
 
 class LeasePoll(QObject):
-    """`told(StatusView)`: the status that was followed, with what runs now. `failed(UserError)`."""
+    """Signals: `status_read(StatusView)`: the followed status with what runs now; `failed(UserError)`."""
 
-    told = Signal(object)
+    status_read = Signal(object)
     failed = Signal(object)
 
     def __init__(self, workbench: Workbench, lane: Lane, parent: QObject) -> None:
@@ -317,15 +309,12 @@ class LeasePoll(QObject):
             return replace(status, running=workbench.status(context).running)
 
         self._lane.submit(
-            "ask for the lease", work, done=self.told.emit, failed=self.failed.emit, group="lease"
+            "ask for the lease", work, done=self.status_read.emit, failed=self.failed.emit, group="lease"
         )
 
 
-# From the watcher's thread into the GUI thread.
-#
-# `post` is the watcher's `deliver`: it is called on the coalescer thread, emits one queued signal and never
-# raises, because an exception there would end the thread and leave the window deaf. What arrives is a hint;
-# the truth is then read from disk by a job.
+# From the watcher's thread to the GUI thread. `post` emits one queued signal and never raises: an exception
+# would end the watcher's thread. A change is only a hint; a job then reads the disk.
 
 
 log = logging.getLogger("reverie.bridge")
@@ -372,11 +361,6 @@ class WatchBridge(QObject):
             self.arrived.emit(event)
 
 
-# Opening a home in a job: what is made of its directory, and by which heavy libraries, off the GUI thread.
-#
-# Failure: what cannot be opened ends the job with its `UserError`.
-
-
 @dataclass(frozen=True, slots=True)
 class Opened:
     """A home that could be opened."""
@@ -394,11 +378,11 @@ def open_home_job(
     is `helper`'s, if there is one."""
 
     def work(_control: JobControl) -> Opened:
-        from reverie.compose import open_workbench
+        from reverie.compose import open_workbench  # heavy: imported by the job
 
         workbench: Workbench = open_workbench(path, profile, clock)
         if helper is not None:
-            from reverie.helper.workbench import HelpedWorkbench
+            from reverie.helper.workbench import HelpedWorkbench  # heavy: imported by the job
 
             workbench = HelpedWorkbench(workbench.parts, helper)
         info, home = workbench.contents(), workbench.parts.home
@@ -417,7 +401,7 @@ def adopt_home_job(
     it."""
 
     def work(control: JobControl) -> Opened:
-        from reverie.compose import adopt_home
+        from reverie.compose import adopt_home  # heavy: imported by the job
 
         adopt_home(path, known_id, profile, clock)
         return open_home_job(path, profile, clock, helper)(control)
@@ -514,7 +498,7 @@ class HomeSession(QObject):
         self.keeper.status_message.connect(self.notified)
         self.keeper.overwritten.connect(self.overwritten)
         self._lease_poll = LeasePoll(opened.workbench, lanes.scan, self)
-        self._lease_poll.told.connect(self._take_status)
+        self._lease_poll.status_read.connect(self._take_status)
         self._lease_poll.failed.connect(self._on_aside_failed)
         self._retry = QTimer(self)
         self._retry.setSingleShot(True)
@@ -543,7 +527,7 @@ class HomeSession(QObject):
 
     @Slot()
     def reload(self) -> None:
-        """Read everything of the selection again: a person asked, or it could not be read."""
+        """Read everything of the selection again."""
         if self.context is None:
             self.select(self._choice)
             return
@@ -558,7 +542,7 @@ class HomeSession(QObject):
         workbench = self.workbench
 
         def work(_control: JobControl) -> TreeUpdate:
-            from reverie.services.contexts import asked_context
+            from reverie.services.contexts import asked_context  # heavy: imported by the job
 
             context = asked_context(
                 workbench.parts.home,
@@ -793,13 +777,13 @@ class HomeSession(QObject):
             self.tree_changed.emit(found)
 
     def mark_seen(self) -> None:
-        """Everything of this home that stands now counts as seen."""
+        """Mark everything of this home that is there now as seen."""
         self.arrangement = self.arrangement._replace(also=frozenset())
         if self.context is not None:
             self.keeper.mark_seen(self.context)
 
     def focused(self) -> None:
-        """The window got the focus: events may have been missed while nobody looked."""
+        """The window got the focus: compare with the disk, since events may have been missed meanwhile."""
         if self.watcher is not None and self.rescan_on_focus:
             self.watcher.request_rescan("focus")
 

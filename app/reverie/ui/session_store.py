@@ -56,7 +56,7 @@ class Remembered:
     homes: tuple[str, ...] = ()
     """The roots of every home that was open, in the order of the list."""
     closed: tuple[str, ...] = ()
-    """The places of the homes that a person closed: they stay closed until they are asked for."""
+    """The places of homes closed by hand; they stay closed until they are opened by hand."""
     workspace: str = ""
     project: str = ""
     geometry: str = ""
@@ -84,7 +84,7 @@ def remembered_file(profile: Profile) -> Path:
 
 
 def read_remembered(profile: Profile) -> Remembered:
-    """What the last window left; defaults where there is nothing that counts."""
+    """The state of the last window; the default for every field that is missing or invalid."""
     try:
         stored: Any = json.loads(read_regular(remembered_file(profile), _LARGEST))
     except (OSError, ValueError, RecursionError):
@@ -133,7 +133,7 @@ class SessionStore(QObject):
     the tree or the text."""
 
     def __init__(self, window: MainWindow, remembered: Remembered, *, place: bool) -> None:
-        """`place`: home and file, too; not where the command line says what to open."""
+        """`place`: restore home and file too; not when the command line names what to open."""
         super().__init__(window)
         self._window = window
         self._wanted = remembered

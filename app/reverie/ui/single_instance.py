@@ -1,12 +1,12 @@
-"""One window for each profile: a second start hands over what it was asked to open, and ends.
+"""One window for each profile: a second start sends the first one what it was asked to open, and exits.
 
-Who holds the lock file is the first. The kernel and Qt's stale check free the lock of a process that died, so
-whoever gets it may take its socket over, too. The first listens once its window is painted; a second one
-tries until then, and tells when it gets no answer. What comes over the socket (in a private directory) names
-homes to open and nothing else.
+The first is whoever holds the lock file. The kernel and Qt's stale check free the lock of a process that
+died, so whoever gets the lock may take over its socket too. The first listens once its window is painted; a
+second start tries until then, and reports when it gets no answer. A request over the socket (in a private
+directory) can only name homes to open.
 
-Threading: GUI thread; `hand_over` blocks and belongs before any window. Failure: where no lock can be made,
-this start is on its own, as if it were the first.
+Threading: GUI thread; `hand_over` blocks and is called before any window exists. Failure: where no lock can
+be made, this start behaves as the first.
 """
 
 from __future__ import annotations

@@ -14,7 +14,10 @@ import pytest
 
 from helpers.claude_home import NOW_S, ClaudeHomeMaker, look_at_many, newer_topic, session_id, topic, write
 from helpers.opened_files import opened_files
-from reverie.agents.base import Home
+from reverie.agents.base import (
+    Home,
+    TitlesRead,
+)
 from reverie.agents.claude.home import ClaudeHome
 from reverie.agents.claude.locations import detect, directory_of, existing_directory, existing_home_roots
 from reverie.agents.claude.settings import Checkouts
@@ -714,16 +717,16 @@ def test_a_session_that_was_read_again_and_says_the_same_changes_no_list(maker: 
     maker.typed("/work/api")
     transcript = maker.session("/work/api", 1, prompt="Fix the build")
     home = maker.home()
-    assert home.learn_titles(9) == (1, True)
+    assert home.learn_titles(9) == TitlesRead(1, True)
     for later, title, changed in ((10, "", False), (20, "Named by hand", True), (30, "", False)):
         os.utime(transcript, (NOW_S + later, NOW_S + later))
         if title:
             by_hand = transcript.parent / session_id(1) / "custom-title.json"
             write(by_hand, json.dumps({"customTitle": title}))
         before = home.contents().workspaces()[0].title
-        assert home.learn_titles(9) == (1, changed)
+        assert home.learn_titles(9) == TitlesRead(1, changed)
         assert (home.contents().workspaces()[0].title != before) is changed
-    assert home.learn_titles(9) == (0, False)
+    assert home.learn_titles(9) == TitlesRead(0, False)
 
 
 def test_titles_are_read_newest_first_and_kept(maker: ClaudeHomeMaker) -> None:

@@ -1,9 +1,9 @@
 """The home of Claude Code: `~/.claude` (formats/claude-code.md).
 
-Projects are the directories in `projects/`, called by their working directory where that is known
-(`claude_projects`) and by themselves where it is not. Worktrees of one repository are one project: they share
-its memory, which lies where the repository's root says. Sessions are workspaces; their memory is the notes
-the agent keeps of each. What lies outside of projects and is global are the memories of sub-agents.
+Projects are the directories in `projects/`, called by their working directory where that is known and by
+themselves where it is not. Worktrees of one repository are one project: they share its memory, which lies
+where the repository's root says. Sessions are workspaces; their memory is the notes the agent keeps of each.
+Global are the memories of sub-agents, which lie outside of projects.
 
 Listing opens a transcript only for its first kilobytes, and only where nothing else names the working
 directory (`Known.learn_missing`, bounded). Titles are read when asked for (`described_source`,
@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING
 
 from reverie.agents.base import (
     AgentJobs,
+    AgentNotes,
     Companion,
     ConsolidationRules,
     Home,
     HomeContents,
     Project,
-    SessionNotes,
     SessionPlace,
     Sessions,
     TitlesRead,
@@ -46,9 +46,11 @@ from reverie.agents.capabilities import (
     ComparableText,
     NotesPlace,
     RootChange,
-    SessionScan,
+    SessionMeter,
     StatusLine,
 )
+from reverie.agents.claude.consolidation import ClaudeLock, Ended, status_lines
+from reverie.agents.claude.doctor import memory_checks
 from reverie.agents.claude.instructions import companions
 from reverie.agents.claude.locations import (
     DAILY_LOG,
@@ -81,8 +83,15 @@ from reverie.agents.claude.settings import (
     memory_settings,
     settings_problems,
 )
+from reverie.agents.claude.transcript import (
+    ClaudeReadable,
+    SessionScan,
+    session_head,
+    session_title,
+    title_by_hand,
+)
 from reverie.agents.known_layouts import claude_root, refusals
-from reverie.agents.memory_index import INDEX
+from reverie.agents.memory_index import INDEX, follow
 from reverie.agents.reading import directory_names
 from reverie.agents.scopes import (
     Caps,
@@ -104,13 +113,9 @@ if TYPE_CHECKING:
     from reverie.agents.claude.consolidation import HasEnded
 
 
-# What a memory of Claude Code says, without what its front matter says of the file itself (formats/claude-
-# code.md section 4): what must be kept where two become one.
-#
-# Every memory has a name of its own, and a session it comes from; so these neither tell two memories apart
-# nor are lost with one of them. The kind is compared, and stays that of the memory that stays, in the shape
-# it has there. Pure, line by line, as nothing is written back: front matter of any other form is left as it
-# is.
+# What a merge of two memories must preserve (section 4). Every memory has a name of its own and a session
+# it comes from, so these neither distinguish two memories nor are lost with one of them. The kind is
+# compared, and stays that of the memory that stays.
 
 
 _BLOCK = re.compile(r"(\ufeff?---\r?\n)(.*?\r?\n)(---(?:\r?\n|\Z))", re.DOTALL)
@@ -140,11 +145,8 @@ def comparable_text(text: str) -> ComparableText:
     return ComparableText(head + text[block.end() :], kind)
 
 
-# Where Claude Code keeps the memories of projects, sessions and sub-agents, as roots of scopes
-# (formats/claude-code.md sections 3, 4, 6 and 9), and what is said where there are none.
-#
-# The usual places lie below `projects/`; settings may put the memory of one project, or of all, elsewhere.
-# Threading, failure: as `agents.base` says.
+# The roots of scopes (sections 3, 4, 6 and 9). The usual places are below `projects/`; settings may put the
+# memory of one project, or of all, elsewhere.
 
 
 _NOTES = "For session notes; Claude Code of today does not read them."
@@ -457,7 +459,7 @@ class ClaudeHome(Home):
         return self
 
     @property
-    def notes(self) -> SessionNotes:
+    def notes(self) -> AgentNotes:
         return self
 
     @property
@@ -472,12 +474,10 @@ class ClaudeHome(Home):
         return comparable_text(text)
 
     def index_updates(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
-        from reverie.agents.memory_index import follow
 
         return follow(change)
 
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
-        from reverie.agents.claude.consolidation import ClaudeLock
 
         directory = self._memory_directory(context)
         if directory is None:
@@ -544,23 +544,19 @@ class ClaudeHome(Home):
             own / "prompt.md",
         )
 
-    def session_scan(self, place: NotesPlace) -> SessionScan:
-        from reverie.agents.claude.transcript import SessionScan
+    def session_scan(self, place: NotesPlace) -> SessionMeter:
 
         return SessionScan(place.transcript)
 
     def session_title(self, place: NotesPlace) -> str:
-        from reverie.agents.claude.transcript import session_title
 
         return session_title(place.transcript)
 
     def session_messages(self, place: NotesPlace) -> ReadableTranscript:
-        from reverie.agents.claude.transcript import ClaudeReadable
 
         return ClaudeReadable(place.transcript)
 
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
-        from reverie.agents.claude.consolidation import status_lines
 
         directory = self._memory_directory(context)
         if directory is None or not context.project_path:
@@ -572,7 +568,6 @@ class ClaudeHome(Home):
         return ()  # the agent keeps no list of them
 
     def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
-        from reverie.agents.claude.doctor import memory_checks
 
         if not context.project_path:
             return ()
@@ -613,7 +608,6 @@ class ClaudeHome(Home):
         return tuple(found)
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-        from reverie.agents.claude.transcript import ClaudeReadable
 
         return ClaudeReadable(source.path)
 
@@ -621,7 +615,7 @@ class ClaudeHome(Home):
         if source.kind == "sub-agent":
             return source
         title, _new = self._read_title(source.id, source.path, source.updated_at or 0)
-        return source._replace(title=title)
+        return replace(source, title=title)
 
     def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
         self._require_available()
@@ -647,7 +641,6 @@ class ClaudeHome(Home):
     def _read_title(self, session_id: str, transcript: Path, updated_at: int) -> tuple[str, bool]:
         """The title of a session, kept: the one a person gave it, else what its transcript says. And whether
         it or the working directory was not known before."""
-        from reverie.agents.claude.transcript import session_head, title_by_hand
 
         try:
             head = session_head(transcript)
@@ -757,7 +750,6 @@ class ClaudeHome(Home):
 
     def _has_ended(self, directory: Path) -> HasEnded:
         """Whether a consolidation of this memory is over though its process lives."""
-        from reverie.agents.claude.consolidation import Ended
 
         return Ended(directory, self._transcript_of)
 

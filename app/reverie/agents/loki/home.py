@@ -38,6 +38,7 @@ from reverie.agents.capabilities import (
     RootChange,
     StatusLine,
 )
+from reverie.agents.claude.transcript import ClaudeReadable
 from reverie.agents.known_layouts import loki_database, loki_root, refusals
 from reverie.agents.loki.anti_patterns import AntiPatternRecords, comparable_text, index_updates
 from reverie.agents.loki.locations import DERIVED, FOLDERS, KIND, STORE
@@ -203,9 +204,9 @@ class LokiHome(Home):
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
         """A database is told from a copy with what its write-ahead log holds, and so not from `data`."""
         if _DATABASE.match(rel.rpartition("/")[2]):
-            from reverie.agents.loki.database import told  # it brings sqlite along
+            from reverie.agents.loki.database import rendered_database  # late: it brings sqlite along
 
-            return told(root.directory / rel, self._cache)
+            return rendered_database(root.directory / rel, self._cache)
         return rendered(rel, data)
 
     def database_patterns(self, problems: list[str]) -> tuple[dict[str, Any], ...]:
@@ -270,7 +271,6 @@ class LokiHome(Home):
         )
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-        from reverie.agents.claude.transcript import ClaudeReadable
 
         return ClaudeReadable(source.path)
 

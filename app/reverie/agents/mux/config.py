@@ -1,7 +1,8 @@
-"""mux's `config.json` as a value: which projects and workspaces a home lists (formats/mux.md section 2).
+"""mux's `config.json` as values: projects and workspaces, the model of a consolidation, the settings of the
+memory writer (formats/mux.md sections 2, 10 and 14).
 
-Pure: JSON in, projects out. Reverie never writes this file, so nothing here can lose a field. One bad entry
-never hides the others; each one skipped leaves a sentence in `problems`. No content raises.
+Pure: JSON in, values out. Reverie never writes this file, so nothing here can lose a field. One bad entry
+never hides the others; each skipped one leaves a sentence in `problems`. No content raises.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def find_workspace(data: object, workspace_id: str, metadata_id: MetadataId) -> 
 
 
 def find_entry(data: object, workspace_id: str, metadata_id: MetadataId) -> Mapping[str, Any] | None:
-    """That workspace as it stands in the file."""
+    """That workspace as the file has it."""
     found = _find(data, workspace_id, metadata_id)
     return None if found is None else found[0]
 
@@ -273,10 +274,7 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…")
 
 
-# Which model mux itself would let dream, from its `config.json` (formats/mux.md section 10).
-#
-# Pure: the decoded file in, a model string (`provider:model`) or None out. Nothing in the file raises: what
-# is of the wrong type or no model string is passed over, as if it were not there.
+# The model that mux itself would let consolidate (section 10). A value of the wrong type counts as absent.
 
 
 _DREAM = "dream"
@@ -322,12 +320,8 @@ def model_string(value: object) -> str | None:
     return value.strip()
 
 
-# What mux's memory writer (System 1) keeps where, and what `config.json` says of it (formats/mux.md section
-# 14).
-#
-# Pure: nothing is read from disk here. Nothing in the file raises: a value of the wrong type is passed
-# over, but for the interval, which is handed on as it stands so that whoever schedules can say what is
-# wrong with it.
+# The memory writer, System 1 (section 14). A value of the wrong type counts as absent, but for the
+# interval: it is handed on as it is, so that the scheduler can say what is wrong with it.
 
 
 STATE_FILE = "system1-memory-writer-state.json"

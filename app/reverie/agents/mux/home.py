@@ -1,11 +1,10 @@
 """The home of mux, renamed xum: `~/.xum`, `~/.mux` and their relatives (formats/mux.md sections 1 to 3).
 
-Everything that is constant about this agent lives here and in its neighbours `mux_location`, `mux_config`,
-`mux_names` and `mux_stores`. The home is only read: each call reads what it needs anew, so that an instance
-never goes stale, and creates nothing. An id that is not a plain directory name is refused before it becomes a
-path, so that no scope root ever lies outside the home.
+Each call reads what it needs again, so that an instance never goes stale, and creates nothing. An id that is
+not a plain directory name is refused before it becomes a path, so no scope root ever lies outside the home.
+What the first paint does not need is imported by the methods that use it.
 
-Failure policy: a home whose directory is gone raises `Unavailable`; a `config.json` that cannot be read is a
+Failure: a home whose directory is gone raises `Unavailable`; a `config.json` that cannot be read is a
 sentence in `contents().problems`, and then nothing is called an orphan, since nobody knows what is listed.
 """
 
@@ -29,8 +28,18 @@ from reverie.agents.base import (
     WatchedPlace,
     Workspace,
 )
+from reverie.agents.definition import MAX_BYTES
 from reverie.agents.known_layouts import mux_home
-from reverie.agents.mux.config import AGENT, INTERVAL, find_workspace, parse_config
+from reverie.agents.mux.config import (
+    AGENT,
+    INTERVAL,
+    dream_enabled,
+    dream_model,
+    find_workspace,
+    parse_config,
+    writer_config,
+    writer_place,
+)
 from reverie.agents.mux.locations import (
     ACTIVITY,
     CONFIG,
@@ -43,7 +52,7 @@ from reverie.agents.mux.locations import (
     project_id,
     strip_trailing_separators,
 )
-from reverie.agents.mux.stores import DUMPS, MuxStores, dump_places, owners_of, watched_dumps
+from reverie.agents.mux.stores import DUMPS, MuxStores, dump_places, lost_stores, owners_of, watched_dumps
 from reverie.agents.reading import read_json
 from reverie.agents.scopes import Caps, ProjectGap, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import Unavailable, user_error_from_os
@@ -197,7 +206,6 @@ class MuxHome(Home):
         return tuple(found)
 
     def lost_stores(self) -> tuple[LostStore, ...]:
-        from reverie.agents.mux.stores import lost_stores
 
         contents = self.contents()
         return lost_stores(self._root, contents, self.roots(contents), owners_of(contents))
@@ -260,7 +268,6 @@ class MuxHome(Home):
         """Model cascade and prompt override of formats/mux.md section 10; definitions of a project are not
         consulted for a dream."""
         from reverie.agents.capabilities import AgentDreamConfig
-        from reverie.agents.mux.config import dream_enabled, dream_model
 
         config, _readable, _problem = self._config()
         definition, problem = self._definition("dream")
@@ -279,7 +286,6 @@ class MuxHome(Home):
         return find_workspace(data, workspace_id, self._metadata_id)
 
     def writer_place(self, workspace_id: str) -> WriterPlace:
-        from reverie.agents.mux.config import writer_place
 
         context = self.context(workspace_id=workspace_id)
         listed = find_workspace(self._config()[0], workspace_id, self._metadata_id)
@@ -289,7 +295,6 @@ class MuxHome(Home):
         return dump_places(self._root)
 
     def writer_config(self, workspace_id: str) -> AgentWriterConfig:
-        from reverie.agents.mux.config import writer_config
 
         config = writer_config(self._config()[0], workspace_id, self._metadata_id)
         definition, problem = self._definition(AGENT)
@@ -354,7 +359,6 @@ class MuxHome(Home):
 
     def _definition(self, agent: str) -> tuple[bytes | None, str]:
         """The file that overrides a built-in agent, and why it cannot be read."""
-        from reverie.agents.definition import MAX_BYTES
 
         try:
             return read_regular(self._root / "agents" / f"{agent}.md", MAX_BYTES), ""
@@ -452,16 +456,10 @@ def _js_key_order(key: str) -> tuple[bool, int]:
     return (True, 0) if index >= _ARRAY_INDEX_LIMIT else (False, index)
 
 
-# Which version of the agent a mux home belongs to, and so which memories its agent loads.
-#
-# It is written nowhere, so it is judged by what only one version writes (formats/mux.md sections 14 and
-# 17): the version with the memory writer names it in `config.json` and copies each written memory to
-# `debug_obj/memories`; the versions with stores keep pins, coverage and `memory/`. What Reverie writes
-# itself counts for neither.
-#
-# Imported before the first names are shown, so it imports little.
-#
-# Threading: pure but for looking at the disk. Failure: what cannot be reached is not there.
+# Which version of the agent the home belongs to, and so which memories are loaded. It is written nowhere,
+# so it is judged by what only one version writes (sections 14 and 17): the one with the memory writer names
+# it in `config.json` and copies each written memory to `debug_obj/memories`; the ones with stores keep
+# pins, coverage and `memory/`. What Reverie writes itself counts for neither.
 
 
 _COPIES = "debug_obj/memories"
@@ -495,12 +493,12 @@ def memory_kinds(root: Path, config: object) -> MemoryKinds:
     store += [name for name in ("memory/global", "memory/project") if is_directory(root / name)]
     if not writer and not store:
         return MemoryKinds(None, None, "Nothing in this home tells which memories its agent loads.")
-    told = []
+    evidence = []
     if writer:
-        told.append(f"{_listed(writer)}: of a version that loads one file a project.")
+        evidence.append(f"{_listed(writer)}: of a version that loads one file a project.")
     if store:
-        told.append(f"{_listed(store)}: of a version that loads project memories.")
-    return MemoryKinds(bool(writer), bool(store), " ".join(told))
+        evidence.append(f"{_listed(store)}: of a version that loads project memories.")
+    return MemoryKinds(bool(writer), bool(store), " ".join(evidence))
 
 
 def _writer_signs(root: Path, config: object) -> list[str]:

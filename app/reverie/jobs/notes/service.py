@@ -25,8 +25,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from reverie.agents.base import SessionNotes
-from reverie.agents.capabilities import NotesPlace, SessionFacts, SessionScan
+from reverie.agents.base import AgentNotes
+from reverie.agents.capabilities import NotesPlace, SessionMeasure, SessionMeter
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import UserError
@@ -374,7 +374,7 @@ class NotesService:
     def __init__(self, parts: NotesDependencies, cancel: threading.Event | None = None) -> None:
         self._parts = parts
         self._cancel = cancel or threading.Event()
-        self._scans: dict[str, SessionScan] = {}
+        self._scans: dict[str, SessionMeter] = {}
         self._told: dict[str, Gate] = {}
         self._lock = threading.Lock()
 
@@ -480,7 +480,7 @@ class NotesService:
     # Looking
 
     @property
-    def _notes(self) -> SessionNotes:
+    def _notes(self) -> AgentNotes:
         notes = self._parts.run.home.notes
         assert notes is not None  # who has a `NotesPlace` has it from there
         return notes
@@ -503,7 +503,7 @@ class NotesService:
             seen = Measured(0, 0, 0, True)
         return _Looked(session_id, place, state, seen, _thresholds(self._parts.settings()))
 
-    def _facts(self, session_id: str, place: NotesPlace) -> SessionFacts:
+    def _facts(self, session_id: str, place: NotesPlace) -> SessionMeasure:
         with self._lock:  # two may look at one session: a scan belongs to one at a time
             scan = self._scans.get(session_id)
             if scan is None:
@@ -682,7 +682,7 @@ def _thresholds(settings: NotesSettings) -> Thresholds:
     )
 
 
-def _measured(facts: SessionFacts, counters: SessionCounters) -> Measured:
+def _measured(facts: SessionMeasure, counters: SessionCounters) -> Measured:
     return Measured(
         facts.messages,
         facts.context_tokens,

@@ -84,7 +84,8 @@ class SnapshotSource:
 
 
 class Snapshot:
-    """Takes one source after the other into `tree`; `notes` are lines on what was not kept as it is."""
+    """Collects one source after the other in `tree`; `notes` are lines about files that were not kept as they
+    are."""
 
     def __init__(
         self, repository: Repository, sink: ObjectSink, cache: StatCache, last: StoredCommit | None
@@ -133,7 +134,7 @@ class Snapshot:
         self._cache.update(self._rows)
 
     def _scanner(self, source: SnapshotSource, known: dict[str, CachedVersion]) -> HistoryScanner:
-        """`known` collects what the stat cache says about the part that is looked at."""
+        """A scanner that adds what the stat cache has about the scanned part to `known`."""
 
         def recall(rel: str) -> Mapping[str, CachedVersion]:
             rows = self._cache.under(key_name(source.key).decode(), rel)
@@ -150,13 +151,13 @@ class Snapshot:
         )
 
     def _whole(self, found: Scan, last: StoredRoot | None) -> StoredRoot:
-        """The root as a full look found it."""
+        """The root as a full scan found it."""
         root = StoredRoot(Folder(self._load), {}, {})
         _fill(root, found, last)
         return root
 
     def _part(self, key: str, found: Scan, looked_at: Collection[str], last: StoredRoot | None) -> StoredRoot:
-        """The last root with what was looked at replaced."""
+        """The last version of the root with the scanned parts replaced."""
         root = StoredRoot.load(self._repository, self.tree, key)
         if root is None:
             raise RuntimeError("a root without a last version needs a full look")
@@ -188,7 +189,7 @@ def _fill(root: StoredRoot, found: Scan, last: StoredRoot | None) -> None:
 
 
 def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
-    """The paths to look at, relative to the root and none below another; {""} if that is the root itself."""
+    """The changed paths relative to the root, none below another; {""} for the root itself."""
     # By text: comparing thousands of `Path` objects takes the interpreter from the window.
     directory, rels = os.fspath(source.directory), set[tuple[str, ...]]()
     inside = directory.rstrip(os.sep) + os.sep
@@ -227,7 +228,7 @@ class History(HistoryReader):
         pack_after: int = 2000,
         notify: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
-        """`notify` is told of a history that is set aside, once, by whoever found the damage."""
+        """`notify` gets a sentence when a damaged history is set aside, once."""
         super().__init__(repository)
         self._notify = notify
         self._lock_dir = lock_dir
@@ -370,7 +371,7 @@ class History(HistoryReader):
         return commit
 
     def _verify_once(self, repository: Repository) -> None:
-        """Look for damage before building on it; once per repository and process, it costs a walk."""
+        """Check for damage once per repository and process, before building on it."""
         status = self._path.stat()
         identity = (status.st_dev, status.st_ino)
         if self._verified != identity:

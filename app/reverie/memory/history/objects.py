@@ -238,7 +238,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def sweep(directory: Path, prefix: str = TEMPORARY_PREFIX) -> None:
-    """Remove what killed processes left of ours in `directory`. Call with the commit lock held."""
+    """Remove temporary files of killed processes in `directory`. Call with the commit lock held."""
     for leftover in directory.iterdir():
         if leftover.name.startswith(prefix):
             with contextlib.suppress(OSError):  # the next sweep will try again
@@ -487,7 +487,7 @@ def escape_segment(name: str) -> str:
 
 
 def unescape_segment(escaped: str) -> str:
-    """The name that `escape_segment` was given. A `%` that begins no escape stands for itself."""
+    """The inverse of `escape_segment`. A `%` that begins no escape is a `%`."""
     return _ESCAPE.sub(lambda match: _unescape_match(match), escaped) if "%" in escaped else escaped
 
 

@@ -19,9 +19,14 @@ from typing import Any, Literal
 from reverie.errors import StoreError, Unavailable, user_error_from_os
 from reverie.files.atomic import shown
 from reverie.files.sqlite import why
-from reverie.memory.history import repository as history_merge
 from reverie.memory.history.objects import Commit, Folder, Leaf, StoredCommit, TreeEntry, escape_rel
-from reverie.memory.history.repository import DamagedHistoryError, Merge, MissingVersionError, Repository
+from reverie.memory.history.repository import (
+    DamagedHistoryError,
+    Merge,
+    MissingVersionError,
+    Repository,
+    merge_versions,
+)
 from reverie.memory.history.roots import (
     FILES,
     FileVersion,
@@ -181,7 +186,7 @@ class _CommitStep:
         return folder
 
     def _counterpart(self, entry: TreeEntry | None, *, gone: bool) -> HistoryPlace | None:
-        """Where what came now stood before (`gone`), or where what went now stands."""
+        """Where a new file or folder was before (`gone`), or where a missing one is now."""
         if entry is None or self.before is None or not self.place.rel:
             return None
         candidates = self._moved(gone=gone)
@@ -195,7 +200,7 @@ class _CommitStep:
         return self._similar(entry.id, candidates)
 
     def _moved(self, *, gone: bool) -> list[tuple[HistoryPlace, Leaf]]:
-        """Every file of the commit that went away, or that came."""
+        """Every file that the commit deleted (`gone`) or added."""
         if not self._leaves:
             trees = [
                 Folder(self.repository.tree, stored.tree) if stored else Folder(self.repository.tree)
@@ -488,7 +493,7 @@ class HistoryReader:
             }
 
     def metadata(self, commit: str, key: str) -> dict[str, dict[str, Any]]:
-        """What the callers' `metadata` said of a root's files. Raises StoreError, Unavailable."""
+        """The metadata of a root's files, as callers passed it. Raises StoreError, Unavailable."""
         with in_words():
             root = self._root(commit, key)
             return {rel: dict(data) for rel, data in root.data.items()} if root else {}
@@ -506,8 +511,8 @@ class HistoryReader:
             return self._content(root.version(rel, leaf))
 
     def newest(self, places: Sequence[HistoryPlace]) -> list[bytes | None]:
-        """The bytes of these files in the newest commit; None where it has no such file. For one that was
-        too large to keep: what stands for it. Raises StoreError, Unavailable."""
+        """The bytes of these files in the newest commit; None for a missing file, the placeholder for one
+        that was too large to keep. Raises StoreError, Unavailable."""
         with in_words():
             repository = self._open()
             tip = repository.tip() if repository else None
@@ -556,10 +561,10 @@ class HistoryReader:
 
     def merge(self, base: bytes, ours: bytes, theirs: bytes) -> Merge:
         """Three-way merge of lines; see `Merge`."""
-        return history_merge.merge_versions(base, ours, theirs)
+        return merge_versions(base, ours, theirs)
 
     def check(self) -> tuple[str, ...]:
-        """Read everything back and say what is wrong, one sentence each; empty for a sound history."""
+        """Read everything back; one sentence for each problem, empty for a sound history."""
         problems = []
         with in_words():
             for path in sorted(self._path.parent.glob(f"{self._path.name}.damaged-*")):

@@ -52,7 +52,7 @@ _Kind = Literal["commit", "tree", "blob"]
 
 
 class DamagedHistoryError(Exception):
-    """The repository cannot be trusted any more; the text says what was found, in half a sentence."""
+    """The repository is damaged; the text says how, in half a sentence."""
 
 
 class MissingVersionError(Exception):
@@ -129,7 +129,7 @@ class Repository:
             raise DamagedHistoryError(f"the object {raw.hex()[:10]} is unreadable ({error})") from error
 
     def loose_path(self, raw: bytes) -> Path:
-        """Where the object would lie by itself, unpacked."""
+        """The path of the object if it is loose."""
         name = raw.hex()
         return self.objects / name[:2] / name[2:]
 

@@ -116,7 +116,7 @@ class StatCache:
         self._close()
 
     def is_empty(self) -> bool:
-        """Whether nothing is known; a damaged cache is begun anew and empty."""
+        """Whether the cache has no rows; a damaged one is recreated."""
         try:
             return self._db().execute("SELECT 1 FROM files LIMIT 1").fetchone() is None
         except sqlite3.DatabaseError:
@@ -124,7 +124,7 @@ class StatCache:
             return True
 
     def under(self, root: str, rel: str = "") -> dict[str, CachedVersion]:
-        """What is remembered of the file `rel` or of the files below it; all files of the root for ""."""
+        """The rows of the file `rel` and of the files below it; all files of the root for ""."""
         try:
             return self._read(root, rel)
         except (sqlite3.DatabaseError, UnicodeDecodeError, TypeError, ValueError):
@@ -134,7 +134,8 @@ class StatCache:
     def update(
         self, rows: Iterable[tuple[str, Mapping[str, CachedVersion], Mapping[str, CachedVersion]]]
     ) -> None:
-        """Turn what `under` gave for some part of a root into something else: root, old and new of each."""
+        """Replace rows. `rows`: for each part of a root its key, the rows that `under` returned, and the new
+        ones."""
         gone: list[tuple[str, bytes]] = []
         changed: list[tuple[str, bytes, str, int, bytes]] = []
         for root, old, new in rows:
@@ -260,8 +261,8 @@ class Scan:
 
 
 class HistoryScanner:
-    """Reads one root. `put` stores bytes and returns their raw id, `has` tells whether an id is stored;
-    `without` leaves out what is of other roots (see `agents.scopes.ScopeRoot`)."""
+    """Reads one root. `put` stores bytes and returns their raw id, `has` says whether an id is stored;
+    `without` excludes paths of other roots (see `agents.scopes.ScopeRoot`)."""
 
     def __init__(
         self,
@@ -283,11 +284,9 @@ class HistoryScanner:
         self._without = without
 
     def scan(self, rel: str = "") -> str:
-        """Read what lies at `rel` and below ("" for the root) and return the path that was really looked at.
-
-        That is `rel`, or the nearest path above it that is not a directory (any more): a change below it is a
-        change of that.
-        """
+        """Read `rel` and everything below it ("" for the root) and return the path that was examined: `rel`,
+        or the nearest path above it that is not a directory (any more), because a change below that is a
+        change of it."""
         segments = rel.split("/") if rel else []
         try:
             directory = Directory.open(self._root)
@@ -321,10 +320,8 @@ class HistoryScanner:
         return ""
 
     def take_listed(self, rels: Sequence[str]) -> None:
-        """Read exactly these files; one that is missing is gone. They may be symlinks that stay in the root.
-
-        For a handful of companions: they are read each time, without the stat cache.
-        """
+        """Read exactly these files; a missing one is left out. They may be symlinks that stay in the root.
+        For a handful of companions: they are read each time, without the stat cache."""
         rooted = RootedDirectory(self._root)
         for rel in rels:
             try:
@@ -405,8 +402,8 @@ def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result, bool]
 
 
 def _placeholder(path: Path, size: int) -> bytes:
-    """What the history keeps of a file that is too large: its size and hash; of a huge one the hash of its
-    ends, and its time, so that every change shows. Raises OSError, NotRegularFileError."""
+    """The placeholder for a file that is too large: its size and hash; for a huge one the hash of its ends,
+    and its time, so that every change shows. Raises OSError, NotRegularFileError."""
     with os.fdopen(open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
         if size > LARGEST_HASHED_BYTES:
             changed_ns = os.fstat(file.fileno()).st_mtime_ns

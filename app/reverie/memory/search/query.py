@@ -80,11 +80,8 @@ def index_parts(text: str) -> str:
 
 
 def fts_phrase(text: str, *, prefix: bool) -> str:
-    """`text` as one FTS5 phrase: its words one after the other; empty where it has no word.
-
-    With `prefix` the last word may go on. A single character of CJK always may: it begins a pair or is the
-    last of a run.
-    """
+    """`text` as one FTS5 phrase, its words in order; empty if it has no word. With `prefix` the last word may
+    be a prefix. A single character of CJK always may: it begins a pair or is the last of a run."""
     plain = folded(text)
     runs = list(_CJK_RUN.finditer(plain))
     ends_in_run = bool(runs) and not _WORD.search(plain, runs[-1].end())
@@ -118,7 +115,7 @@ def tokens(text: str) -> Iterator[SearchToken]:
 
 
 def parts(token: SearchToken, text: str) -> Iterator[SearchToken]:
-    """The parts of an identifier, where they stand; nothing for a plain word."""
+    """The parts of an identifier and their positions; nothing for a plain word."""
     word = text[token.start : token.end]
     if len(word) > _LONGEST_IDENTIFIER or not (_SNAKE.match(word) or _CAMEL.match(word)):
         return
@@ -226,7 +223,7 @@ class SearchQuery:
 
 
 def parse_query(text: str) -> SearchQuery:
-    """What `text` asks. Never raises."""
+    """Parse a query. Never raises."""
     made: dict[str, Any] = {}
     problems: list[str] = []
     found = _REGEX.search(text)
@@ -407,7 +404,7 @@ class _Wanted:
 
 
 def term_hits(text: str, terms: Sequence[Term]) -> Ranges:
-    """Where the terms stand in `text`, in order, without overlaps."""
+    """The positions of the terms in `text`, in order, without overlaps."""
     wanted = _wanted(tuple(terms))
     if wanted is None:
         return ()
@@ -618,7 +615,7 @@ class Snippet:
 
 
 def snippet(text: str, query: SearchQuery) -> Snippet:
-    """The place in `text` where most of what is asked stands together, else how it begins."""
+    """The line of `text` with the most hits close together; without a hit its beginning."""
     hits = regex_hits(text, query.regex) if query.regex else term_hits(text, query.terms)
     if not hits:
         return Snippet(_beginning(text), ())
@@ -678,7 +675,7 @@ def _collapse_spaces(text: str) -> str:
 
 
 def _beginning(text: str) -> str:
-    """How a text begins, front matter aside."""
+    """The beginning of a text, without its front matter."""
     if text.startswith("---"):
         end = text.find("\n---", 3)
         after = text.find("\n", end + 1) if end > 0 else -1

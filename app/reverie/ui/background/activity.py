@@ -1,6 +1,10 @@
 """The Activity tab: what runs now, and every decision of the background services, newest first.
 
-Shows what it is given and asks by signal; `activity.control` reads and acts.
+The widgets show what they are given; `ActivityControl` reads the decisions when they changed and the tab is
+visible, and carries out Cancel and Pause.
+
+Threading: GUI thread; decisions are read by jobs on the scan lane. Failure: shown in the tab; the next
+change, or coming back to the tab, tries again.
 """
 
 from __future__ import annotations
@@ -26,6 +30,8 @@ from PySide6.QtWidgets import (
 
 from reverie.errors import UserError
 from reverie.files.locks import is_ours
+from reverie.jobs.consolidate.run import dream_lease_name
+from reverie.jobs.writer.service import writer_lease_name
 from reverie.log_level import is_debug, set_debug
 from reverie.runs.activity import ActivityEntry
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
@@ -49,9 +55,7 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# What the Activity tab says of a decision, and which decisions a filter takes. Pure, without Qt widgets.
-#
-# Texts come from disk and are made safe to draw here.
+# Labels of decisions, and the filters. Pure; texts from disk are made safe to draw here.
 
 
 _ROUTINE = ("debug", "info")
@@ -119,8 +123,8 @@ def _is_shown(entry: ActivityEntry, show: str) -> bool:
 
 def _searched(decision: DecisionRow) -> str:
     entry = decision.entry
-    said = (entry.text, entry.event, kind_words(entry), decision.place, entry.workspace_id, entry.run_id)
-    return "\n".join(part for part in said if part).casefold()
+    searched = (entry.text, entry.event, kind_words(entry), decision.place, entry.workspace_id, entry.run_id)
+    return "\n".join(part for part in searched if part).casefold()
 
 
 def decisions(
@@ -210,30 +214,27 @@ def spoken(decision: DecisionRow) -> str:
 def facts(decision: DecisionRow) -> tuple[tuple[str, str], ...]:
     """(name, value) of everything that is known of a decision."""
     entry = decision.entry
-    told = [(tr("Said"), exact_time(entry.at))]
+    rows = [(tr("Said"), exact_time(entry.at))]
     if entry.times > 1:
-        told += [
+        rows += [
             (tr("Last said"), exact_time(entry.last_at)),
             (tr("How often"), counted("once", "%n times", entry.times)),
         ]
-    told += [(tr("Event"), entry.event), (tr("Level"), entry.level)]
+    rows += [(tr("Event"), entry.event), (tr("Level"), entry.level)]
     if entry.workspace_id:
         named = decision.place != entry.workspace_id
-        told.append(
+        rows.append(
             (tr("Workspace"), f"{decision.place} ({entry.workspace_id})" if named else entry.workspace_id)
         )
     if entry.run_id:
-        told.append((tr("Run"), entry.run_id))
-    told += [(str(name), _plain(value)) for name, value in entry.details.items()]
-    return tuple((visible(name), visible(value)) for name, value in told)
+        rows.append((tr("Run"), entry.run_id))
+    rows += [(str(name), _plain(value)) for name, value in entry.details.items()]
+    return tuple((visible(name), visible(value)) for name, value in rows)
 
 
 def _plain(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST_DETAIL else text[:_LONGEST_DETAIL] + "…"
-
-
-# The list of decisions: a sign for the level, how often and how long ago at the right.
 
 
 class DecisionModel(LineModel):
@@ -287,12 +288,12 @@ class DecisionList(LineList):
             self.picked.emit(self.current)
 
 
-# What is running now: a line, a progress bar and Cancel for each job. Takes no room while nothing runs.
+# What runs now: a line, a progress bar and Cancel for each job. Hidden while nothing runs.
 
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """One job. `total` 0: nobody knows how much there is to do. `note` says why it cannot be cancelled."""
+    """One job. `total` 0: unknown. `note`: why it cannot be cancelled."""
 
     id: str
     title: str
@@ -420,13 +421,13 @@ class ActivityTab(TabPage):
         self._narrow()
 
     def _lay_out(self) -> None:
-        wishes = FlowLayout(gap=GAP)
+        filters = FlowLayout(gap=GAP)
         for control in (self.text, self.show_only, self.here, self.debug_log):
-            wishes.addWidget(control)
+            filters.addWidget(control)
         head = QWidget()
         column = QVBoxLayout(head)
         column.setContentsMargins(MARGIN, GAP, MARGIN, GAP)
-        column.addLayout(wishes)
+        column.addLayout(filters)
         self._pages = QStackedWidget()
         self._pages.addWidget(self.list)
         self._pages.addWidget(self.none)
@@ -465,7 +466,7 @@ class ActivityTab(TabPage):
         self._narrow()
 
     def say_log(self, *, debug: bool, file: str) -> None:
-        """Whether the log tells everything, and where it lies."""
+        """Show whether the log is at debug level, and where it is."""
         self.debug_log.setChecked(debug)
         self.debug_log.setToolTip(
             as_tooltip(self.tr("Every gate and outcome goes to the log until the window is closed."), file)
@@ -569,12 +570,6 @@ class DecisionDetail(QWidget):
         QGuiApplication.clipboard().setText("\n".join(lines))
 
 
-# Between the Activity tab, the homes and what runs: reads decisions when they changed and somebody looks.
-#
-# Threading: GUI thread; decisions are read by jobs on the scan lane. Failure: told in the tab; the next
-# change, or coming back to the tab, tries again.
-
-
 READ_AT_MOST = 2000
 BY_HAND = "by-hand"
 POLL_MS = 1000
@@ -647,7 +642,7 @@ class ActivityControl(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Something was decided: read it, now or when somebody looks."""
+        """Decisions changed: read them, now or when the tab is shown."""
         self._stale = True
         if self.tab.isVisible():
             self._read()
@@ -710,7 +705,8 @@ class ActivityControl(QObject):
         )
 
     def _show_work(self, found: tuple[_RunningWork, ...]) -> None:
-        """What runs by itself, here or in another process. What a person started here is told already."""
+        """Show the background runs of this and other processes; a run started by hand here is shown
+        already."""
         by_hand = self._jobs.get(BY_HAND)
         self._jobs = {} if by_hand is None else {BY_HAND: by_hand}
         for work in found:
@@ -808,7 +804,7 @@ class ActivityControl(QObject):
 
     @Slot()
     def say_level(self) -> None:
-        """Show how much the log tells now."""
+        """Show the current log level."""
         self.tab.say_log(debug=is_debug(), file=str(self._log_file))
 
 
@@ -819,8 +815,6 @@ def _places(session: HomeSession) -> dict[str, str]:
 
 def _at_work(parts: HomeContainer, places: Mapping[str, str]) -> tuple[_RunningWork, ...]:
     """Who holds a lease of a run of this home. For jobs."""
-    from reverie.jobs.consolidate.run import dream_lease_name
-    from reverie.jobs.writer.service import writer_lease_name
 
     names = [(dream_lease_name(parts.home_id), "")]
     names += [(writer_lease_name(parts.home_id, id_), place) for id_, place in places.items()]

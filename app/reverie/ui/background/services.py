@@ -1,7 +1,14 @@
-"""The background services as a window shows them: the hosts of its homes, Activity, the Doctor, a word in the
-status bar. Wires them to each other and to the consolidation; no rule of its own.
+"""The background services in a window: one host per open home, with Activity, the Doctor and a label in the
+status bar.
 
-Threading: GUI thread.
+A host runs while the services of its home are switched on, and is started only after the home is open and
+painted. A lease decides which process hosts: if another one does, this one watches and takes over when it
+ends. Switches are read again when settings were saved, something was fixed, or the window gets the focus,
+since other processes save settings too.
+
+Threading: GUI thread. Starting and stopping touch the disk and are jobs on a lane of its own; a host's
+threads report by queued signal. `stop` waits for every host, three seconds at most. Failure: what a host
+cannot do is in its status and in Activity.
 """
 
 from __future__ import annotations
@@ -17,6 +24,7 @@ from PySide6.QtWidgets import QLabel
 
 from reverie.clock import Clock
 from reverie.errors import UserError
+from reverie.services.host import Host
 from reverie.ui.appearance import GAP, Icons
 from reverie.ui.background.activity import ActivityControl, ActivityTab
 from reverie.ui.background.doctor import DoctorControl, DoctorTab
@@ -31,32 +39,21 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 
-# The background services inside the window: one host per open home, on while a switch of it is on.
-#
-# Nothing is started before a home is open and painted. Who hosts is settled by lease: where another process
-# hosts, this one views and takes over when that one ends. Switches are looked at again when settings were
-# saved, when something was mended, and when the window gets the focus, since other processes save settings
-# too.
-#
-# Threading: GUI thread. Starting and stopping block on disk for a moment and are jobs of a lane of their
-# own; the host's own threads tell their status by queued signal. `stop` waits for every host, under three
-# seconds. Failure: what a host cannot do is in its status and in Activity.
-
-
 STOP_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class HostLabel:
-    """What the status bar says of one home; `text` empty: nothing is switched on."""
+    """The services of one home in the status bar."""
 
     text: str = ""
+    """Empty: nothing is switched on."""
     tip: str = ""
 
 
 class HostControl(QObject):
-    """`changed(str)`: the services of the home of this id are in another state. `said(str)`: a sentence on
-    what did not work."""
+    """The hosts of the open homes. Signals: `changed(str)`: the state of the services of the home with this
+    id changed; `status_message(str)`: something did not work."""
 
     changed = Signal(str)
     status_message = Signal(str)
@@ -98,7 +95,7 @@ class HostControl(QObject):
 
     @Slot()
     def recheck(self) -> None:
-        """The switches may be others."""
+        """Read the switches again."""
         for home_id in self._homes:
             self._settle(home_id)
 
@@ -110,11 +107,11 @@ class HostControl(QObject):
         self.changed.emit(home_id)
 
     def is_paused(self, home_id: str) -> bool:
-        """Whether a person paused the services of this home."""
+        """Whether the services of this home were paused by hand."""
         return home_id in self._paused
 
     def status(self, home_id: str) -> HostStatus | None:
-        """What was told last; None: it was never started."""
+        """The last status; None if it was never started."""
         return self._status.get(home_id)
 
     def words(self, home_id: str) -> HostLabel:
@@ -148,7 +145,7 @@ class HostControl(QObject):
             return
         workbench, paused, hosts = self._homes[home_id], home_id in self._paused, self._hosts
 
-        def told(status: HostStatus) -> None:
+        def report(status: HostStatus) -> None:
             if not self._stopped:
                 self._told.emit(home_id, status)
 
@@ -163,10 +160,8 @@ class HostControl(QObject):
             host = hosts.get(home_id)
             if wanted and not paused:
                 if host is None:
-                    from reverie.services.host import Host
-
                     control.check()
-                    host = hosts[home_id] = Host(workbench.parts, purpose="the window", on_status=told)
+                    host = hosts[home_id] = Host(workbench.parts, purpose="the window", on_status=report)
                 host.start()
             elif host is not None:
                 host.stop()
@@ -176,7 +171,7 @@ class HostControl(QObject):
         self._lane.submit("settle the services", work, done=self._on_settled, failed=self._on_failed)
 
     def _on_settled(self, _nothing: None) -> None:
-        """What came of it is told by the host itself."""
+        """The host reports its own status."""
 
     def _on_failed(self, error: UserError) -> None:
         self.status_message.emit(str(error))
@@ -201,14 +196,14 @@ def host_label(status: HostStatus | None) -> HostLabel:
         return HostLabel(tr("Services on"), as_tooltip(tip))
     if status.state == "viewing" and status.holder is not None:
         tip = tr("Another process hosts the background services: {purpose}, process {pid}.")
-        said = tip.format(purpose=visible(status.holder.purpose), pid=status.holder.owner.pid)
-        return HostLabel(tr("Services elsewhere"), as_tooltip(said))
+        text = tip.format(purpose=visible(status.holder.purpose), pid=status.holder.owner.pid)
+        return HostLabel(tr("Services elsewhere"), as_tooltip(text))
     return HostLabel(tr("Services waiting"), as_tooltip(status.message))
 
 
 class ServicesView(QObject):
-    """`changed()`: what is possible is another. `said(str)`: a sentence on what did not work.
-    `doctor_wanted()`: the Doctor is to be shown."""
+    """Wires the hosts, Activity, the Doctor and the consolidation together. Signals: `changed()`: the set of
+    enabled actions may have changed; `status_message(str)`; `doctor_wanted()`: show the Doctor tab."""
 
     changed = Signal()
     status_message = Signal(str)

@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from reverie.services.duplicates import (
         DuplicateFile,
         DuplicateGroup,
+        DuplicateProgress,
         DuplicateReport,
         MergeSeed,
-        Progress,
     )
     from reverie.services.views import Undo
     from reverie.services.workbench import Workbench
@@ -397,7 +397,7 @@ class DuplicatesWindow(SideWindow):
         self.finder.say(self.tr("&Stop"), self.tr("Stop looking"))
         self._say_none(self.tr("Looking…"))
 
-    def _on_progress(self, step: Progress) -> None:
+    def _on_progress(self, step: DuplicateProgress) -> None:
         share = f"{step.done:,} / {step.total:,}"
         self._say_none(
             {

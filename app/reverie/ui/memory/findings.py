@@ -33,7 +33,7 @@ from reverie.agents.memory_index import (
     INDEX,
     MOST_CHARS,
     MOST_LINES,
-    WISHED_CHARS,
+    RECOMMENDED_CHARS,
     IndexFinding,
     IndexReport,
     cut_of,
@@ -747,7 +747,7 @@ def sentence(finding: IndexFinding) -> str:
         "no-description": tr("“{file}” has no description"),
     }[finding.problem]
     return said.format(
-        line=line, about=about, file=rel, most=MOST_LINES, chars=f"{MOST_CHARS:,}", wished=WISHED_CHARS
+        line=line, about=about, file=rel, most=MOST_LINES, chars=f"{MOST_CHARS:,}", wished=RECOMMENDED_CHARS
     )
 
 

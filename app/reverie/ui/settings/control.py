@@ -1,7 +1,9 @@
-"""Between the settings dialog and the services: every question is a job, on a thread of its own.
+"""Connects the settings dialog with the settings, the keyring and the model services.
 
-Neither keyring nor model server may hold up the window, a refresh or a run; so the lane is this control's,
-and it begins with the first question.
+Every question is a job on a lane of this control's own, started with the first question: neither keyring
+nor model server may hold up the window, a refresh or a run.
+
+Threading: GUI thread. Failure: shown in the dialog, which stays open.
 """
 
 from __future__ import annotations
@@ -179,8 +181,8 @@ class SettingsControl(QObject):
             service.models.set_key(provider, key)
             return service.models.view(None)
 
-        said = self.tr("The key for {provider} is in the system's keyring.").format(provider=provider)
-        self._submit("keep a key", work, self._set_message(said), self._on_failed, "")
+        message = self.tr("The key for {provider} is in the system's keyring.").format(provider=provider)
+        self._submit("keep a key", work, self._set_message(message), self._on_failed, "")
 
     @Slot(str)
     def _forget_key(self, provider: str) -> None:
@@ -192,8 +194,8 @@ class SettingsControl(QObject):
             service.models.forget_key(provider)
             return service.models.view(None)
 
-        said = self.tr("The key for {provider} was removed from the keyring.").format(provider=provider)
-        self._submit("forget a key", work, self._set_message(said), self._on_failed, "")
+        message = self.tr("The key for {provider} was removed from the keyring.").format(provider=provider)
+        self._submit("forget a key", work, self._set_message(message), self._on_failed, "")
 
     def _set_message(self, sentence: str) -> Callable[[ModelsView], None]:
         def done(models: ModelsView) -> None:

@@ -50,9 +50,6 @@ from reverie.ui.widgets.controls import SearchField, WrapLabel
 from reverie.ui.widgets.layouts import scrolled
 from reverie.ui.widgets.message_bar import MessageBar
 
-# The third page of the settings: what may run by itself in the home that is shown, and how much of it.
-
-
 MOST_RUNS = 1000
 MOST_TOKENS = 1_000_000_000
 TOKENS_STEP = 50_000
@@ -434,12 +431,12 @@ class SettingsFinder:
 
 
 def _searched(title: str, setting: Setting, shown: Iterable[QWidget]) -> str:
-    said = [title, setting.key, setting.where, explanation(setting)]
+    texts = [title, setting.key, setting.where, explanation(setting)]
     for widget in shown:
-        said.append(widget.accessibleName())
+        texts.append(widget.accessibleName())
         if isinstance(widget, QLabel | QAbstractButton):
-            said.append(_plain(widget.text()))
-    return "\n".join(said).casefold()
+            texts.append(_plain(widget.text()))
+    return "\n".join(texts).casefold()
 
 
 def _plain(text: str) -> str:

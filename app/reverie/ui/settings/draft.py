@@ -57,7 +57,7 @@ class Setting:
 
     @property
     def where(self) -> str:
-        """As a person looks for it in `config.toml`: `[dream] engine`."""
+        """Its place in `config.toml`: `[dream] engine`."""
         return where(self.key)
 
 
@@ -335,7 +335,7 @@ _CHOICES: dict[tuple[str, str], str] = {
 
 
 def field_label(key: str) -> str:
-    """Of a generated field; the key where nobody wrote one."""
+    """The label of a generated field; the key if there is none."""
     return tr(LABELS[key]) if key in LABELS else key
 
 
@@ -344,23 +344,23 @@ def field_unit(key: str) -> str:
 
 
 def zero_text(key: str) -> str:
-    """What 0 says; empty where it is a figure like any other."""
+    """The text for 0; empty if 0 is an ordinary number."""
     return tr(_ZEROS[key]) if key in _ZEROS else ""
 
 
 def choice_text(key: str, value: str) -> str:
-    """One choice in words; itself where nobody wrote any."""
+    """The text of one choice; the value itself if there is none."""
     return tr(_CHOICES[key, value]) if (key, value) in _CHOICES else value
 
 
 def explanation(setting: Setting) -> str:
-    """What it does, its default, and where it stands in `config.toml`: the tooltip of its field."""
+    """The tool tip of a field: what it does, its default, and its place in `config.toml`."""
     lines = [tr(HELP[setting.key])] if setting.key in HELP else []
     return "\n".join([*lines, tr("Default: {value}").format(value=default(setting)), setting.where])
 
 
 def default(setting: Setting) -> str:
-    """As it would stand in the file."""
+    """The default as it would be written in the file."""
     return as_toml(setting.default)
 
 

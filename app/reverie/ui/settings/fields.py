@@ -194,7 +194,7 @@ class ModelPage(SettingsPage):
 
 
 def fill(form: QFormLayout, rows: FormRows, hints: dict[QWidget, WrapLabel] | None = None) -> QFormLayout:
-    """`form` with these rows; below a field stands its hint, if it has one."""
+    """Add rows to `form`; a field's hint, if it has one, goes below it."""
     form.setHorizontalSpacing(GAP)
     form.setVerticalSpacing(GAP)
     form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
@@ -215,7 +215,7 @@ def switch(text: str) -> QCheckBox:
 
 
 def number(least: int, most: int, name: str, unit: str = "") -> QSpinBox:
-    """`name` is read aloud; `unit` stands behind the figure."""
+    """`name` is read aloud; `unit` follows the number."""
     box = QSpinBox()
     box.setRange(least, most)
     box.setSuffix(unit)
@@ -366,9 +366,6 @@ def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
         if found[2]:
             after[found[1]] = found[2]
     return after
-
-
-# Asking for a model by name: `provider:model`, with those at hand to pick from.
 
 
 class ModelDialog(QDialog):

@@ -1,4 +1,11 @@
-"""The first page of the settings: which engine consolidates, whether it works, and what it may do."""
+"""The first two pages of the settings: what consolidates and its limits; model services, their keys and
+addresses, and servers on this machine.
+
+A key goes from its field into the system's keyring by a signal and is wiped from the field; it is never
+shown again, and no setting holds it.
+
+Threading: GUI thread; nothing is read or written here.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +38,8 @@ from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 
 if TYPE_CHECKING:
-    from reverie.services.views import ModelsView, ProbeLine, ProviderView
+    from reverie.llm.catalogue import ProviderInfo
+    from reverie.services.views import ModelsView, ProbeLine
 
 
 _SIGNS = {"pass": "check", "fail": "error", "skip": "info"}
@@ -209,7 +217,7 @@ class EnginePage(SettingsPage):
         self._validate()
 
     def tested(self, lines: Sequence[ProbeLine]) -> None:
-        """What each step of the test said."""
+        """Show the result of each step of the test."""
         self._end_test([(line.state, line.sentence) for line in lines])
 
     def test_failed(self, sentence: str) -> None:
@@ -254,12 +262,6 @@ def _heading(text: str) -> QLabel:
     return made
 
 
-# The second page of the settings: model services, their keys and addresses, and servers on this machine.
-#
-# A key goes from the field into the system's keyring through a signal and is wiped from the field; it is
-# never shown again, and no setting holds it.
-
-
 LocalServer = tuple[str, str, Sequence[str]]
 """Provider, base URL, models."""
 _ROLE = Qt.ItemDataRole.UserRole
@@ -278,7 +280,7 @@ class ProvidersPage(SettingsPage):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._providers: dict[str, ProviderView] = {}
+        self._providers: dict[str, ProviderInfo] = {}
         self._addresses: dict[str, str] = {}
         self._kept: Mapping[str, Mapping[str, Any]] = {}
         self._edits: dict[str, dict[str, Any]] = {}
@@ -397,7 +399,7 @@ class ProvidersPage(SettingsPage):
         return edits
 
     def show_kept(self, kept: Mapping[str, Mapping[str, Any]]) -> None:
-        """What stands in the settings of each provider; what has no entry has the defaults."""
+        """The settings of each provider; one without an entry has the defaults."""
         self._kept, self._edits = kept, {}
         self._show_more()
 
@@ -436,7 +438,7 @@ class ProvidersPage(SettingsPage):
         self._show_addresses()
         self._show_current()
 
-    def _add_row(self, provider: ProviderView) -> QTreeWidgetItem:
+    def _add_row(self, provider: ProviderInfo) -> QTreeWidgetItem:
         item = QTreeWidgetItem([visible(provider.name), key_source(provider.key_source), ""])
         item.setData(0, _ROLE, provider.name)
         self.table.addTopLevelItem(item)
@@ -450,12 +452,11 @@ class ProvidersPage(SettingsPage):
 
     @Slot()
     def _on_add(self) -> None:
-        from reverie.services.views import ProviderView
 
         name = self._new_name
         if not name:
             return
-        self._providers[name] = ProviderView(name, "", "missing", local=False)
+        self._providers[name] = ProviderInfo(name, "", "", "missing", local=False)
         self._added.add(name)
         self.table.setCurrentItem(self._add_row(self._providers[name]))
         self.new.clear()

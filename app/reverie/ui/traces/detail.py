@@ -1,7 +1,11 @@
 """One trace: why it ended as it did, and everything it holds.
 
-Above the verdict in words with its evidence, below pages: timeline and steps, messages, the memory and what
-was tried with it, the raw document. Picking a span, a row or the evidence shows the same place everywhere.
+Above, the verdict with its evidence; below, pages: timeline and steps, messages, the memory and what was
+tried with it, the raw document. Selecting a span, a row or the evidence shows the same place on every page.
+
+The raw document has no size limit: a page of members is read at a time, and the search reads in chunks.
+Threading: GUI thread; documents are read and searched in jobs. Failure: an `OSError` of the file is shown
+on the page.
 """
 
 from __future__ import annotations
@@ -41,6 +45,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.errors import user_error_from_os
 from reverie.llm.trace_facts import Timeline, TimeSpan, TraceFacts
 from reverie.llm.trace_reader import CHUNK, JsonNode, JsonSource, children, text_of
 from reverie.services.traces import answer_text
@@ -67,16 +72,10 @@ if TYPE_CHECKING:
     from reverie.services.traces import TraceDetail
 
 
-# The document as it is: a tree that asks for members as it is opened, and a search with its hits.
-#
-# Reading and searching (`document`) happen in jobs. Threading: GUI thread.
+# The raw page: a tree that asks for members as it is opened, and a search with its hits.
 
 
-# A trace's document, read piece by piece: a page of members, what a line shows of one, its value, and a
-# search through all of it.
-#
-# No size is too large: nothing reads more than it shows, and the search goes through the document in
-# chunks. Pure, for jobs. Failure: an `OSError` of the file goes through.
+# A trace's document, read piece by piece. Pure, for jobs; raises `OSError`.
 
 
 PAGE = 200
@@ -135,7 +134,7 @@ def full_text(source: JsonSource, node: JsonNode) -> str:
 def search(
     source: JsonSource, root: JsonNode, needle: str, check: Callable[[], None]
 ) -> tuple[DocumentHit, ...]:
-    """Where `needle` stands in names or values, in the order of the document."""
+    """The places of `needle` in names and values, in the order of the document."""
     if not needle:
         return ()
     spelled = {json.dumps(needle, ensure_ascii=ascii_only)[1:-1] for ascii_only in (False, True)}
@@ -254,7 +253,6 @@ class RawModel(QAbstractItemModel):
         source, node, skip, generation = self._source, item.node, len(item.children), self._generation
 
         def work(_control: JobControl) -> tuple[tuple[Piece, ...], bool]:
-            from reverie.errors import user_error_from_os
 
             try:
                 return read_page(source, node, skip)
@@ -443,7 +441,7 @@ class RawView(QWidget):
         QGuiApplication.clipboard().setText(self.value.toPlainText())
 
 
-# What was sent and what came back, to read: one card a text, long ones folded.
+# The messages page: one card for each text, long ones folded.
 
 
 _FOLDED_LINES = 6
@@ -455,7 +453,7 @@ _MOST_CHARS = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One text: who says it, and what."""
+    """One text and its author."""
 
     title: str
     text: str

@@ -1,7 +1,10 @@
-"""The Traces tab: above, those of the place selected at the left or of all homes; below, one of them.
+"""The Traces tab: above, the traces of the selected place or of all homes; below, one of them.
 
-Answers the wishes of the detail: the transcript at the trigger, comparing two, replaying, copying, exporting.
-Everything from disk comes in jobs on the feed's own lane.
+Carries out what the detail asks for: the transcript at the trigger, comparing, replaying, copying,
+exporting.
+
+Threading: GUI thread; everything from disk comes in jobs on the feed's own lane. Failure: in the status
+bar.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError, user_error_from_os
+from reverie.services.traces import tried_diff, why_no_replay
 from reverie.ui.appearance import SIZE, Icons, Theme, theme_of
 from reverie.ui.display_text import amount, as_tooltip, visible, when
 from reverie.ui.jobs import JobControl
@@ -52,7 +56,7 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# The list of traces: what can be sorted and narrowed down, by keyboard too. Shows what it is given.
+# The list: sortable and filterable, by keyboard too. Shows what it is given.
 
 
 Index = QModelIndex | QPersistentModelIndex
@@ -211,11 +215,11 @@ class _Narrowed(QSortFilterProxyModel):
             return False
         if self.kind and found.kind != self.kind:
             return False
-        said = (
+        searched = (
             found.id, found.workspace_name, found.workspace_id, found.model, found.sentence, found.evidence,
             found.home, line.place.workspace,
         )  # fmt: skip
-        return not self.text or self.text in "\n".join(said).casefold()
+        return not self.text or self.text in "\n".join(searched).casefold()
 
     def lessThan(self, left: Index, right: Index) -> bool:
         one, other = left.data(SORT), right.data(SORT)
@@ -223,7 +227,7 @@ class _Narrowed(QSortFilterProxyModel):
 
 
 class TraceList(SearchedTable):
-    """The traces of the place selected at the left, or of all homes where a person asks for that."""
+    """The traces of the selected place, or of all homes on request."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Search traces"), self.tr("Traces"), parent)
@@ -320,7 +324,7 @@ class TraceList(SearchedTable):
         self.picked.emit()
 
 
-# What was said around the message that triggered a run, from the agent's own transcript. Reads only.
+# The messages around the one that triggered a run, from the agent's own transcript. Reads only.
 
 
 class TranscriptDialog(QDialog):
@@ -342,14 +346,14 @@ class TranscriptDialog(QDialog):
     def is_read(self) -> bool:
         return self.view.is_read
 
-    def open_at(self, desk: TranscriptService, workspace_id: str, message_id: str) -> None:
+    def open_at(self, service: TranscriptService, workspace_id: str, message_id: str) -> None:
         """Read the transcript of a workspace and show it at a message."""
         self.title.say(self.tr("Reading the transcript…"))
         self.show()
 
         def opening() -> PagedTranscript | None:
-            source = desk.of_workspace(workspace_id)
-            return desk.open(source) if source is not None else None
+            source = service.of_workspace(workspace_id)
+            return service.open(source) if source is not None else None
 
         self.view.open(opening, ReadingStart(message_id))
 
@@ -368,7 +372,7 @@ _LEAST_ROWS = 96
 
 
 class TracesTab(TabPage):
-    """`said(str)`: a sentence for the status bar."""
+    """The tab. Signal: `status_message(str)`."""
 
     status_message = Signal(str)
 
@@ -471,12 +475,11 @@ class TracesTab(TabPage):
         ):
             return
         self._wanted = wanted
-        desk, row, workspace = wanted.session.workbench, wanted.row, wanted.place.workspace
+        workbench, row, workspace = wanted.session.workbench, wanted.row, wanted.place.workspace
 
         def work(_control: JobControl) -> Shown:
-            from reverie.services.traces import tried_diff, why_no_replay
 
-            detail = desk.traces.open(str(row.path))
+            detail = workbench.traces.open(str(row.path))
             no_replay = why_no_replay(detail.facts, shortened=detail.dump.shortened)
             return Shown(detail, tried_diff(detail.facts), no_replay, workspace)
 
@@ -564,7 +567,7 @@ class TracesTab(TabPage):
             self.export_to(Path(name))
 
     def export_to(self, target: Path) -> None:
-        """Copy the shown document, byte by byte, to a place that a person chose."""
+        """Copy the shown document, byte for byte, to a chosen file."""
         shown = self.detail.shown
         if shown is None:
             return

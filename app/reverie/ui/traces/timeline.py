@@ -1,5 +1,7 @@
-"""When things happened in a run, drawn to scale: a band per attempt, in it the answers of the model and the
-tool calls. Spans can be picked by mouse and by the arrow keys.
+"""The timeline of a run: a band per attempt drawn to scale, in it the model's answers and the tool calls;
+the steps as a tree; and the labels of traces.
+
+Spans are selected with the mouse and the arrow keys. Threading: GUI thread; nothing is read here.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.layouts import size_sections
 from reverie.ui.widgets.message_bar import Tone
 
-# How traces are told in the window. Pure, but for translation.
+# Labels of traces. Pure, except for translation.
 
 
 _GOOD = frozenset({"wrote", "nothing-to-write"})
@@ -117,7 +119,7 @@ _MOST_ATTEMPTS = 40
 
 
 class TimelineView(QWidget):
-    """`picked(Span)`: a person chose a span."""
+    """`picked(Span)`: a span was selected by hand."""
 
     picked = Signal(object)
 
@@ -369,7 +371,7 @@ def _tick(scale: int, most: float) -> int:
         size *= 10
 
 
-# Attempts, answers and tool calls as a tree, or flat in the order of time; what is selected, in full.
+# The steps: attempts, answers and tool calls as a tree, or flat in order of time; the selected one in full.
 
 
 PLACE = Qt.ItemDataRole.UserRole
@@ -388,7 +390,7 @@ class StepPosition:
 
 
 class StepsView(QWidget):
-    """`picked(Place)`: a person chose a row."""
+    """`picked(StepPosition)`: a row was selected by hand."""
 
     picked = Signal(object)
 
@@ -493,9 +495,9 @@ class StepsView(QWidget):
         return self._item(StepPosition(attempt.index), name, ended, bad=bool(attempt.error))
 
     def _step_item(self, step: Step) -> QTreeWidgetItem:
-        said = step.text.strip() or counted(self.tr("1 tool call"), "%n tool calls", len(step.calls))
+        label = step.text.strip() or counted(self.tr("1 tool call"), "%n tool calls", len(step.calls))
         return self._item(
-            StepPosition(step.attempt, step.index), self.tr("Answer {n}").format(n=step.index), said
+            StepPosition(step.attempt, step.index), self.tr("Answer {n}").format(n=step.index), label
         )
 
     def _call_item(self, call: Call) -> QTreeWidgetItem:

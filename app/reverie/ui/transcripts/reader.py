@@ -1,10 +1,10 @@
 """One transcript to read: its text page by page, a search through all of it, its facts, and its growth.
 
-Pages come in jobs on the lane that is given; more is read when one scrolls to where it ends, and what is far
-above is let go, so that memory follows what is shown and not the size of the file. While the view is visible
-it asks now and then whether the file grew; a transcript that took long to read is asked for seldom.
+Pages are read as one scrolls, and text far above is dropped, so that memory depends on what is shown, not
+on the size of the file. While the view is visible it checks now and then whether the file grew; the slower
+a transcript is to read, the less often.
 
-Threading: GUI thread; the transcript is touched inside jobs only. Failure: told in the bar above the text;
+Threading: GUI thread; the transcript is read in jobs on the given lane. Failure: in the bar above the text;
 what is shown stays.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from reverie.agents.transcripts import Message, Wanted
 
 
-# What one can do with an open transcript, above its text: search it, walk through it, copy, unfold.
+# The bar above the text: search, step through, copy, unfold.
 
 
 class ReaderBar(QWidget):
@@ -95,10 +95,8 @@ class ReaderBar(QWidget):
         return made
 
 
-# Walking through a transcript by words and by prompts: in the entry that is shown first, then through all
-# of the file in a job of its own, which disturbs no page.
-#
-# Threading: GUI thread. Failure: told in the view.
+# Search by words and by prompts: first in the entry at the top, then through the whole file in a job that
+# does not disturb the pages.
 
 
 class ReaderSearch(QObject):
@@ -159,10 +157,10 @@ class ReaderSearch(QObject):
                 self.say(self.tr("Not found.") if needle else "")
                 return
             around = place >= number if back else place <= number
-            told = (
+            note = (
                 self.tr("Found again from the end.") if back else self.tr("Found again from the beginning.")
             )
-            self.say(told if around and needle and place != number else "")
+            self.say(note if around and needle and place != number else "")
             self._view.go_to(place, needle, back=back)
 
         def failed(error: UserError) -> None:

@@ -1,16 +1,18 @@
-"""The Transcripts tab: every transcript of the home that is shown above, the selected one below.
+"""The Transcripts tab: every transcript of the shown home above, the selected one below; and the window of
+the agent's own background jobs.
 
-Listed when it is first looked at, and again now and then while it is looked at, since most agents'
-transcripts lie outside of what is watched. Titles that are not in the list are read in small jobs, so that
-opening one never waits for them.
+Listed when the tab is first shown, and again now and then while it is visible, since most agents'
+transcripts lie outside the watched directories. Missing titles are read in small jobs, so that opening a
+transcript never waits for them.
 
-Threading: GUI thread; a lane of its own. Failure: told in the status bar.
+Threading: GUI thread; a lane of its own. Failure: in the status bar, or above the table of jobs.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,11 +70,8 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# The list of transcripts: sorted, narrowed down, by keyboard too. Shows what it is given.
-#
-# Five thousand rows are nothing special: a row's texts are made when it is drawn. Titles that only the
-# transcript tells come later and fill in. What was a part of another one (a sub-agent's) stands right after
-# it.
+# The list: sorted and filterable, by keyboard too. A row's texts are made when it is drawn, so thousands of
+# rows cost little. Sub-agents' transcripts follow the one they belong to.
 
 
 Index = QModelIndex | QPersistentModelIndex
@@ -83,7 +82,7 @@ _TOLD_BY_LIST = (2, 3)
 
 
 class SourceModel(QAbstractTableModel):
-    """One row a transcript. What its beginning tells comes later (`take_told`)."""
+    """One row per transcript. Facts that are in the file itself come later (`add_facts`)."""
 
     def __init__(self, now: Callable[[], int], parent: QWidget) -> None:
         super().__init__(parent)
@@ -93,28 +92,28 @@ class SourceModel(QAbstractTableModel):
         self._text = ""
         self._project: str | None = None
         self._column, self._down = 2, True
-        self._told: dict[str, TranscriptSource] = {}
+        self._known_facts: dict[str, TranscriptSource] = {}
         self._height = QFontMetrics(parent.font()).height() + UNIT
         self._heads = (
             self.tr("Title"), self.tr("Project"), self.tr("Changed"), self.tr("Size"), self.tr("State"),
         )  # fmt: skip
 
     def show_sources(self, sources: Sequence[TranscriptSource]) -> None:
-        """Other transcripts; rows that stay the same are only drawn anew."""
-        self._listed = tuple(self._with_told(each) for each in sources)
+        """Show other transcripts; rows that stay the same are only redrawn."""
+        self._listed = tuple(self._with_facts(each) for each in sources)
         self._arrange()
 
-    def take_told(self, told: Mapping[str, TranscriptSource]) -> None:
+    def add_facts(self, known: Mapping[str, TranscriptSource]) -> None:
         """What the beginnings of some transcripts tell."""
-        self._told.update(told)
-        self._listed = tuple(self._with_told(each) if each.id in told else each for each in self._listed)
+        self._known_facts.update(known)
+        self._listed = tuple(self._with_facts(each) if each.id in known else each for each in self._listed)
         if self._text or self._project is not None or self._column not in _TOLD_BY_LIST:
             self._arrange()
             return
-        rows = [row for row, source in enumerate(self.sources) if source.id in told]
+        rows = [row for row, source in enumerate(self.sources) if source.id in known]
         after = list(self.sources)
         for row in rows:
-            after[row] = self._with_told(after[row])
+            after[row] = self._with_facts(after[row])
         self.sources = tuple(after)
         self._touch(rows)
 
@@ -146,17 +145,18 @@ class SourceModel(QAbstractTableModel):
         if self._project is not None and source.project_path != self._project:
             return False
         project = f"{source.project_name}\n{source.project_path or ''}"
-        said = (source.title, project, source.id, state_of(source))
-        return not self._text or self._text in "\n".join(said).casefold()
+        searched = (source.title, project, source.id, state_of(source))
+        return not self._text or self._text in "\n".join(searched).casefold()
 
-    def _with_told(self, source: TranscriptSource) -> TranscriptSource:
-        told = self._told.get(source.id)
-        if told is None:
+    def _with_facts(self, source: TranscriptSource) -> TranscriptSource:
+        known = self._known_facts.get(source.id)
+        if known is None:
             return source
-        return source._replace(
-            title=source.title or told.title,
-            project_path=source.project_path or told.project_path,
-            state=source.state or told.state,
+        return replace(
+            source,
+            title=source.title or known.title,
+            project_path=source.project_path or known.project_path,
+            state=source.state or known.state,
         )
 
     def _touch(self, rows: Sequence[int]) -> None:
@@ -165,7 +165,7 @@ class SourceModel(QAbstractTableModel):
 
     def forget(self) -> None:
         """Another home: nothing is known of its transcripts yet."""
-        self._told.clear()
+        self._known_facts.clear()
         self.show_sources(())
 
     @property
@@ -175,11 +175,11 @@ class SourceModel(QAbstractTableModel):
         return tuple(sorted(found.items()))
 
     def untold(self) -> tuple[TranscriptSource, ...]:
-        """Those of which the list says too little, and whose beginning nobody read yet."""
+        """Those with missing facts whose file was not read yet."""
         return tuple(
             each
             for each in self._listed
-            if each.id not in self._told and not (each.title and each.project_path)
+            if each.id not in self._known_facts and not (each.title and each.project_path)
         )
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
@@ -252,7 +252,7 @@ def _sort_key(source: TranscriptSource, column: int) -> Any:
 
 
 class SourceList(SearchedTable):
-    """The transcripts of a home; `picked()` tells of a person's choice only."""
+    """The transcripts of a home. `picked()`: one was selected by hand."""
 
     def __init__(self, now: Callable[[], int], parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Find a transcript"), self.tr("Transcripts"), parent)
@@ -294,9 +294,9 @@ class SourceList(SearchedTable):
             self.select_id(self._selected)
         self._restoring = False
 
-    def take_told(self, told: Mapping[str, TranscriptSource]) -> None:
+    def add_facts(self, known: Mapping[str, TranscriptSource]) -> None:
         """What the beginnings of some transcripts tell."""
-        self.model.take_told(told)
+        self.model.add_facts(known)
         self._list_projects()
 
     def _list_projects(self) -> None:
@@ -356,7 +356,7 @@ _TITLES_AT_ONCE = 20
 
 
 class TranscriptsTab(TabPage):
-    """`said(str)`: a sentence for the status bar."""
+    """The tab. Signal: `status_message(str)`."""
 
     status_message = Signal(str)
 
@@ -444,14 +444,14 @@ class TranscriptsTab(TabPage):
 
     @Slot()
     def read_again(self) -> None:
-        """List them anew, while they are looked at."""
+        """List the transcripts again while the tab is visible."""
         session = self._session
         if session is None or self._stopped or not (self.isVisible() or self._wanted):
             return
-        desk = session.workbench
+        workbench = session.workbench
 
         def work(_control: JobControl) -> tuple[TranscriptSource, ...]:
-            return desk.transcripts.sources()
+            return workbench.transcripts.sources()
 
         self._lane.submit(
             "list transcripts", work, done=self._on_listed, failed=self._on_failed, group="list transcripts"
@@ -488,13 +488,13 @@ class TranscriptsTab(TabPage):
         if session is None or not untold or self._titling or not self.isVisible():
             return
         self._titling = True
-        desk = session.workbench
+        workbench = session.workbench
 
         def work(control: JobControl) -> dict[str, TranscriptSource]:
             found = {}
             for source in untold:
                 control.check()
-                found[source.id] = desk.transcripts.told(source)
+                found[source.id] = workbench.transcripts.told(source)
             return found
 
         self._lane.submit(
@@ -510,10 +510,10 @@ class TranscriptsTab(TabPage):
         self._titling = False
         self._on_failed(error)
 
-    def _on_titles(self, session: HomeSession, told: Mapping[str, TranscriptSource]) -> None:
+    def _on_titles(self, session: HomeSession, known: Mapping[str, TranscriptSource]) -> None:
         self._titling = False
         if session is self._session:
-            self.list.take_told(told)
+            self.list.add_facts(known)
             self._read_titles()
 
     # The selected one
@@ -528,8 +528,8 @@ class TranscriptsTab(TabPage):
         if source.id == self._open:
             return
         self._open, self._open_path = source.id, source.path
-        desk = session.workbench
-        self.view.open(lambda: desk.transcripts.open(source))
+        workbench = session.workbench
+        self.view.open(lambda: workbench.transcripts.open(source))
 
     @Slot()
     def _on_opened(self) -> None:
@@ -548,10 +548,8 @@ class TranscriptsTab(TabPage):
         self._again.stop()
 
 
-# What the agent's own books say of its background jobs: running, failed and why, stale, when it tries
-# again; from a job to the transcript it is about. Looking only; stays open beside the window.
-#
-# Threading: GUI thread; the books are read in a job. Failure: told above the table.
+# The agent's own background jobs: running, failed and why, stale, next attempt; each leads to its
+# transcript. Read-only; the window stays open beside the main one.
 
 
 _SIGNS = {"done": "check", "running": "refresh", "failed": "error", "stale": "warning", "waiting": "runs"}
@@ -642,10 +640,10 @@ class JobsDialog(QDialog):
         if session is None:
             return
         self.is_read = False
-        desk = session.workbench
+        workbench = session.workbench
 
         def work(_control: JobControl) -> tuple[AgentJob, ...]:
-            return desk.transcripts.jobs()
+            return workbench.transcripts.jobs()
 
         self._lane.submit("read the agent's jobs", work, done=self._on_read, failed=self._on_failed,
                           group="agent jobs")  # fmt: skip
@@ -658,8 +656,8 @@ class JobsDialog(QDialog):
         self.is_read = True
         self.message.clear()
         counts = {state: sum(job.state == state for job in jobs) for state in _SIGNS}
-        told = [f"{count} {job_state(state)}" for state, count in counts.items() if count]
-        self.summary.say(", ".join(told) or self.tr("The agent has no jobs in its books."))
+        texts = [f"{count} {job_state(state)}" for state, count in counts.items() if count]
+        self.summary.say(", ".join(texts) or self.tr("The agent has no jobs in its books."))
         current = self._current()
         self.table.clear()
         for job in jobs:

@@ -1,8 +1,8 @@
-"""One registry of what a person can do; menus, tool bars, context menus, the palette and the shortcut sheet
-are made from it.
+"""The registry of the window's actions, from which menus, tool bars, context menus, the palette and the
+shortcut sheet are made.
 
-Each action is a row of data: id, text, key, icon, the name of the window's slot and the rule that says when
-it is enabled. Rules are pure functions of an `ActionState`, so one place decides what is possible now.
+Each action is a row of data: id, text, keys, icon, the name of the window's slot, and the rule that says
+when it is enabled. Rules are pure functions of an `ActionState`, so one place decides what is possible now.
 """
 
 from __future__ import annotations

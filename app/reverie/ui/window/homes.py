@@ -1,9 +1,13 @@
-"""The homes of one window: finding, opening and closing them, and what the picker shows of them.
+"""The homes of one window: the list at the left; finding, opening and closing homes; unsaved text on
+closing.
 
-A home that a person closed stays closed when it is found again, until it is asked for by its path.
+A home that was closed by hand stays closed when it is found again, until it is opened by its path. One bad
+home never keeps the others away: each place is asked in a thread of its own before a job opens it, and one
+that does not answer in time is listed as such and opened as soon as it answers. Closing changes nothing on
+disk.
 
-One bad home never keeps the others away. Each place is asked in a thread of its own before a job opens it;
-one that does not answer in time is listed as such, and opened as soon as it answers.
+Threading: GUI thread; homes are found and opened, and their watchers and services ended, in jobs. Failure:
+a home that cannot be opened is listed with the reason, or reported by `failed`.
 """
 
 from __future__ import annotations
@@ -44,12 +48,8 @@ if TYPE_CHECKING:
     from reverie.ui.memory.tab import MemoryTab
 
 
-# The list at the left: homes, their projects, and the workspaces of each. What is selected is shown in the
-# tabs.
-#
-# Archived and multi-project workspaces are marked; stores that nothing points at stand under a node of
-# their own. Built as `rows.Node`s, so that a changed project list moves only what changed and the selection
-# stays.
+# The list. Archived and multi-project workspaces are marked; stores without a project have a node of their
+# own. Rows are `RowNode`s, so a changed project list moves only what changed and the selection stays.
 
 
 _DISPLAY = int(Qt.ItemDataRole.DisplayRole)
@@ -210,7 +210,7 @@ class PickerModel(NodeModel):
 
 
 class Picker(QTreeView):
-    """`picked(Place)`: a person, or `pick_first`, selected a row."""
+    """The list of homes. `picked(Place)`: a row was selected, by hand or by a `pick` method."""
 
     picked = Signal(object)
 
@@ -257,7 +257,7 @@ class Picker(QTreeView):
         self._quiet = False
 
     def place(self, index: AnyIndex) -> Place | None:
-        """What a row stands for; None for no row."""
+        """The value of a row; None for no row."""
         node = self.places.node(index)
         return node.data if node is not None else None
 
@@ -340,17 +340,20 @@ _ASK_AGAIN_MS = 50
 
 
 class OpenHomes(QObject):
-    """Signals: `opened(HomeSession)`; `closed(HomeSession)`: by a person; `failed(str, UserError)` with
-    the path; `listed()` when the picker has to be filled again; `none_found()` when the search found no home
-    and no other is open or being opened; `noticed(str)`: why a place could not be looked at, while others
-    can. `troubled_places` are those that cannot be opened now, with the reason."""
+    """The sessions of the window's homes, and the places that cannot be opened now (`troubled_places`)."""
 
     opened = Signal(object)
+    """The `HomeSession`; emitted again for a home that is open already."""
     closed = Signal(object)
+    """The `HomeSession` that was closed by hand."""
     failed = Signal(str, object)
+    """The path, and the `UserError`."""
     listed = Signal()
+    """The list has to be filled again."""
     none_found = Signal()
+    """The search found no home, and none is open or being opened."""
     noticed = Signal(str)
+    """Why a place could not be opened, while others can."""
 
     def __init__(
         self,
@@ -364,7 +367,7 @@ class OpenHomes(QObject):
         asking: bool = True,
         left_closed: Iterable[Path] = (),
     ) -> None:
-        """`left_closed`: the places of homes that a person closed."""
+        """`left_closed`: the places of homes closed by hand."""
         super().__init__(parent)
         self._lanes = lanes
         self._profile = profile
@@ -416,7 +419,7 @@ class OpenHomes(QObject):
         """Open every home an agent of this user has."""
 
         def work(_control: JobControl) -> DiscoveredHomes:
-            from reverie.compose import look_for_homes
+            from reverie.compose import look_for_homes  # heavy: imported by the job
 
             return look_for_homes()
 
@@ -479,7 +482,7 @@ class OpenHomes(QObject):
         profile, clock, helper = self._profile, self._clock, self._helper
 
         def work(control: JobControl) -> Opened:
-            from reverie.compose import copy_demo_home
+            from reverie.compose import copy_demo_home  # heavy: imported by the job
 
             # Nobody else's to read, wherever temporary files are.
             directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -520,7 +523,7 @@ class OpenHomes(QObject):
             self._discover_projects(found)
 
     def _wanted(self, found: DiscoveredHomes) -> DiscoveredHomes:
-        """Without what a person closed."""
+        """`found` without the places closed by hand."""
         closed = self._left_closed
         return DiscoveredHomes(
             tuple(home for home in found.homes if home.root not in closed),
@@ -532,7 +535,7 @@ class OpenHomes(QObject):
         profile = self._profile
 
         def work(_control: JobControl) -> DiscoveredHomes:
-            from reverie.compose import look_for_stores
+            from reverie.compose import look_for_stores  # heavy: imported by the job
 
             return look_for_stores(homes, profile)
 
@@ -558,7 +561,7 @@ class OpenHomes(QObject):
         self.opened.emit(session)
 
     def _was_moved(self, info: HomeInfo) -> bool:
-        """Whether a person says that this is a known home at a new place: it is then opened as that one.
+        """Ask whether this is a known home at a new place; if so, it is opened as that one.
         Asked once per window, and only where somebody can answer."""
         if not self._asking or not info.adoptable or info.id in self._asked or info.id in self._sessions:
             return False
@@ -578,7 +581,7 @@ class OpenHomes(QObject):
 
     @Slot(str, object)
     def set_lost(self, home_id: str, stores: tuple[LostStore, ...]) -> None:
-        """The stores of a home that nobody works on, once somebody looked closely."""
+        """The orphaned stores of a home, once they were searched for."""
         session = self._sessions.get(home_id)
         if session is not None and self._lost.get(home_id) != stores:
             self._lost[home_id] = stores

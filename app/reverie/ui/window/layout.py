@@ -1,5 +1,6 @@
-"""Where the parts of the window stand: the homes at the left, the tabs beside them, menus, what the watcher
-does at the bottom, and in which order the Tab key visits them.
+"""Parts of the main window's frame: the splitter, the indicator of a slow disk, and the watcher's state.
+
+Threading: GUI thread; nothing here reads a file (`DiskCheck` uses threads of its own).
 """
 
 from __future__ import annotations
@@ -22,15 +23,11 @@ if TYPE_CHECKING:
     from reverie.files.watch import WatchState
 
 
-# Two parts beside each other, and above each other where that is too narrow for both.
-#
-# The parts say how wide they must be at least; together that is more than a narrow window has. So the
-# narrow order is told as what is needed at least, and taken before the wide one would not fit. Each order
-# keeps its own sizes. GUI thread.
-
-
 class StackingSplitter(QSplitter):
-    """`narrow`: the width below which it stacks; `above`: how high the upper part is then, at first."""
+    """Two parts side by side, or one above the other where that is too narrow. Each order keeps its own
+    sizes.
+
+    `narrow`: the width below which it stacks; `above`: the height of the upper part then, at first."""
 
     def __init__(self, narrow: int, above: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -82,15 +79,6 @@ def _least_width(part: QWidget) -> int:
     return max(part.minimumWidth(), part.minimumSizeHint().width())
 
 
-# What the window waits for, at the right of the status bar, once that takes longer than people expect.
-#
-# Jobs on a home wait for its disk, and a share that is gone lets them wait for hours. While a thread of the
-# window is at one job for more than a moment this says so; whether the disk answers is asked by a look at
-# each home's directory (`files.paths`).
-#
-# Threading: GUI thread. Failure: a home that is gone is an answer; what that means, the job says.
-
-
 log = logging.getLogger("reverie.patience")
 
 CHECK_MS = 500
@@ -99,8 +87,10 @@ DEAD_S = 5.0
 
 
 class SlowDiskIndicator(QLabel):
-    """Empty while nothing takes long. `places` are those whose disks may be waited for. `said(str)`: a
-    sentence on a disk that does not answer, and on one that does again."""
+    """Says in the status bar that a job takes long, and whether a disk or network share does not answer.
+
+    Jobs wait for the disk of a home, and a share that is gone can block them for hours. `places`: the homes
+    to check. `status_message(str)`: a disk stopped answering, or answers again."""
 
     status_message = Signal(str)
 

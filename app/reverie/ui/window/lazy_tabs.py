@@ -1,12 +1,11 @@
-"""Traces, Activity, Doctor, Transcripts, Context and Failures, which nobody looks at first: their places are
-held from the start, their modules are loaded by a job once the first tree is on screen, and each is built
-when it is first looked at or asked for. Only Activity and Doctor are built then already: the services, which
-are hosted whether somebody looks or not, report to them.
+"""The tabs that are not needed at once: Traces, Activity, Doctor, Transcripts, Context and Failures.
 
-The same job loads the dialogs, which are imported when they are asked for: no file is to be read on the GUI
-thread then. Until they are loaded there is nothing to pause and no host.
+Placeholders hold their places from the start. A job imports their modules once the first tree is on screen,
+and each tab is built when it is first shown or asked for; only Activity and Doctor are built at once,
+because the background services report to them. The same job imports the dialogs, so that opening one reads
+no file on the GUI thread. Until then nothing can be paused and no services are hosted.
 
-Threading: GUI thread; the loading is a job. Failure: an import that fails is a bug of ours.
+Threading: GUI thread; the imports are a job. Failure: an import that fails is a bug.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
 
 
-# What a job imports once the first tree is on screen: the tabs and dialogs that nobody looks at first.
+# Imported by a job once the first tree is on screen.
 
 
 LAZY_MODULES = (
@@ -44,10 +43,7 @@ LAZY_MODULES = (
     "reverie.services.failures",
     "reverie.services.orphans",
     "reverie.services.traces",
-    "reverie.context.claude",
-    "reverie.context.codex",
-    "reverie.context.loki",
-    "reverie.context.mux",
+    "reverie.context.assembly",
     "reverie.ui.dialogs",
     "reverie.ui.context_tab",
     "reverie.ui.failures_tab",
@@ -80,8 +76,8 @@ class TabContext:
 
 
 class LazyTabs(QObject):
-    """`built()`: the tabs can be looked at. `changed()`: what is possible is another. `said(str)`: a sentence
-    for the status bar."""
+    """Signals: `built()`: the tabs can be shown; `changed()`: the set of enabled actions may have changed;
+    `status_message(str)`."""
 
     built = Signal()
     changed = Signal()
@@ -209,7 +205,7 @@ class LazyTabs(QObject):
 
     @Slot(int)
     def _on_current(self, index: int) -> None:
-        """Somebody looks at a tab: it is built now, if it was not."""
+        """A tab is shown: build it if it is not built yet."""
         makers = {
             _TRACES: (self._traces, self._make_traces),
             _TRANSCRIPTS: (self._transcripts, self._make_transcripts),
@@ -400,7 +396,7 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_agent_jobs(self) -> None:
-        """What the agent of the shown home says of its own background jobs."""
+        """Show the background jobs of the shown home's agent."""
         if self._session is None or not self.is_built:
             return
         from reverie.ui.transcripts.tab import JobsDialog

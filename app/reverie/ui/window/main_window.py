@@ -47,14 +47,13 @@ if TYPE_CHECKING:
 log = logging.getLogger("reverie.window")
 
 # Python's cyclic collector runs on whichever thread happens to allocate, and workers allocate most. A
-# dialog or
-# a model in a cycle would then be destroyed on a worker, which Qt answers with timers stopped from another
-# thread and, now and then, a crash. So while a `GcScheduler` lives, the automatic collector is off and a
-# timer of the GUI thread collects.
+# dialog or a model in a cycle would then be destroyed on a worker, which Qt answers with timers stopped
+# from another thread and, now and then, a crash. So while a `GcScheduler` lives, the automatic collector is
+# off and a timer of the GUI thread collects.
 #
-# A full collection holds the interpreter for a tenth of a second with ten thousand memories. So young objects
-# are collected in small portions, more often while a job runs, and the survivors are frozen. Frozen objects
-# are looked through only when no job runs and the window is not in use, or after `LONG_S`.
+# A full collection holds the interpreter for a tenth of a second with ten thousand memories. So young
+# objects are collected in small portions, more often while a job runs, and the survivors are frozen. Frozen
+# objects are looked through only when no job runs and the window is not in use, or after `LONG_S`.
 
 INTERVAL_MS = 100
 # A job creates tens of thousands of objects in 100 ms; collecting takes about a microsecond for each.
@@ -315,12 +314,12 @@ class MainWindow(QMainWindow):
 
     @property
     def splash(self) -> SplashTree | None:
-        """What is shown before the parts are; None once they show something."""
+        """The splash tree; None once the parts show something."""
         return self._splash
 
     @property
     def gave_up(self) -> bool:
-        """Nothing more will be shown by itself: no home was found, or it could not be opened."""
+        """Nothing more will be shown: no home was found, or it could not be opened."""
         return self._gave_up
 
     @property
@@ -338,16 +337,16 @@ class MainWindow(QMainWindow):
         return self._session
 
     @Slot(object)
-    def handle_request(self, wish: OpenRequest) -> None:
+    def handle_request(self, request: OpenRequest) -> None:
         """Another start of the program was asked to open this, and handed it over."""
-        self._options = replace(self._options, workspace=wish.workspace, project="")
-        if wish.demo:
+        self._options = replace(self._options, workspace=request.workspace, project="")
+        if request.demo:
             self.open_demo()
-        for path in wish.homes:
+        for path in request.homes:
             self._wants_shown = True
             self.homes.open(path)
-        if wish.token:
-            os.environ["XDG_ACTIVATION_TOKEN"] = wish.token
+        if request.token:
+            os.environ["XDG_ACTIVATION_TOKEN"] = request.token
         if self.isMinimized():
             self.showNormal()
         self.raise_()
@@ -355,7 +354,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_opened(self, session: HomeSession) -> None:
-        """The first home found is shown; one that a person opens later, too."""
+        """Show the first home that is found, and any that is opened by hand later."""
         if not self._chosen or self._wants_shown:
             self._chosen, self._wants_shown = True, False
             self._pick_in(session)
@@ -407,7 +406,7 @@ class MainWindow(QMainWindow):
             self._say_title(place)
 
     def _said_of(self, place: Place) -> tuple[str, str]:
-        """What the heading says of a place: its name, and what is known of it."""
+        """The heading of a place: its name, and its facts."""
         facts = (place.reason, place.below, place.workspace_id)
         return self.picker.text_of(place), " · ".join(fact for fact in facts if fact)
 
@@ -415,8 +414,8 @@ class MainWindow(QMainWindow):
         session = self._session
         if session is not None:
             home = _literal(session.info.label)
-            said = self.tr("{place} – {home}").format(place=_literal(place.title), home=home)
-            self.setWindowTitle(said + "[*]")
+            title = self.tr("{place} – {home}").format(place=_literal(place.title), home=home)
+            self.setWindowTitle(title + "[*]")
 
     @Slot(object)
     def _on_picked(self, place: Place) -> None:
@@ -445,7 +444,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_place_wanted(self, hit: SearchHit) -> None:
-        """A search result stands elsewhere: show the place, and the tab opens it there."""
+        """A search result is at another place: show that, and the tab opens the result there."""
         self.picker.pick_hit(hit)
 
     def show_no_home(self) -> None:
@@ -529,12 +528,14 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def show_welcome(self) -> None:
-        from reverie.ui.window.welcome import Welcome
+        from reverie.ui.dialogs import Welcome
 
         dialog = self.findChild(Welcome)
         if dialog is None:
             actions = [self.actions_[id_] for id_ in ("home.open", "home.demo", "settings.open")]
-            dialog = Welcome(self.homes, self._profile, self.lanes.scan, actions, self)
+            dialog = Welcome(lambda: self.homes.sessions, self._profile, self.lanes.scan, actions, self)
+            self.homes.listed.connect(dialog.update_text)
+            self.homes.none_found.connect(dialog.update_text)
         dialog.read_settings()
         dialog.show()
         dialog.activateWindow()
@@ -655,7 +656,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def show_orphans(self) -> None:
-        """The stores of this home that nobody works on any more."""
+        """Show the orphaned stores of this home."""
         self.show_memory()
         if self._session is None:
             return

@@ -1,13 +1,13 @@
 """The names of the memories, on screen before the rest of the window is loaded (design.md section 7).
 
-What the window is made of takes several times as long to import and build as a list of names does. So a
-window that was begun `ui_ready=False` shows this first: the memory tree alone, as the window will show it
-(drawn by `first_rows`), of the place where the window will begin. One job lists the names, the next one
-imports the modules of the window; `loaded` then says that it can be built without reading a file on the GUI
-thread. Where the names let people wait, as on a share that does not answer, the window is loaded beside it.
+Importing and building the window takes several times as long as listing names. So a window created with
+`build_ui=False` first shows the memory tree alone, of the place where the window will open, drawn as the
+real tree will be. One job lists the names, the next imports the window's modules; `loaded` then says that
+the window can be built without reading a file on the GUI thread. If the names take long, as on a share that
+does not answer, the modules are imported on another lane meanwhile.
 
-The tree here is looked at only. Threading: GUI thread; the work is in jobs. Failure: what cannot be listed is
-left to the window, which says so in words.
+The tree is read-only. Threading: GUI thread; the work is in jobs. Failure: what cannot be listed is left to
+the window, which reports it.
 """
 
 from __future__ import annotations
@@ -51,15 +51,9 @@ if TYPE_CHECKING:
     from reverie.agents.base import Companion, Home
 
 
-# The memory tree as a picture of itself: scopes and what stands directly in them, to be looked at only.
-#
-# For the fraction of a second before the window has its parts (`splash_tree`), drawn as `row_delegate` draws
-# names. Nothing here says `Qt.` or `QStyle.`: the first use of either makes every enum of theirs, a hundred
-# classes, which takes longer than listing ten thousand names and which a list of names needs none of. So
-# roles and policies go by number here; a test compares the numbers, and another that nobody asks for the
-# enums before the names are painted.
-#
-# Threading: GUI thread. No method reads a file.
+# Nothing here says `Qt.` or `QStyle.`: the first use of either creates all of its enums, about a hundred
+# classes, which takes longer than listing ten thousand names. So roles and policies are plain numbers; a
+# test compares them, and another checks that the enums are not created before the names are painted.
 
 
 DISPLAY_ROLE = 0
@@ -206,7 +200,6 @@ _WINDOW = (
     "reverie.ui.memory.tab",
     "reverie.ui.window.layout",
     "reverie.ui.settings.control",
-    "reverie.ui.window.welcome",
     "reverie.helper.workbench",
     "reverie.services.workbench",
 )
