@@ -1,6 +1,8 @@
 """The Context tab: what an agent would be told, piece by piece, why each memory is in or out, and the text.
 
-Shows what it is given and asks by signal; `context.control` gathers and puts together.
+`ContextTab` shows what it is given and asks by signal; `ContextControl` gathers and assembles it.
+
+Threading: GUI thread; gathering runs on a lane of its own. Failure: shown in the tab.
 """
 
 from __future__ import annotations
@@ -30,9 +32,8 @@ from reverie.context.view import (
     since,
 )
 from reverie.errors import UserError
-from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, tabular, theme_of
-from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.display_text import age, as_tooltip, visible
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.session import TreeUpdate
 from reverie.ui.translation import counted, tr
@@ -219,7 +220,7 @@ def since_words(found: Since | None, now: int) -> str:
     """What changed since last time, in one sentence or two; empty for a first look."""
     if found is None:
         return ""
-    when = words.age(now, found.at)
+    when = age(now, found.at)
     if not found.changes:
         return tr("Nothing changed since you looked ({when}).").format(when=when)
     listed = [change for change in found.changes if change.part != "index"] or list(found.changes)

@@ -1,7 +1,10 @@
 """The Failures tab: what the agent learnt of failing. Lessons with those that are told marked, anti-patterns
 with those that say the same, crashes by kind; details below, and what can be done about them.
 
-Shows what it is given and asks by signal; `failures.control` looks and changes.
+`FailuresTab` shows what it is given and asks by signal; `FailuresControl` reads, and makes the two changes
+a person may make.
+
+Threading: GUI thread; reading runs on a lane of its own. Failure: shown in the tab or dialog.
 """
 
 from __future__ import annotations
@@ -29,9 +32,9 @@ from reverie.errors import UserError
 from reverie.failures.crash import Crash, CrashGroup
 from reverie.memory.paths import memory_path
 from reverie.services.failures import FailuresView, LessonState, LessonView, Repeated, patterns_in_words
-from reverie.ui import display_text as words
+from reverie.ui import display_text
 from reverie.ui.appearance import GAP, Icons
-from reverie.ui.display_text import as_tooltip, visible, visible_lines
+from reverie.ui.display_text import age, as_tooltip, visible, visible_lines
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.edits import TakeBack
 from reverie.ui.translation import counted, tr
@@ -148,7 +151,7 @@ def _lesson_rows(view: FailuresView, goal: str, now: int) -> Iterator[FailureRow
         if lesson.resolution:
             facts.append(tr("resolved: {text}").format(text=_short(lesson.resolution)))
         title = _short(lesson.line.removeprefix("- "))
-        when = tr("unknown time") if lesson.at is None else words.age(now, lesson.at // 1000)
+        when = tr("unknown time") if lesson.at is None else age(now, lesson.at // 1000)
         look = TwoLines(
             title or tr("an error without words"),
             " · ".join(facts),
@@ -194,7 +197,7 @@ def _crash_row(group: CrashGroup, view: FailuresView, now: int) -> FailureRow:
     if group.fingerprint:
         facts.append(visible(group.fingerprint[:_SHOWN_FINGERPRINT]))
     at = newest.mtime_ns // 1_000_000 if newest.at is None else newest.at // 1000
-    look = TwoLines(crash_name(newest), " · ".join(facts), words.age(now, at), sign="error")
+    look = TwoLines(crash_name(newest), " · ".join(facts), age(now, at), sign="error")
     return FailureRow(crash_key(group), look, group)
 
 
@@ -246,7 +249,7 @@ def _lesson_lines(view: LessonView, all_: FailuresView) -> Iterator[str]:
     yield tr("Resolution: {text}").format(text=resolution)
     yield tr("In the block: {standing}").format(standing=tr(_STATES[view.state]))
     yield tr("Its line: {line}").format(line=lesson.line)
-    when = tr("unknown time") if lesson.at is None else words.when(lesson.at // 1000)
+    when = tr("unknown time") if lesson.at is None else display_text.when(lesson.at // 1000)
     yield tr("When: {when}").format(when=when)
     for name, value in (
         (tr("Task"), lesson.task_id),
@@ -283,7 +286,7 @@ def _crash_lines(group: CrashGroup) -> Iterator[str]:
     yield tr("Records, newest first:")
     for crash in group.crashes[:_SHOWN_CRASHES]:
         at = crash.mtime_ns // 1_000_000 if crash.at is None else crash.at // 1000
-        yield f"  {words.when(at)}  {crash.path.name}"
+        yield f"  {display_text.when(at)}  {crash.path.name}"
     more = len(group.crashes) - _SHOWN_CRASHES
     if more > 0:
         yield "  " + counted("1 more", "%n more", more)

@@ -26,9 +26,8 @@ from shiboken6 import isValid
 
 from reverie.agents.scopes import Scope
 from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
-from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, MARGIN, theme_of
-from reverie.ui.display_text import visible
+from reverie.ui.display_text import scope_name, things, visible
 from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import name_problem
 from reverie.ui.widgets.controls import WrapLabel
@@ -55,7 +54,7 @@ class JudgedDialog(QDialog):
         self.scope = QComboBox()
         self.scope.setAccessibleName(self.tr("Scope"))
         for scope in scopes:
-            self.scope.addItem(words.scope_name(scope), scope)
+            self.scope.addItem(scope_name(scope), scope)
         self.scope.setEnabled(self.scope.count() > 1)
         self.hint = WrapLabel()
         self.buttons = QDialogButtonBox(
@@ -296,7 +295,7 @@ class MoveDialog(JudgedDialog):
         self._folders = folders
         self._taken = taken
         one = len(paths) == 1
-        what = visible(paths[0].rpartition("/")[2]) if one else words.things(len(paths))
+        what = visible(paths[0].rpartition("/")[2]) if one else things(len(paths))
         self.setWindowTitle(self.tr("Move {what}").format(what=what))
         self.accept_button.setText(self.tr("Move"))
         self.folder = QComboBox()

@@ -1,6 +1,10 @@
-"""Hand edits of memories as jobs: create, rename, delete, pin, anything else, and taking the last back.
+"""Editing memories from the tree and from the windows beside it: create, rename, move, delete, pin, and Undo.
 
-A job's end only says that it worked; the tree moves when the watcher has seen it.
+`Edits` runs each change as a job and remembers what can be undone; `HandControl` asks what it needs and
+reports the result with Undo beside it; `SideControl` and `TakeBack` do so in other windows. The end of a job
+changes no view: rows move when the watcher has seen the files move.
+
+Threading: GUI thread; changes are jobs on the scan lane. Failure: `Edits.failed`, or the caller's function.
 """
 
 from __future__ import annotations
@@ -17,9 +21,8 @@ from PySide6.QtWidgets import QWidget
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
-from reverie.ui import display_text as words
 from reverie.ui.appearance import Icons
-from reverie.ui.display_text import visible
+from reverie.ui.display_text import things, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog, ask_keep_both
@@ -310,13 +313,6 @@ class SideControl(QObject, Generic[Window]):
             self.window.follow()
 
 
-# What a person does to memories in the tree: new, rename, move, delete, pin, and taking it back.
-#
-# Asks what there is to ask, hands the change to `Edits` and says what was done, with Undo beside it. Which
-# rows and which scopes there are is the tab's and its tree's to say. Nothing here changes a view: rows move
-# when the watcher has seen the files move.
-
-
 RenameWithLinks = Callable[[Mapping[str, str], Callable[[str], None]], None]
 """Takes {old path: new path}, and what to do where no link has to change; that gets a warning or nothing."""
 
@@ -556,13 +552,13 @@ class HandControl(QObject):
         old, new = moved[0]
         self._select_soon(new, focus=False)
         folder = visible(new.rpartition("/")[0].removeprefix(ROOT + "/"))
-        what = words.things(undo.count) if undo.count > 1 else _name(old)
+        what = things(undo.count) if undo.count > 1 else _name(old)
         said = self.tr("Moved {what} to {folder}").format(what=what, folder=folder)
         self.offer_undo(f"{said}. {not_followed}" if not_followed else said)
 
     @Slot(object, bool)
     def _on_pinned(self, paths: Sequence[str], pinned: bool) -> None:
-        what = words.things(len(paths)) if len(paths) > 1 else _name(paths[0])
+        what = things(len(paths)) if len(paths) > 1 else _name(paths[0])
         said = self.tr("Pinned {what}") if pinned else self.tr("Unpinned {what}")
         self.offer_undo(said.format(what=what))
 
@@ -578,7 +574,7 @@ class HandControl(QObject):
             self._editor.removed(undo.removed)
 
     def _on_deleted_all(self, undo: Undo) -> None:
-        self.offer_undo(self.tr("Deleted {name}").format(name=words.things(undo.count)))
+        self.offer_undo(self.tr("Deleted {name}").format(name=things(undo.count)))
 
     @Slot(str, str)
     def _on_undone(self, sentence: str, path: str) -> None:

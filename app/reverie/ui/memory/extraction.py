@@ -27,8 +27,7 @@ from PySide6.QtWidgets import (
 
 from reverie.agents.capabilities import StatusLine
 from reverie.errors import UserError
-from reverie.ui import display_text as common
-from reverie.ui import display_text as words
+from reverie.ui import display_text
 from reverie.ui.appearance import (
     GAP,
     MARGIN,
@@ -94,7 +93,7 @@ def footer_line(view: ExtractView, *, running: bool) -> StatusLine:
     if view.to_notes:
         parts.append(tr("Each result becomes a note to Codex."))
     if view.last_at is not None:
-        outcome = words.outcome(view.last_outcome)
+        outcome = display_text.outcome(view.last_outcome)
         parts.append(tr("Last consolidation: {outcome}.").format(outcome=outcome))
         state = "fail" if view.last_outcome == "failed" else "ok"
     if view.holder:
@@ -495,7 +494,7 @@ class ExtractDialog(QDialog):
             "Each result becomes a note to Codex. Codex adds it to its memory the next time it consolidates."
         )
         self.summary.say(" ".join((waiting(view.waiting), *((outcome,) if view.to_notes else ()))))
-        name = common.engine(view.engine)
+        name = display_text.engine(view.engine)
         self.engine.say(self.tr("Engine: {engine}. {why}").format(engine=name, why=view.why))
         self.run_rules.setVisible(view.engine != "rules")
 
@@ -559,7 +558,7 @@ class ExtractDialog(QDialog):
         self, key: str, state: str, title: str, project: str, at: int | None, told: str
     ) -> QTreeWidgetItem:
         name = project.rstrip("/").rpartition("/")[2] or "–"
-        age = common.age(self._now(), at) if at is not None else "–"
+        age = display_text.age(self._now(), at) if at is not None else "–"
         item = QTreeWidgetItem(["", visible(title), visible(name), age, ""])
         item.setToolTip(1, as_tooltip(title, key))
         item.setToolTip(2, as_tooltip(project))

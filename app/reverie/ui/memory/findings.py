@@ -1,10 +1,11 @@
-"""Checks the shown memories beside the window's work and marks what a person may want to look at.
+"""What needs attention in the open memory, listed under the editor's heading: lint findings, and the state of
+an index with its fixes.
 
-A look begins a moment after the trees are complete and after each change, on a thread of its own, slice by
-slice (`services.lint`), so that neither reading nor typing waits for it. Marks go to the tree, the findings
-of the open memory under its heading. Nothing is looked at while nothing changes.
+`LintControl` checks the shown memories a moment after each change, on a thread of its own, and marks rows of
+the tree. `IndexControl` checks an open index, fixes it, and plans renames that keep links valid; its changes
+go through `Edits`, so that Undo takes them back. The views follow through the watcher.
 
-Threading: GUI thread; the desk is touched by the lane only. Failure: told as a notice of the session.
+Threading: GUI thread; checks are jobs. Failure: a notice of the session, or the bar under the tree.
 """
 
 from __future__ import annotations
@@ -262,16 +263,6 @@ class LintControl(QObject):
         text.setTextCursor(cursor)
         text.centerCursor()
         text.setFocus()
-
-
-# Between the Memory tab and the care of an index: the panel, the line where the agent stops reading, mends,
-# and renames that are shown first.
-#
-# A look begins a moment after an index was opened, read again, or something in its trees changed. The cut
-# is drawn from the text as it is typed. Mends and renames go through `Edits`, so that Undo takes them back;
-# the views follow through the watcher.
-#
-# Threading: GUI thread; the desk is touched by jobs only. Failure: under the tree, as for every hand edit.
 
 
 # Index care under the editor's heading: what the agent loads of an index, what is wrong, and mends by one

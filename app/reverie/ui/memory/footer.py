@@ -38,9 +38,20 @@ from PySide6.QtWidgets import (
 
 from reverie.agents.scopes import Scope
 from reverie.errors import UserError
-from reverie.ui import display_text as words
+from reverie.ui import display_text
 from reverie.ui.appearance import GAP, MARGIN, SIGN_CONTRAST, SIZE, UNIT, Icons, readable, tabular, theme_of
-from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.display_text import (
+    amount,
+    as_tooltip,
+    changes,
+    money,
+    operation,
+    scope_name,
+    tokens,
+    trigger,
+    visible,
+    when,
+)
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, FitToolButton, WrapLabel
 from reverie.ui.widgets.message_bar import MessageBar, Tone
@@ -112,7 +123,7 @@ def _is_shown(run: RunSummary, show: str) -> bool:
 
 def _searched(run: RunSummary) -> str:
     paths = (str(op.get(key) or "") for op in run.ops for key in ("path", "newPath"))
-    said = (headline(run), run.workspace_id or "", words.trigger(run.trigger), run.summary, run.reason)
+    said = (headline(run), run.workspace_id or "", trigger(run.trigger), run.summary, run.reason)
     return "\n".join((*said, *paths)).casefold()
 
 
@@ -150,10 +161,10 @@ def applied_words(run: RunView) -> str:
         done = [op for op in run.ops if op.get("applied")]
         files = {str(op.get("newPath") or op.get("path")) for op in done}
         said = tr("Applied: {changes} in {files}.").format(
-            changes=words.changes(len(done)), files=counted(tr("1 file"), "%n files", len(files))
+            changes=changes(len(done)), files=counted(tr("1 file"), "%n files", len(files))
         )
         return " ".join(part for part in (said, visible(run.next_step)) if part)
-    outcome = words.outcome(run.outcome)
+    outcome = display_text.outcome(run.outcome)
     parts = (outcome[:1].upper() + outcome[1:], visible(run.summary), visible(run.next_step))
     return ". ".join(part.rstrip(".") for part in parts if part) + "."
 
@@ -161,19 +172,19 @@ def applied_words(run: RunView) -> str:
 def state_words(run: RunSummary) -> str:
     if run.reverted:
         return tr("undone")
-    return tr("undone in part") if run.partly_undone else words.outcome(run.outcome)
+    return tr("undone in part") if run.partly_undone else display_text.outcome(run.outcome)
 
 
 def headline(run: RunSummary) -> str:
-    return f"{kind_words(run)}, {words.when(run.started_at)}, {words.engine(run.engine)}: {state_words(run)}"
+    return f"{kind_words(run)}, {when(run.started_at)}, {display_text.engine(run.engine)}: {state_words(run)}"
 
 
 def run_line(run: RunSummary) -> str:
     if run.dry_run:
         count = counted(tr("1 change planned"), "%n changes planned", len(run.ops))
     else:
-        count = words.changes(sum(1 for op in run.ops if op.get("applied")))
-    return ", ".join((kind_words(run), words.engine(run.engine), count))
+        count = changes(sum(1 for op in run.ops if op.get("applied")))
+    return ", ".join((kind_words(run), display_text.engine(run.engine), count))
 
 
 def cost_words(run: RunSummary) -> str:
@@ -186,7 +197,7 @@ def usage_words(usage: Mapping[str, Any] | None, cost_usd: float | None) -> str:
     count = used_tokens(usage)
     if not count:
         return ""
-    return tr("{tokens}, {cost}.").format(tokens=words.tokens(count), cost=words.money(cost_usd))
+    return tr("{tokens}, {cost}.").format(tokens=tokens(count), cost=money(cost_usd))
 
 
 def used_tokens(usage: Mapping[str, Any] | None) -> int:
@@ -381,7 +392,7 @@ class RunPanel(QWidget):
         self._interrupted_id = waiting.id
         text = self.tr("A consolidation was interrupted on {when}; what it had begun can be undone.")
         self.interrupted.say(
-            text.format(when=words.when(waiting.started_at)),
+            text.format(when=when(waiting.started_at)),
             tone="warn",
             buttons=[
                 ("review", self.tr("Review changes"), self.tr("What it changed, file by file")),
@@ -408,7 +419,7 @@ def op_words(op: Mapping[str, Any]) -> tuple[str, str, str]:
     if op.get("newPath"):
         what = f"{what} → {visible(str(op['newPath']))}"
     note = visible(str(op.get("note") or ""))
-    return words.operation(str(op.get("command", ""))), what, note
+    return operation(str(op.get("command", ""))), what, note
 
 
 def step_words(step: str) -> str:
@@ -427,7 +438,7 @@ def _used_words(run: RunView) -> str:
     if not count:
         return ""
     told = tr("The model used {tokens}, {cost}.")
-    return told.format(tokens=words.tokens(count), cost=words.money(run.cost_usd))
+    return told.format(tokens=tokens(count), cost=money(run.cost_usd))
 
 
 def _result_words(run: RunView, *, dry_run: bool) -> str:
@@ -436,7 +447,7 @@ def _result_words(run: RunView, *, dry_run: bool) -> str:
         planned = counted(tr("1 change"), "%n changes", len(run.ops))
         return tr("Preview: {planned}. {summary}").format(planned=planned, summary=visible(run.summary))
     if run.outcome == "completed":
-        made = words.changes(applied)
+        made = changes(applied)
         return tr("Done, {made}. {summary}").format(made=made, summary=visible(run.summary))
     if run.outcome == "held":
         return tr("Held for review, nothing was written. {reason}").format(
@@ -444,7 +455,7 @@ def _result_words(run: RunView, *, dry_run: bool) -> str:
         )
     if run.outcome == "unchanged":
         return visible(run.summary) or tr("No changes needed.")
-    return visible(run.summary) or words.outcome(run.outcome)
+    return visible(run.summary) or display_text.outcome(run.outcome)
 
 
 # The footer below the trees: one row per scope, the harvest, the Consolidate button, and the running job.
@@ -498,11 +509,11 @@ def row_words(
         return RowWords("never", tr("never by Reverie") if agent_too else tr("never"), whose)
     used = spent_words(spent)
     note = _SEPARATOR.join(part for part in (whose, used) if part)
-    result = tr("undone") if row.undone else words.changes(row.changes)
+    result = tr("undone") if row.undone else changes(row.changes)
     in_part = [tr("undone in part")] if row.partly_undone and not row.undone else []
-    parts = (words.age(now_ms, row.last_run_at), words.trigger(row.trigger), result, *in_part)
+    parts = (display_text.age(now_ms, row.last_run_at), trigger(row.trigger), result, *in_part)
     meaning = tr("Tokens and cost of the last run of a model, and of all of this month's.") if used else ""
-    tooltip = as_tooltip(words.when(row.last_run_at), row.summary, meaning)
+    tooltip = as_tooltip(when(row.last_run_at), row.summary, meaning)
     return RowWords("record", ", ".join(map(_unbroken, parts)), note, tooltip)
 
 
@@ -511,11 +522,11 @@ def spent_words(spent: Spent | None) -> str:
     unknown part says so."""
     if spent is None or not (spent.last_tokens or spent.month_tokens):
         return ""
-    last = f"{words.tokens(spent.last_tokens)}, {words.money(spent.last_cost)}"
-    cost = words.money(spent.month_cost if spent.month_tokens else 0)
+    last = f"{tokens(spent.last_tokens)}, {money(spent.last_cost)}"
+    cost = money(spent.month_cost if spent.month_tokens else 0)
     if spent.month_unknown and spent.month_cost is not None:
         cost = tr("at least {cost}").format(cost=cost)
-    month = f"{words.amount(spent.month_tokens)}, {cost}"
+    month = f"{amount(spent.month_tokens)}, {cost}"
     return _SEPARATOR.join(
         (
             tr("model: {used}").format(used=last),
@@ -526,7 +537,7 @@ def spent_words(spent: Spent | None) -> str:
 
 def harvest_words(row: HarvestRow, now_ms: int) -> RowWords:
     """The newest harvest of the workspace."""
-    age, exact = words.age(now_ms, row.at), words.when(row.at)
+    age, exact = display_text.age(now_ms, row.at), when(row.at)
     if row.status == "failed":
         text = tr("{age}, failed").format(age=age)
         return RowWords("failed", text, visible(row.error), as_tooltip(exact, row.error))
@@ -661,11 +672,11 @@ class AgentRow(QWidget):
 
     def say(self, line: StatusLine, now_ms: int) -> None:
         self.line = line
-        age = words.age(now_ms, line.at) if line.at is not None else ""
+        age = display_text.age(now_ms, line.at) if line.at is not None else ""
         tone: LabelTone = "bad" if line.state == "fail" else "plain"
         # One sentence, with its age after a semicolon.
         self.value.say_parts(line.label, line.text.removesuffix(".") if age else line.text, age, tone)
-        exact = words.when(line.at) if line.at is not None else ""
+        exact = when(line.at) if line.at is not None else ""
         name = state_name(line.state)
         self.value.setToolTip(as_tooltip(name, exact))
         self.value.setAccessibleName(f"{name}, {line.label}: {line.text} {age}".strip())
@@ -746,9 +757,7 @@ class Footer(QWidget):
         grid.setHorizontalSpacing(GAP + UNIT)
         grid.setVerticalSpacing(UNIT)
         grid.setColumnStretch(1, 1)
-        self.rows = {
-            scope: FooterRow(words.scope_name(scope), grid, line) for line, scope in enumerate(SCOPES)
-        }
+        self.rows = {scope: FooterRow(scope_name(scope), grid, line) for line, scope in enumerate(SCOPES)}
         self.harvest = FooterRow(self.tr("Harvest"), grid, len(SCOPES))
         self.harvest.set_visible(False)
         grid.setRowStretch(len(SCOPES) + 1, 1)

@@ -27,9 +27,8 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
-from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, monospace, theme_of
-from reverie.ui.display_text import as_tooltip, visible, visible_lines
+from reverie.ui.display_text import as_tooltip, notes, short_age, visible, visible_lines, when
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.translation import counted, tr
 from reverie.ui.tree.node_model import AnyIndex
@@ -215,7 +214,7 @@ def counts(created: int, changed: int, deleted: int, moved: int) -> str:
 
 def point_line(point: TimelinePoint) -> str:
     """`You, 2026-08-17 09:13:35`."""
-    return f"{who(point)}, {words.when(point.at_ms)}"
+    return f"{who(point)}, {when(point.at_ms)}"
 
 
 def facts(point: TimelinePoint, *, folder: bool) -> str:
@@ -337,7 +336,7 @@ class BlameModel(QAbstractTableModel):
         point = self.point(row)
         if point is None:
             return self.tr("Not in the history yet")
-        return f"{who(point)}, {words.short_age(self._now(), point.at_ms)}"
+        return f"{who(point)}, {short_age(self._now(), point.at_ms)}"
 
 
 class BlameTable(QTableView):
@@ -624,7 +623,7 @@ class HistoryPages(QTabWidget):
 
         def done(rows: tuple[FileRow, ...]) -> None:
             self._content = state
-            self.content.show_files(rows, words.notes(len(rows)) if self._folder else "", listed=self._folder)
+            self.content.show_files(rows, notes(len(rows)) if self._folder else "", listed=self._folder)
             self.changed.emit()
 
         self.reader.read("list what stood there", _PAGE, work, done)

@@ -29,9 +29,9 @@ from PySide6.QtWidgets import (
 from reverie.agents.scopes import Scope
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
-from reverie.ui import display_text as words
+from reverie.ui import display_text
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
-from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.display_text import age, as_tooltip, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory import history_pages as history_words
@@ -125,7 +125,7 @@ class PointModel(QAbstractListModel):
             return TwoLines(
                 history_words.who(point),
                 history_words.what(point, folder=self._folder),
-                words.age(self._now(), point.at_ms),
+                age(self._now(), point.at_ms),
                 quiet=point.gone,
             )
         if role == Qt.ItemDataRole.DisplayRole:
@@ -135,7 +135,7 @@ class PointModel(QAbstractListModel):
             return as_tooltip(history_words.point_line(point), said, point.subject, point.notes)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             what = history_words.what(point, folder=self._folder)
-            return f"{history_words.who(point)}, {words.age(self._now(), point.at_ms)}, {what}"
+            return f"{history_words.who(point)}, {age(self._now(), point.at_ms)}, {what}"
         return None
 
 
@@ -563,7 +563,7 @@ class HistoryWindow(SideWindow):
         desk, target, chosen = self.timeline.desk, self.timeline.target, self.timeline.selected
         if desk is None or target is None or len(chosen) != 1:
             return
-        state, when = standing(chosen[0]), words.when(chosen[0].at_ms)
+        state, when = standing(chosen[0]), display_text.when(chosen[0].at_ms)
 
         def work(control: JobControl) -> RestorePlan:
             wanted, of = (target, state) if inner is None else desk.inside(target, state, inner)

@@ -18,9 +18,9 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from reverie.errors import UserError
-from reverie.ui import display_text as words
+from reverie.ui import display_text
 from reverie.ui.appearance import GAP, MARGIN, UNIT
-from reverie.ui.display_text import visible
+from reverie.ui.display_text import age, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.jobs import JobControl, Lanes, Ticket
@@ -300,7 +300,8 @@ class NotesControl(QObject):
             row.button.say(self.tr("Ca&ncel"), self.tr("Stop before the notes are changed"))
             return
         tip = self.tr("Update the notes of this session now, with {engine}. {why}").format(
-            engine=words.engine(seen.engine) if seen.engine else self.tr("no engine"), why=visible(seen.why)
+            engine=display_text.engine(seen.engine) if seen.engine else self.tr("no engine"),
+            why=visible(seen.why),
         )
         unread = self.tr("Claude Code of today does not read them.")
         row.button.say(self.tr("&Update notes"), f"{tip} {unread}")
@@ -323,5 +324,5 @@ class NotesControl(QObject):
             tokens=f"{standing.tokens:,}", limit=f"{standing.limit_tokens:,}"
         )
         if standing.updated_at is not None:
-            text += " · " + self.tr("updated {when}").format(when=words.age(self._now(), standing.updated_at))
+            text += " · " + self.tr("updated {when}").format(when=age(self._now(), standing.updated_at))
         return text + "."

@@ -33,9 +33,8 @@ from reverie.errors import UserError
 from reverie.memory.diff import unified
 from reverie.memory.paths import ROOT
 from reverie.services.orphans import MergeChoice, MergePreview, MergeRow, OrphansView, StoreView
-from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, MARGIN, Icons, monospace
-from reverie.ui.display_text import as_tooltip, human_size, visible, visible_lines
+from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, visible, visible_lines, when
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory import orphan_labels as orphan_words
 from reverie.ui.memory.edits import Edits, undo_button
@@ -209,7 +208,7 @@ class OrphansPage(QWidget):
         """Where a merge would go, in words."""
         path = self.target_path
         if not path:
-            return words.scope_name(Scope.GLOBAL)
+            return scope_name(Scope.GLOBAL)
         return next((each.name for each in self._view.projects if each.path == path), path)
 
     # What is selected
@@ -260,7 +259,7 @@ class OrphansPage(QWidget):
         with QSignalBlocker(self.target):
             self.target.clear()
             if view.store.scope is Scope.GLOBAL:
-                self.target.addItem(words.scope_name(Scope.GLOBAL), "")
+                self.target.addItem(scope_name(Scope.GLOBAL), "")
             else:
                 if view.best is None:
                     self.target.addItem(self.tr("Choose a project"), None)
@@ -317,7 +316,7 @@ def _store_item(view: StoreView) -> QListWidgetItem:
 
 
 def _file_item(rel: str, size: int, changed_ms: int) -> QListWidgetItem:
-    below = words.when(changed_ms)
+    below = when(changed_ms)
     item = QListWidgetItem(visible(rel))
     item.setData(TwoLineDelegate.ROLE, TwoLines(visible(rel), below, human_size(size)))
     item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{visible(rel)}, {human_size(size)}, {below}")
@@ -752,7 +751,7 @@ class OrphansControl(QObject):
             return
         self._removing = view
         question = self.tr("Remove {name} with its {notes}? The history keeps them, and it can be undone.")
-        question = question.format(name=visible(orphan_title(view.store)), notes=words.notes(len(view.files)))
+        question = question.format(name=visible(orphan_title(view.store)), notes=notes(len(view.files)))
         if view.store.kind == "missing-project":
             # A disk that is not mounted looks the same.
             question += " " + self.tr("Should its project come back, the agent would find no memory of it.")

@@ -49,9 +49,8 @@ from PySide6.QtWidgets import (
 
 from reverie.errors import UserError
 from reverie.files.watch import Changes
-from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
-from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.display_text import as_tooltip, scope_name, visible
 from reverie.ui.jobs import JobCancelled, JobControl, Lane
 from reverie.ui.session import HomeSession, WatchEvent
 from reverie.ui.widgets.controls import SearchField, WrapLabel
@@ -111,7 +110,7 @@ class ResultModel(QAbstractListModel):
         elif hit.scope == "project":
             whose = (hit.project_path or "").rstrip("/").rpartition("/")[2]
         home = hit.home_label if self.several_homes else ""
-        return " · ".join(part for part in (words.scope_name(hit.scope), whose, home) if part)
+        return " · ".join(part for part in (scope_name(hit.scope), whose, home) if part)
 
 
 class ResultDelegate(QStyledItemDelegate):

@@ -13,9 +13,8 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QWidget
 
 from reverie.errors import UserError
-from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, Icons
-from reverie.ui.display_text import as_tooltip, human_size, visible
+from reverie.ui.display_text import age, as_tooltip, human_size, visible, when
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.edit_dialogs import PathDialog
 from reverie.ui.memory.edits import Edits, SideControl
@@ -201,12 +200,10 @@ class TrashWindow(SideWindow):
         item.setData(_ENTRY, entry)
         item.setData(
             TwoLineDelegate.ROLE,
-            TwoLines(name, line, words.age(self._now(), entry.at_ms), quiet=not entry.reachable),
+            TwoLines(name, line, age(self._now(), entry.at_ms), quiet=not entry.reachable),
         )
-        item.setData(
-            Qt.ItemDataRole.AccessibleTextRole, f"{name}, {line}, {words.age(self._now(), entry.at_ms)}"
-        )
-        item.setToolTip(as_tooltip(entry.path, line, words.when(entry.at_ms)))
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{name}, {line}, {age(self._now(), entry.at_ms)}")
+        item.setToolTip(as_tooltip(entry.path, line, when(entry.at_ms)))
         return item
 
     # The selected ones
@@ -235,7 +232,7 @@ class TrashWindow(SideWindow):
         (entry,) = chosen
         size = human_size(entry.size) if entry.size is not None else ""
         facts = " · ".join(
-            part for part in (visible(entry.path), size, actor(entry), words.when(entry.at_ms)) if part
+            part for part in (visible(entry.path), size, actor(entry), when(entry.at_ms)) if part
         )
         if not entry.reachable:
             gone = self.tr("Its project or workspace is gone, so it cannot be restored there; copy its text.")

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from reverie.agents.base import Companion, Loading
 from reverie.agents.scopes import Scope
 from reverie.memory.paths import ROOT, parse_memory_path, utf16_key
-from reverie.ui import display_text as words
-from reverie.ui.display_text import visible
+from reverie.ui import display_text
+from reverie.ui.display_text import scope_name, visible
 from reverie.ui.translation import tr
 from reverie.ui.tree.rows import RowLook, RowNode, shared
 
@@ -454,8 +454,8 @@ def plain_look(data: RowData | None, *, lock: str = "") -> RowLook:
 
 def _of_scope(data: ScopeData) -> RowLook:
     return RowLook(
-        words.scope_name(data.scope),
-        "" if data.reason else words.notes(data.notes),
+        scope_name(data.scope),
+        "" if data.reason else display_text.notes(data.notes),
         data.scope.value,
         bold=True,
         warning=bool(data.problems),

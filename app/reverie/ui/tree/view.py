@@ -39,9 +39,8 @@ from PySide6.QtWidgets import (
 
 from reverie.agents.scopes import EDITABLE, FileRule, Scope, ScopeRoot
 from reverie.memory.write_guard import rule_under
-from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, theme_of
-from reverie.ui.display_text import as_tooltip, human_size, visible
+from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, short_age, uses, visible, when
 from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import (
     BY_NAME,
@@ -387,7 +386,7 @@ class MemoryTreeModel(NodeModel):
             return ""
         if usage.last_accessed_at is None:
             return f"{usage.agent_count}×"
-        return f"{usage.agent_count}× · {words.short_age(self._now(), usage.last_accessed_at)}"
+        return f"{usage.agent_count}× · {short_age(self._now(), usage.last_accessed_at)}"
 
     def tooltip_lines(self, data: Any) -> list[str]:
         """What a tool tip says of a row, one fact a line."""
@@ -396,9 +395,9 @@ class MemoryTreeModel(NodeModel):
                 return [data.path, *self._file_facts(data)]
             case FolderData():
                 rule = self._rule(data.scope, data.rel)
-                return [data.path, words.notes(data.notes), rule.sentence]
+                return [data.path, notes(data.notes), rule.sentence]
             case ScopeData():
-                return [words.scope_name(data.scope), data.reason, *data.problems]
+                return [scope_name(data.scope), data.reason, *data.problems]
             case CompanionData():
                 only_shown = bool(data.companion.read_only)
                 said = "" if only_shown else self.tr("The agent reads it beside its memories.")
@@ -414,11 +413,11 @@ class MemoryTreeModel(NodeModel):
         usage = file.usage
         facts = [file.description, human_size(file.size), self._rule(data.scope, file.rel).sentence]
         if usage.access_count:
-            facts.append(words.uses(usage.agent_count, usage.own_count))
+            facts.append(uses(usage.agent_count, usage.own_count))
         if usage.last_accessed_at is not None:
-            facts.append(self.tr("Last used {when}").format(when=words.when(usage.last_accessed_at)))
+            facts.append(self.tr("Last used {when}").format(when=when(usage.last_accessed_at)))
         if usage.last_write_at is not None:
-            facts.append(self.tr("Last written {when}").format(when=words.when(usage.last_write_at)))
+            facts.append(self.tr("Last written {when}").format(when=when(usage.last_write_at)))
         if usage.pinned:
             facts.append(self.tr("Pinned: a consolidation never deletes or renames it"))
         if usage.unknown_to_agent:
