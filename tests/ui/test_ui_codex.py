@@ -295,7 +295,7 @@ def test_the_rows_of_the_agent_follow_its_books(windows: Windows, codex: CodexHo
     driver.until(lambda: all(row.line.state == "ok" for row in driver.footer.agent.rows if row.line))
     connection.execute("DELETE FROM jobs")
     connection.commit()
-    driver.until(lambda: not driver.footer.agent_told)
+    driver.until(lambda: not driver.footer.agent_reported)
     driver.until(lambda: not driver.window.actions_["dream.agent-jobs"].isEnabled())
     connection.close()
 

@@ -32,7 +32,7 @@ def test_sub_agents_stand_right_after_their_session_however_the_list_is_sorted(q
     model = shown.model
     assert [model.data(model.index(row, 0)) for row in range(3)] == ["a", "↳ a/2", "↳ a/1"]
     assert model.data(model.index(1, 4)) == "sub-agent"
-    assert model.untold() == ()
+    assert model.without_facts() == ()
     shown.text.setText("a/2")
     assert order() == "a/2", "without its session it stands for itself"
 

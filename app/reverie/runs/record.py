@@ -526,12 +526,12 @@ def _parse(data: Any) -> RunRecord:
     for name in ("ops", "conflicts"):
         known[name] = tuple(known.get(name, ()))
     record = RunRecord(**known)
-    if not _is_sound(record):
+    if not _is_whole(record):
         raise ValueError("a field of the wrong kind")
     return record
 
 
-def _is_sound(record: RunRecord) -> bool:
+def _is_whole(record: RunRecord) -> bool:
     return (
         all(isinstance(getattr(record, name), str) for name in _TEXTS)
         and all(isinstance(getattr(record, name), str | None) for name in _TEXTS_OR_NONE)

@@ -556,7 +556,7 @@ class TranscriptService:
         transcripts = self._parts.home.transcripts
         return () if transcripts is None else transcripts.sources(project_path)
 
-    def told(self, source: TranscriptSource) -> TranscriptSource:
+    def described(self, source: TranscriptSource) -> TranscriptSource:
         """With title, project and state, if need be from its beginning; as it was where nothing tells."""
         try:
             return self._transcripts.described_source(source)

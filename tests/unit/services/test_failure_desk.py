@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reverie.services.record_changes import FieldChange
 
 from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error
 from helpers.samples import copy_sample
 from reverie.compose import open_parts
 from reverie.errors import Conflict, Unavailable
 from reverie.failures.lessons import retrieve
+from reverie.failures.record_changes import FieldChange
 from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.services.failures import FailureService

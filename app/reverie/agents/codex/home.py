@@ -504,10 +504,10 @@ class CodexHome(Home):
 
     def _cwds_of_rollouts(self, books: Books) -> list[str]:
         """Directories of the newest rollouts that the books do not tell of, by their beginnings."""
-        untold = [each for each in threads(self._root, books) if each.path and not each.cwd]
+        without_facts = [each for each in threads(self._root, books) if each.path and not each.cwd]
         return [
             cwd
-            for each in untold[:_ROLLOUTS_LOOKED_AT]
+            for each in without_facts[:_ROLLOUTS_LOOKED_AT]
             if each.path and (cwd := _rollout_cwd(each.path, min(each.size, _HEAD_CHANGES_BYTES)))
         ]
 

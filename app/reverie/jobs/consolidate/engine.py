@@ -143,7 +143,7 @@ def system_prompt(instructions: str, rails: Rails, trigger: Trigger, caps: Caps,
         with_project = Scope.PROJECT in rails.scopes
         parts.append(prompt_words("dream-archive" if with_project else "dream-archive-no-project").strip())
     parts.append(rails_text(rails, caps))
-    parts.append(fence.told("Text of notes"))
+    parts.append(fence.explained("Text of notes"))
     return "\n\n".join(parts) + "\n"
 
 

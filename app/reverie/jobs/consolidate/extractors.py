@@ -497,9 +497,9 @@ class ModelExtractor:
         head = TraceHead(
             run_id="", kind="harvest", workspace_name=self._workspace_name, timeout_ms=self._timeout_ms
         )
-        return self._asking.account(head, self._usage, self._told if self._traces else None)
+        return self._asking.account(head, self._usage, self._trace_document if self._traces else None)
 
-    def _told(self, head: TraceHead) -> Mapping[str, Any]:
+    def _trace_document(self, head: TraceHead) -> Mapping[str, Any]:
         return _joined([trace.to_document(head) for trace in self._traces])
 
     async def extract(self, chunk: Chunk, *, limits: StopCheck) -> Sequence[Any]:

@@ -170,7 +170,7 @@ def laid_out(
     threads' summaries; else the index as it stands tells, else the trace itself. What is `pinned` never goes.
     """
     files = {rel: data for rel, data in before.items() if rel.startswith(f"{TRACES}/")}
-    told = {**_told(before.get(INDEX, b"")), **summaries}
+    told = {**_index_summaries(before.get(INDEX, b"")), **summaries}
     for trace in new:
         for rel in [rel for rel in files if _thread(rel) == trace.header.thread_id]:
             if rel not in pinned:
@@ -262,7 +262,7 @@ def _kept(rel: str, data: bytes, told: Mapping[str, str]) -> KeptTrace:
     return KeptTrace(thread_id, rel, parse_header(data).updated_at or 0, summary)
 
 
-def _told(index: bytes) -> dict[str, str]:
+def _index_summaries(index: bytes) -> dict[str, str]:
     """The summaries in the index as it stands."""
     found = (_LINE.match(line) for line in index.decode("utf-8", "replace").splitlines())
     return {match["thread"]: match["summary"] for match in found if match}

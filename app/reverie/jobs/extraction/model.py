@@ -54,7 +54,7 @@ class PromptEvidence(TextMarks):
 
 def trace_system(marks: PromptEvidence) -> str:
     """The instructions of stage one."""
-    return f"{_text('rollout-trace')}\n\n{marks.told('The record')}\n"
+    return f"{_text('rollout-trace')}\n\n{marks.explained('The record')}\n"
 
 
 def trace_task(source: RolloutSource, prompt: PromptText, title: str, marks: PromptEvidence) -> str:
@@ -87,7 +87,7 @@ def consolidation_system(guard: StageTwoGuard, staging: Staging, marks: PromptEv
         f"- At most {guard.rails.budget} changes; one that fails counts too. Viewing is free.\n"
         f"- A file holds at most {staging.caps.file_bytes:,} bytes."
     )
-    return f"{_text('rollout-consolidate')}\n\n{rails}\n\n{marks.told('Text of memories')}\n"
+    return f"{_text('rollout-consolidate')}\n\n{rails}\n\n{marks.explained('Text of memories')}\n"
 
 
 def consolidation_task(staging: Staging, marks: PromptEvidence) -> str:

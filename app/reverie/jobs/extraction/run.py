@@ -176,9 +176,9 @@ class ExtractJob(Job[Thought]):
 
     async def carried_out(self, limits: RunLimits) -> PartEnd:
         """The run to its end."""
-        return self.told(await Run(self._parts.run, self, limits=limits).go())
+        return self._part_end(await Run(self._parts.run, self, limits=limits).go())
 
-    def told(self, result: RunResult) -> PartEnd:
+    def _part_end(self, result: RunResult) -> PartEnd:
         """The result as that of a part of the extraction."""
         return replace(
             self._part,

@@ -99,7 +99,7 @@ class ExtractService:
 
     def __init__(self, parts: ExtractDependencies) -> None:
         self._parts = parts
-        self._voice = ExtractionReporter(parts.activity, str(parts.run.home.root))
+        self._reporter = ExtractionReporter(parts.activity, str(parts.run.home.root))
 
     def plan(self, request: ExtractRequest) -> ThreadSelection:
         """Which threads would be extracted. Reads the beginning of those whose books say too little, and
@@ -127,7 +127,7 @@ class ExtractService:
             unread = [each for each in found.chosen if each.id not in heads and _says_too_little(each)]
             if not unread:
                 return ThreadSelection(found.chosen, (*found.skipped, *lost))
-            told = {each.id: _told(each) for each in unread}
+            told = {each.id: _with_head(each) for each in unread}
             heads |= told.keys()
             lost += [SkippedThread(each, "no-directory") for each in told.values() if not each.cwd]
             threads = [told.get(each.id, each) for each in threads]
@@ -186,7 +186,7 @@ class ExtractService:
             context = self._parts.run.home.context(project_path=request.project_path)
             self._parts.run.guard.require_context(context)
         except ReadOnlyStore as error:
-            self._voice.stood_down(error)
+            self._reporter.stood_down(error)
             return ExtractResult("failed", str(error), engines.name, reason=error.reason)
         try:
             refuse_while_agent_writes(self._parts.run.home, lock_dir=self._parts.run.guard.lock_dir)
@@ -197,10 +197,10 @@ class ExtractService:
             return ExtractResult(
                 "failed", error.title, engines.name, reason=error.reason, next_step=error.next_step
             )
-        self._voice.candidates(selection, engines.name)
+        self._reporter.candidates(selection, engines.name)
         around = Around(
             self._parts,
-            self._voice,
+            self._reporter,
             lambda lease: RunLimits(lease, cancel, request.time_limit_s),
             request.time_limit_s,
             request.trigger,
@@ -227,7 +227,7 @@ class ExtractService:
             due = [found[bucket] for bucket in sorted(touched) if bucket in found and found[bucket].waiting]
             if not due:
                 break
-            self._voice.directories(tuple(each.cwd for each in due))
+            self._reporter.directories(tuple(each.cwd for each in due))
             done = await work.directories(due)
             ends.update({end.id: end for end in done})
             touched = {end.id for end in done if end.succeeded}
@@ -354,7 +354,7 @@ def _says_too_little(thread: Thread) -> bool:
     return not thread.cwd or not thread.source or not thread.title
 
 
-def _told(thread: Thread) -> Thread:
+def _with_head(thread: Thread) -> Thread:
     """The thread with what the beginning of its rollout says."""
     head = _EMPTY
     if thread.path is not None:

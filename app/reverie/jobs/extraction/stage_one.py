@@ -119,8 +119,8 @@ def normalised(proposed: StageOneOutput) -> StageOneOutput:
             next_step="It is tried again with the next extraction.",
             reason="empty",
         )
-    trace = structured(redacted(_sound(trace)))
-    summary = redacted(" ".join(_sound(summary).split()))
+    trace = structured(redacted(_sanitised(trace)))
+    summary = redacted(" ".join(_sanitised(summary).split()))
     return StageOneOutput(cut_trace(trace), cut_summary(summary))
 
 
@@ -172,7 +172,7 @@ def _candidates(text: str) -> list[str]:
     return found
 
 
-def _sound(text: str) -> str:
+def _sanitised(text: str) -> str:
     """No file holds half a character, nor a NUL."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
 

@@ -545,7 +545,7 @@ class WriterService:
     def __init__(self, parts: WriterDependencies, cancel: threading.Event | None = None) -> None:
         self._parts = parts
         self._cancel = cancel or threading.Event()
-        self._voice = WriterReporter(parts.activity, str(parts.run.home.root))
+        self._reporter = WriterReporter(parts.activity, str(parts.run.home.root))
         self._counters = TurnCounter(
             home_id=parts.run.home_id,
             leases=parts.run.leases,
@@ -571,10 +571,10 @@ class WriterService:
                 return ready
             if event.kind != "turn-end":
                 text = "The turn was aborted or failed, so it does not count."
-                return self._voice.say("not-completed", workspace_id, text, message_id)
+                return self._reporter.say("not-completed", workspace_id, text, message_id)
             started = self._counters.count(ready.workplace, event.turn)
         except UserError as error:
-            return self._voice.say("error", workspace_id, str(error), message_id, level="warning")
+            return self._reporter.say("error", workspace_id, str(error), message_id, level="warning")
         if isinstance(started, Waiting):
             return self._waits(ready, started)
         return self._run(ready, started, event.model, "turn")
@@ -589,11 +589,11 @@ class WriterService:
             ends = [row for row in self._rows(workspace_id) if row.kind == "turn-end"]
             if not ends:
                 text = "The transcript holds no completed assistant turn."
-                return self._voice.say("not-due", workspace_id, text)
+                return self._reporter.say("not-due", workspace_id, text)
             turns = [row.turn for row in ends]
             started = self._counters.catch_up(ready.workplace, turns, force=force)
         except UserError as error:
-            return self._voice.say("error", workspace_id, str(error), level="warning")
+            return self._reporter.say("error", workspace_id, str(error), level="warning")
         if isinstance(started, Waiting):
             return self._waits(ready, started)
         if force:  # whoever insists wants everything looked at
@@ -683,14 +683,14 @@ class WriterService:
         standing, ready = self._standing(workspace_id, by_hand=by_hand)
         if ready is not None:
             return ready
-        return self._voice.say(standing.gate or "error", workspace_id, standing.text, message_id)
+        return self._reporter.say(standing.gate or "error", workspace_id, standing.text, message_id)
 
     def _waits(self, ready: _Ready, waiting: Waiting) -> WriterOutcome:
         """No run came of a turn. That somebody else counted it is no decision, and said to nobody."""
         text = waiting_words(waiting.gate, waiting.turns, ready.interval)
         if waiting.gate == "counted":
             return WriterOutcome(waiting.gate, text, ready.workspace.id, waiting.message_id)
-        return self._voice.say(waiting.gate, ready.workspace.id, text, waiting.message_id)
+        return self._reporter.say(waiting.gate, ready.workspace.id, text, waiting.message_id)
 
     def _rows(self, workspace_id: str) -> tuple[TailEvent, ...]:
         writer, session = self._parts.run.home.writer, self._session(workspace_id)
@@ -715,10 +715,10 @@ class WriterService:
         try:
             engine = self._parts.engine_for(ready.context, ready.wishes, turn_model)
         except UserError as error:
-            return self._voice.say(
+            return self._reporter.say(
                 "model-unavailable", workspace_id, str(error), start.message_id, level="warning"
             )
-        self._voice.started(workspace_id, start.message_id, engine.name, crashed=start.crashed)
+        self._reporter.started(workspace_id, start.message_id, engine.name, crashed=start.crashed)
         by_hand = trigger == "manual"
         try:
             request = WriterRequest(
@@ -741,15 +741,15 @@ class WriterService:
             limits = StopCheck(self._cancel, threading.Event(), request.time_limit_s, ends=False)
             result = asyncio.run(Run(self._parts.run, job, limits=limits).go())
         except UserError as error:
-            return self._voice.say("error", workspace_id, str(error), start.message_id, level="warning")
-        return self._told(ready, start, job, result)
+            return self._reporter.say("error", workspace_id, str(error), start.message_id, level="warning")
+        return self._reported(ready, start, job, result)
 
-    def _told(self, ready: _Ready, start: RunStart, job: WriterJob, end: RunResult) -> WriterOutcome:
+    def _reported(self, ready: _Ready, start: RunStart, job: WriterJob, end: RunResult) -> WriterOutcome:
         """Dump, log line and Activity entry of a run that ended."""
         workspace_id, model = ready.workspace.id, job.engine
         dump, trouble = self._kept(ready, job, end)
         text = f"{end.summary} {trouble}".strip()
-        self._voice.ended(workspace_id, start.message_id, job, end, text)
+        self._reporter.ended(workspace_id, start.message_id, job, end, text)
         return WriterOutcome(
             None,
             text,
@@ -789,4 +789,4 @@ class WriterService:
             self._counters.complete(workspace_id, ready.place.state_file, start.started_at)
         except UserError as error:
             text = f"The end of a run was not noted. {error}"
-            self._voice.say("error", workspace_id, text, start.message_id, level="warning")
+            self._reporter.say("error", workspace_id, text, start.message_id, level="warning")

@@ -483,7 +483,7 @@ class DoctorControl(QObject):
 
         if self._lane is None:
             self._lane = Lane("doctor", self)
-        done = self._on_mended if fix is not None else self._on_examined
+        done = self._on_fixed if fix is not None else self._on_examined
         self._lane.submit(
             "examine",
             work,
@@ -523,7 +523,7 @@ class DoctorControl(QObject):
             self.tab.say_error(found.error)
         self.tab.show_findings(self._with_probed(found), self._place)
 
-    def _on_mended(self, found: _Examined) -> None:
+    def _on_fixed(self, found: _Examined) -> None:
         self._on_examined(found)
         self.fixed.emit()
 

@@ -67,7 +67,7 @@ class HostControl(QObject):
         self._status: dict[str, HostStatus] = {}
         self._paused: set[str] = set()
         self._stopped = False
-        self._told.connect(self._on_told, Qt.ConnectionType.QueuedConnection)
+        self._told.connect(self._on_status, Qt.ConnectionType.QueuedConnection)
 
     def add(self, session: HomeSession) -> None:
         """A home was opened: its services run here if they are wanted."""
@@ -177,7 +177,7 @@ class HostControl(QObject):
         self.status_message.emit(str(error))
 
     @Slot(str, object)
-    def _on_told(self, home_id: str, status: HostStatus) -> None:
+    def _on_status(self, home_id: str, status: HostStatus) -> None:
         if home_id not in self._homes:
             return
         self._status[home_id] = status

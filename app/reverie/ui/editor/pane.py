@@ -74,7 +74,7 @@ _MODES: dict[str, Mode] = {"editor.source": "source", "editor.side": "side", "ed
 HEAD = ("edit.front", "editor.source", "editor.side", "editor.preview")
 
 
-class _Wishes(NamedTuple):
+class _EditorSettings(NamedTuple):
     wrap: bool = True
     line_numbers: bool = True
     zoom: int = 0
@@ -122,7 +122,7 @@ class EditorView(QObject):
         if self._form is not None:
             self._form.forget()
         if file is not None:
-            self._ask_wishes()
+            self._read_settings()
             self.follow_text(at_once=True)
 
     def follow_text(self, *, at_once: bool = False) -> None:
@@ -317,11 +317,11 @@ class EditorView(QObject):
 
     @Slot()
     def toggle_wrap(self) -> None:
-        self._wish(self._wishes()._replace(wrap=not self.text.wraps))
+        self._set_and_save(self._settings_now()._replace(wrap=not self.text.wraps))
 
     @Slot()
     def toggle_line_numbers(self) -> None:
-        self._wish(self._wishes()._replace(line_numbers=not self.text.line_numbers))
+        self._set_and_save(self._settings_now()._replace(line_numbers=not self.text.line_numbers))
 
     @Slot()
     def zoom_in(self) -> None:
@@ -333,23 +333,23 @@ class EditorView(QObject):
 
     @Slot()
     def zoom_reset(self) -> None:
-        self._wish(self._wishes()._replace(zoom=0))
+        self._set_and_save(self._settings_now()._replace(zoom=0))
 
     @Slot(int)
     def _zoom_by(self, steps: int) -> None:
-        self._wish(self._wishes()._replace(zoom=self.text.zoom + steps))
+        self._set_and_save(self._settings_now()._replace(zoom=self.text.zoom + steps))
 
-    def _wishes(self) -> _Wishes:
-        return _Wishes(self.text.wraps, self.text.line_numbers, self.text.zoom)
+    def _settings_now(self) -> _EditorSettings:
+        return _EditorSettings(self.text.wraps, self.text.line_numbers, self.text.zoom)
 
-    def _wish(self, wishes: _Wishes) -> None:
-        self._apply(wishes)
+    def _set_and_save(self, wanted: _EditorSettings) -> None:
+        self._apply(wanted)
         self._keep.start()
 
-    def _apply(self, wishes: _Wishes) -> None:
-        self.text.set_wrap(wishes.wrap)
-        self.text.set_line_numbers(wishes.line_numbers)
-        self.text.set_zoom(wishes.zoom)
+    def _apply(self, wanted: _EditorSettings) -> None:
+        self.text.set_wrap(wanted.wrap)
+        self.text.set_line_numbers(wanted.line_numbers)
+        self.text.set_zoom(wanted.zoom)
         if self._preview is not None:
             self._preview.set_zoom(self.text.zoom)
         self._check()
@@ -360,27 +360,27 @@ class EditorView(QObject):
             self._save()
         self._session = session
 
-    def _ask_wishes(self) -> None:
+    def _read_settings(self) -> None:
         session = self._session
         if self._asked or session is None:
             return
         self._asked = True
         workbench = session.workbench
 
-        def work(_control: JobControl) -> _Wishes:
+        def work(_control: JobControl) -> _EditorSettings:
             window = workbench.settings().window
-            return _Wishes(window.editor_wrap, window.editor_line_numbers, window.editor_zoom)
+            return _EditorSettings(window.editor_wrap, window.editor_line_numbers, window.editor_zoom)
 
-        session.lanes.scan.submit("read the editor's settings", work, done=self._on_wishes)
+        session.lanes.scan.submit("read the editor's settings", work, done=self._on_settings)
 
-    def _on_wishes(self, wishes: _Wishes) -> None:
+    def _on_settings(self, wanted: _EditorSettings) -> None:
         if not self._keep.isActive():
-            self._apply(wishes)
+            self._apply(wanted)
 
     @Slot()
     def _save(self) -> None:
         self._keep.stop()
-        session, wishes = self._session, self._wishes()
+        session, wanted = self._session, self._settings_now()
         if session is None:
             return
         workbench = session.workbench
@@ -389,9 +389,9 @@ class EditorView(QObject):
             settings = workbench.settings()
             window = settings.window.model_copy(
                 update={
-                    "editor_wrap": wishes.wrap,
-                    "editor_line_numbers": wishes.line_numbers,
-                    "editor_zoom": wishes.zoom,
+                    "editor_wrap": wanted.wrap,
+                    "editor_line_numbers": wanted.line_numbers,
+                    "editor_zoom": wanted.zoom,
                 }
             )
             workbench.save_settings(settings.model_copy(update={"window": window}))

@@ -369,12 +369,12 @@ class IndexPanel(QWidget):
             )
             self.list.addItem(item)
         for kind, button in self.buttons.items():
-            button.say(mend_name(kind), mend_tip(kind))
+            button.say(fix_name(kind), fix_tip(kind))
         self.list.updateGeometry()
         self.list.setCurrentRow(min(max(0, row), self.list.count() - 1))
         self.updateGeometry()
 
-    def set_may_mend(self, may: bool) -> None:
+    def set_may_fix(self, may: bool) -> None:
         """Mends are for what is on disk: with unsaved text they wait."""
         self._may_mend = may
         self._on_row()
@@ -401,17 +401,17 @@ class IndexPanel(QWidget):
 
     @Slot()
     def _add(self) -> None:
-        self._mend("add")
+        self._fix("add")
 
     @Slot()
     def _drop(self) -> None:
-        self._mend("drop")
+        self._fix("drop")
 
     @Slot()
     def _shorten(self) -> None:
-        self._mend("shorten")
+        self._fix("shorten")
 
-    def _mend(self, kind: FixKind) -> None:
+    def _fix(self, kind: FixKind) -> None:
         if self.current is not None:
             self.mend_wanted.emit(self.current, kind)
 
@@ -464,7 +464,7 @@ class IndexControl(QObject):
         self._quiet.timeout.connect(self._look)
         editor.state_changed.connect(self._on_editor)
         editor.was_read.connect(self._on_read)
-        self.panel.mend_wanted.connect(self._mend)
+        self.panel.mend_wanted.connect(self._fix)
         self.panel.place_wanted.connect(self._go)
 
     def set_session(self, session: HomeSession | None) -> None:
@@ -488,7 +488,7 @@ class IndexControl(QObject):
             self._path = path
             if path:
                 self._quiet.start()
-        self.panel.set_may_mend(file is not None and not file.buffer.modified and not file.read_only)
+        self.panel.set_may_fix(file is not None and not file.buffer.modified and not file.read_only)
 
     @Slot()
     def _on_read(self) -> None:
@@ -557,7 +557,7 @@ class IndexControl(QObject):
     # Changes
 
     @Slot(object, str)
-    def _mend(self, finding: IndexFinding, kind: FixKind) -> None:
+    def _fix(self, finding: IndexFinding, kind: FixKind) -> None:
         session, update, look = self._session, self._shown.update, self.panel.look
         if session is None or update is None or look is None:
             return
@@ -567,7 +567,7 @@ class IndexControl(QObject):
             return workbench.index_care.fix(context, look, finding, kind)
 
         def done(_undo: Undo) -> None:
-            self.fixed.emit(mended(kind))
+            self.fixed.emit(fix_done(kind))
 
         self._edits.apply(session, "mend the index", job, done)
 
@@ -751,13 +751,13 @@ def sentence(finding: IndexFinding) -> str:
     )
 
 
-def mend_name(kind: str) -> str:
+def fix_name(kind: str) -> str:
     return {"add": tr("&Add its line"), "drop": tr("&Drop the line"), "shorten": tr("&Shorten the line")}[
         kind
     ]
 
 
-def mend_tip(kind: str) -> str:
+def fix_tip(kind: str) -> str:
     return {
         "add": tr("Add a line for this memory below the last entry; nothing else changes"),
         "drop": tr("Take this line out of the index; nothing else changes"),
@@ -765,7 +765,7 @@ def mend_tip(kind: str) -> str:
     }[kind]
 
 
-def mended(kind: str) -> str:
+def fix_done(kind: str) -> str:
     return {
         "add": tr("A line was added to the index"),
         "drop": tr("The line was taken out of the index"),

@@ -884,7 +884,7 @@ class Footer(QWidget):
             self.problems.clear()
 
     @property
-    def agent_told(self) -> bool:
+    def agent_reported(self) -> bool:
         """The agent says something of its own jobs."""
         return self._status is not None and bool(self._status.agent)
 
@@ -911,7 +911,7 @@ class Footer(QWidget):
                 self._status.spent.get(row.scope),
                 workspaces=workspaces,
                 alone=alone,
-                agent_too=self.agent_told,
+                agent_too=self.agent_reported,
             )
             self.rows[row.scope].set_visible(not row.permanent)
             self.rows[row.scope].say(found)

@@ -49,7 +49,7 @@ class DreamEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _RunRequest:
     workbench: Workbench
     context: ScopeContext
     dry_run: bool
@@ -80,7 +80,7 @@ class Consolidation(QObject):
         super().__init__(parent)
         self._lane = lane
         self._ticket: Ticket | None = None
-        self._wish: _Wish | None = None
+        self._wish: _RunRequest | None = None
         self._workbench: Workbench | None = None
         self._asked: _PreparedRun | None = None
 
@@ -99,7 +99,7 @@ class Consolidation(QObject):
         if self.running:
             return
         self._workbench = workbench
-        self._wish = wish = _Wish(workbench, context, dry_run)
+        self._wish = wish = _RunRequest(workbench, context, dry_run)
         if engine == RULES:
             self._dream(wish, engine, agreed=False)
         else:
@@ -146,7 +146,7 @@ class Consolidation(QObject):
         if self._ticket is not None:
             self._ticket.cancel()
 
-    def _dream(self, wish: _Wish, engine: str, *, agreed: bool) -> None:
+    def _dream(self, wish: _RunRequest, engine: str, *, agreed: bool) -> None:
         def work(control: JobControl) -> DreamEnded:
             if agreed:
                 wish.workbench.models.give_consent(engine)
@@ -204,7 +204,7 @@ def button_engine(workbench: Workbench, context: ScopeContext) -> ModelChoice:
     return workbench.models.choose(context, AUTO, before_consent=True)
 
 
-def _prepare(wish: _Wish, engine: str) -> Callable[[JobControl], _PreparedRun]:
+def _prepare(wish: _RunRequest, engine: str) -> Callable[[JobControl], _PreparedRun]:
     def work(control: JobControl) -> _PreparedRun:
         chosen = button_engine(wish.workbench, wish.context).engine if engine == AUTO else engine
         control.check()

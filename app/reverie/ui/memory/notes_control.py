@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # to the nearest one.
 
 
-class NotesMends(QObject):
+class NotesRepairs(QObject):
     """`button` is hidden while there is nothing to mend."""
 
     def __init__(
@@ -169,7 +169,7 @@ class NotesControl(QObject):
         self._said = ""
         self._stale = False  # an update ended since the last look
         self.row = NotesRow()
-        self._mends = NotesMends(self.row.mends, tree, editor, pane, self)
+        self._mends = NotesRepairs(self.row.mends, tree, editor, pane, self)
         self.row.button.clicked.connect(self._on_button)
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)

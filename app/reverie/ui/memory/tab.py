@@ -615,7 +615,7 @@ class MemoryTab(QWidget):
             undo=self.hand.last is not None,
             running=self.dreams.jobs.running,
             can_consolidate=not self.dreams.obstacle,
-            agent_jobs=self.footer.agent_told,
+            agent_jobs=self.footer.agent_reported,
             can_extract=self.extraction.available and shown,
             can_note=self.notes.available and shown,
             can_tell=self.telling.available and shown,

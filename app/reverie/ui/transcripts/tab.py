@@ -174,7 +174,7 @@ class SourceModel(QAbstractTableModel):
         found = {each.project_path: _project_of(each) for each in self._listed if each.project_path}
         return tuple(sorted(found.items()))
 
-    def untold(self) -> tuple[TranscriptSource, ...]:
+    def without_facts(self) -> tuple[TranscriptSource, ...]:
         """Those with missing facts whose file was not read yet."""
         return tuple(
             each
@@ -484,17 +484,17 @@ class TranscriptsTab(TabPage):
     # Titles
 
     def _read_titles(self) -> None:
-        session, untold = self._session, self.list.model.untold()[:_TITLES_AT_ONCE]
-        if session is None or not untold or self._titling or not self.isVisible():
+        session, without_facts = self._session, self.list.model.without_facts()[:_TITLES_AT_ONCE]
+        if session is None or not without_facts or self._titling or not self.isVisible():
             return
         self._titling = True
         workbench = session.workbench
 
         def work(control: JobControl) -> dict[str, TranscriptSource]:
             found = {}
-            for source in untold:
+            for source in without_facts:
                 control.check()
-                found[source.id] = workbench.transcripts.told(source)
+                found[source.id] = workbench.transcripts.described(source)
             return found
 
         self._lane.submit(

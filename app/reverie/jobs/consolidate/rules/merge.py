@@ -339,7 +339,7 @@ def merge(target: str, source: str, caps: Caps) -> str | None:
         result = front.text + body
         if front.description is not None:
             result = frontmatter.set_description(result, front.description)
-        if _is_sound(result, target, source, front, caps):
+        if _is_whole(result, target, source, front, caps):
             return result
     return None
 
@@ -445,7 +445,7 @@ def _both_descriptions(
 # --- proof --------------------------------------------------------------------------------------------------
 
 
-def _is_sound(result: str, target: str, source: str, front: _Front, caps: Caps) -> bool:
+def _is_whole(result: str, target: str, source: str, front: _Front, caps: Caps) -> bool:
     """Whether a merged text keeps every line of both, says in its front matter what both said, and has not
     grown."""
     size = len(result.encode("utf-8", "surrogatepass"))

@@ -622,12 +622,12 @@ class _Planner:
             return False
         return compare(self._reading(first), self._reading(second), self._check).duplicate
 
-    def _essence(self, path: str) -> ComparableText:
+    def _comparable(self, path: str) -> ComparableText:
         note = self._notes[path]
         return note.essence(note.text)
 
     def _of_two_kinds(self, first: str, second: str) -> bool:
-        kinds = {self._essence(first).kind, self._essence(second).kind} - {""}
+        kinds = {self._comparable(first).kind, self._comparable(second).kind} - {""}
         return len(kinds) > 1
 
     def _reading(self, path: str) -> NoteReading:
@@ -671,7 +671,7 @@ class _Planner:
             if self._notes[goes].protected:
                 continue
             before = self._notes[stays].text
-            after = merge(before, self._essence(goes).text, self._caps)
+            after = merge(before, self._comparable(goes).text, self._caps)
             if after is None or (after != before and not _is_prose(stays)):
                 continue
             edits = () if after == before else (_edit(stays, before, after),)
