@@ -288,7 +288,7 @@ def state_fix(world: World, _prepared: Any) -> None:
     from reverie.doctor.facts import DoctorHooks
     from reverie.doctor.fixes import Fixes
 
-    Fixes(world.parts, DoctorHooks()).move_aside(world.root / "memory-consolidation.json").apply()
+    Fixes(world.parts, DoctorHooks()).set_aside(world.root / "memory-consolidation.json").apply()
 
 
 def mode_fix(world: World, _prepared: Any) -> None:

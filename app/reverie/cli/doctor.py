@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_json, print_text, printable
 from reverie.cli.homes import every_home, the_context, the_home
+from reverie.compose import doctor_hooks
+from reverie.doctor.checks import examine
 from reverie.doctor.findings import Finding, first_cause
+from reverie.doctor.self_checks import examine_self
 from reverie.errors import StoreError
 
 if TYPE_CHECKING:
@@ -62,8 +65,6 @@ def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) 
 
 def _of_a_workspace(session: Invocation) -> Callable[[], tuple[Finding, ...]]:
     # Late: `doctor --self` must answer where a library of the checks is missing.
-    from reverie.compose import doctor_hooks
-    from reverie.doctor.checks import examine
 
     parts = the_home(session)
     context = the_context(session, parts)
@@ -73,7 +74,6 @@ def _of_a_workspace(session: Invocation) -> Callable[[], tuple[Finding, ...]]:
 
 
 def _of_reverie(session: Invocation) -> Callable[[], tuple[Finding, ...]]:
-    from reverie.doctor.self_checks import examine_self
 
     asked = every_home(session)
     for problem in asked.problems:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reverie.agents.scopes import ScopeContext
+from reverie.agents.scopes import Scope, ScopeContext
 from reverie.cli import answers
 from reverie.cli.answers import (
     DONE,
@@ -25,7 +25,7 @@ from reverie.cli.main import Invocation
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.errors import Ambiguous, Unavailable, UserError
-from reverie.services.container import HomeContainer
+from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.contexts import asked_context
 
 NO_HOME = "No agent's home was found."
@@ -219,8 +219,6 @@ def _called(workspace: dict[str, Any]) -> tuple[str, str]:
 
 
 def _home_json(parts: HomeContainer) -> dict[str, Any]:
-    from reverie.agents.scopes import Scope
-    from reverie.services.container import rooted_files
 
     home = parts.home
     if home.sessions is not None:

@@ -34,10 +34,17 @@ from reverie.cli.homes import NAME_ONE, NO_HOME, choices, every_home, require_wo
 from reverie.cli.main import Invocation
 from reverie.compose import open_parts
 from reverie.errors import Ambiguous, Busy, Unavailable, UserError
+from reverie.jobs.consolidate.harvest import HarvestRequest, follow_up
+from reverie.jobs.consolidate.run import DreamRequest
+from reverie.jobs.consolidate.triggers import SKIP_WORDS
 from reverie.llm.keys import never_unlock
 from reverie.memory.diff import unified
 from reverie.runs.record import numbers_taken, taken_as_json
+from reverie.services.background import BackgroundJobs, ExtractionService, open_notes, open_writer
 from reverie.services.host import Host, keep_usage
+from reverie.services.models import Models
+from reverie.services.run_views import ReviewService
+from reverie.services.traces import TraceService
 from reverie.text.summaries import some
 
 if TYPE_CHECKING:
@@ -55,7 +62,6 @@ if TYPE_CHECKING:
 
 def sweep(session: Invocation) -> int:
     """The launch sweep; with `--dry-run` only which workspaces it would take, in which order."""
-    from reverie.services.background import BackgroundJobs
 
     parts = the_home(session)
     if session.arguments.dry_run:
@@ -83,8 +89,6 @@ def sweep(session: Invocation) -> int:
 
 def harvest(session: Invocation) -> int:
     """Harvest the newest compaction of a workspace, then dream; exit 1 unless both succeeded."""
-    from reverie.jobs.consolidate.harvest import HarvestRequest, follow_up
-    from reverie.services.background import BackgroundJobs
 
     parts, engine_name = the_home(session), session.arguments.engine
     keep_usage(parts)
@@ -146,7 +150,6 @@ def _swept(result: SweepResult) -> int:
 
 
 def _print_sweep(order: tuple[str, ...], skipped: list[dict[str, Any]]) -> None:
-    from reverie.jobs.consolidate.triggers import SKIP_WORDS
 
     rows = [(str(place), workspace_id, "") for place, workspace_id in enumerate(order, start=1)]
     rows += [("-", item["workspaceId"], SKIP_WORDS[item["reason"]]) for item in skipped]
@@ -163,8 +166,6 @@ def _dream_json(result: RunResult) -> dict[str, Any]:
 
 def consolidate(session: Invocation) -> int:
     """One dream by hand; exit 1 where it did not come to pass."""
-    from reverie.jobs.consolidate.run import DreamRequest
-    from reverie.services.models import Models
 
     arguments = session.arguments
     parts = the_home(session)
@@ -233,7 +234,6 @@ def show_runs(session: Invocation) -> int:
 
 def show_diff(session: Invocation) -> int:
     """What a run changed, or would have changed."""
-    from reverie.services.run_views import ReviewService
 
     parts, run_id = the_home(session), session.arguments.run
     changes = ReviewService(parts).changes(run_id)
@@ -271,7 +271,6 @@ def show_diff(session: Invocation) -> int:
 
 def revert(session: Invocation) -> int:
     """Take a run back, or a part of it; exit 1 where somebody changed something since."""
-    from reverie.services.run_views import ReviewService
 
     parts, arguments = the_home(session), session.arguments
     paths, hunks = arguments.path or [], arguments.hunk or []
@@ -311,7 +310,6 @@ def revert(session: Invocation) -> int:
 
 def write(session: Invocation) -> int:
     """Update the project's memory from what was said last; exit 1 where nothing ran, or it failed."""
-    from reverie.services.background import open_writer
 
     parts = the_home(session)
     keep_usage(parts)
@@ -343,7 +341,6 @@ UNREAD = "Claude Code of today does not read session notes, and deletes them wit
 def notes(session: Invocation) -> int:
     """Bring the notes of a session up to date; exit 1 where that failed. `--force`: also where nothing was
     said since the last update."""
-    from reverie.services.background import open_notes
 
     parts = the_home(session)
     session_id = session.arguments.workspace or _only_session(parts)
@@ -388,7 +385,6 @@ def _only_session(parts: HomeContainer) -> str:
 def extract(session: Invocation) -> int:
     """Extract what is new, then consolidate; with `--dry-run` only which threads it would take. Exit 1 where
     anything failed."""
-    from reverie.services.background import ExtractionService
 
     arguments = session.arguments
     service = ExtractionService(the_home(session))
@@ -494,7 +490,6 @@ def _list(session: Invocation) -> int:
 
 
 def _one(session: Invocation, wanted: str) -> int:
-    from reverie.services.traces import TraceService
 
     asked = every_home(session)
     missing: UserError | None = None
@@ -524,7 +519,6 @@ def _parts(session: Invocation, root: Path) -> Any:
 
 
 def _rows(session: Invocation, root: Path) -> list[TraceSummary]:
-    from reverie.services.traces import TraceService
 
     return list(TraceService(_parts(session, root)).rows())
 

@@ -34,6 +34,7 @@ from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.journal import Journal
 from reverie.services.changes import ChangeSet, all_steps_or_none, joined, lenient_path
 from reverie.services.container import HomeContainer
+from reverie.services.failures import RecordEdits
 from reverie.services.views import (
     CompanionRestored,
     FilesChanged,
@@ -217,8 +218,6 @@ class UserEdits:
         elif isinstance(step, CompanionRestored):
             CompanionFiles(self._parts).take_back(step, warnings)
         else:
-            from reverie.services.failures import RecordEdits  # Loki's: not for each window
-
             RecordEdits(self._parts).change(step, warnings)
 
     def _rename_back(self, step: Renamed, warnings: list[str]) -> None:

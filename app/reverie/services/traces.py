@@ -29,6 +29,11 @@ from reverie.agents.transcripts import PagedTranscript
 from reverie.errors import Ambiguous, StoreError, Unavailable, UserError
 from reverie.files.paths import is_there
 from reverie.files.sidecar import stringify
+from reverie.jobs.writer.engine import Attempts, MemoryDraft, WriterTools, limits_until
+from reverie.llm.client import cost_usd
+from reverie.llm.loop import AgentEvent, run_agent
+from reverie.llm.provider import UserMessage
+from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.trace_facts import (
     WRITER,
     Attempt,
@@ -43,6 +48,7 @@ from reverie.llm.trace_facts import (
     words_of,
 )
 from reverie.llm.trace_reader import Dump, dump_of, read_dump
+from reverie.llm.vault import Vault
 from reverie.memory.diff import unified
 from reverie.services.views import ConsentView
 
@@ -455,7 +461,6 @@ class Replays:
                 raise
         else:
             return None
-        from reverie.llm.vault import Vault
 
         vault = Vault()
         for text in (request.system, request.user, detail.facts.existing_memory):
@@ -496,12 +501,6 @@ async def _asked(
     progress: Callable[[str], None],
 ) -> bytes:
     """The writer's own two attempts on a copy of the memory; the trace as a document."""
-    from reverie.jobs.writer.engine import Attempts, MemoryDraft, WriterTools, limits_until
-    from reverie.llm.client import cost_usd
-    from reverie.llm.loop import AgentEvent, run_agent
-    from reverie.llm.provider import UserMessage
-    from reverie.llm.trace import Trace, TraceHead
-    from reverie.llm.vault import Vault
 
     memory = facts.existing_memory.encode("utf-8", "replace")
     draft = MemoryDraft(lambda: memory, max_bytes=_MEMORY_BYTES)

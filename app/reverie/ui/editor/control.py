@@ -19,6 +19,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from reverie.errors import AGENT_BUSY, Conflict, UserError
+from reverie.memory.diff import unified
 from reverie.ui import dialogs
 from reverie.ui.appearance import Icons, Theme
 from reverie.ui.editor import documents as editor_state
@@ -414,7 +415,6 @@ class CompareDialog(QDialog):
         self.title.say(self.tr("{path}: “-” is on disk, “+” is yours").format(path=path))
 
         def work(_control: JobControl) -> str:
-            from reverie.memory.diff import unified
 
             return unified(
                 disk.encode("utf-8", "replace"), mine.encode("utf-8", "replace"), path.removeprefix("/")

@@ -23,6 +23,10 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QListWidge
 
 from reverie.clock import Clock
 from reverie.errors import UserError
+from reverie.memory.diff import unified
+from reverie.services.drafts import Draft, DraftService, draft_name
+from reverie.services.edits import current_text
+from reverie.services.views import file_text
 from reverie.ui.appearance import Icons
 from reverie.ui.display_text import as_tooltip, exact_time, visible
 from reverie.ui.editor import documents as state
@@ -218,7 +222,6 @@ class DraftKeeper(QObject):
         away = [(ref, kept.workbench, frozenset(kept.names)) for ref, kept in gone.items()]
 
         def work(_control: JobControl) -> list[tuple[_Typed, str]]:
-            from reverie.services.drafts import DraftService, draft_name
 
             done = []
             for each in typed:
@@ -268,7 +271,6 @@ def _mark(file: OpenFile) -> _Mark:
 
 
 def _draft(typed: _Typed, now: int) -> Draft:
-    from reverie.services.drafts import Draft
 
     return Draft(
         store=typed.ref.store,
@@ -343,8 +345,6 @@ class DraftOffers(QObject):
         workbench, instance = session.workbench, self._keeper.instance
 
         def work(_control: JobControl) -> Offers:
-            from reverie.services.drafts import DraftService
-            from reverie.services.edits import current_text
 
             return DraftService(workbench.parts, instance).offered(current_text(workbench.parts))
 
@@ -467,7 +467,6 @@ class DraftOffers(QObject):
         workbench, instance = self._session.workbench, self._keeper.instance
 
         def work(_control: JobControl) -> None:
-            from reverie.services.drafts import DraftService
 
             DraftService(workbench.parts, instance).drop([offer.name])
 
@@ -485,9 +484,6 @@ class DraftOffers(QObject):
         workbench, instance = session.workbench, self._keeper.instance
 
         def work(_control: JobControl) -> tuple[Offer, FileText | None] | None:
-            from reverie.services.drafts import DraftService
-            from reverie.services.edits import current_text
-            from reverie.services.views import file_text
 
             now = DraftService(workbench.parts, instance).offer(offer.name, current_text(workbench.parts))
             if now is None:
@@ -642,7 +638,6 @@ class DraftsDialog(QDialog):
         self.restore_button.setEnabled(not offer.gap)
 
         def work(_control: JobControl) -> str:
-            from reverie.memory.diff import unified
 
             disk = offer.disk.content.encode("utf-8", "replace") if offer.disk is not None else None
             return unified(disk, offer.draft.content.encode("utf-8", "replace"), offer.draft.label)

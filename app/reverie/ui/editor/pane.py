@@ -40,7 +40,9 @@ from reverie.text.summaries import estimate_tokens, utf16_length
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, tabular, theme_of
 from reverie.ui.display_text import LONGEST_LINE, human_size
 from reverie.ui.editor.documents import OpenFile
-from reverie.ui.editor.source_view import SourceView
+from reverie.ui.editor.front_matter_form import FrontForm
+from reverie.ui.editor.preview import PreviewPane
+from reverie.ui.editor.source_view import FindBar, SourceView
 from reverie.ui.editor.text_merge import smallest_edit, widget_text
 from reverie.ui.jobs import JobControl
 from reverie.ui.translation import counted
@@ -217,8 +219,6 @@ class EditorView(QObject):
 
     def _made_preview(self) -> PreviewPane:
         if self._preview is None:
-            from reverie.ui.editor.preview import PreviewPane
-
             self._preview = PreviewPane()
             self._preview.hide()
             self._preview.set_zoom(self.text.zoom)
@@ -254,8 +254,6 @@ class EditorView(QObject):
 
     def _made_finder(self) -> FindBar:
         if self._finder is None:
-            from reverie.ui.editor.source_view import FindBar
-
             self._finder = FindBar(self.text, self._icons)
             self.above.addWidget(self._finder)
         if self._mode == "preview":
@@ -291,8 +289,6 @@ class EditorView(QObject):
     def toggle_form(self) -> None:
         """Show the form with the caret in it, or put it away."""
         if self._form is None:
-            from reverie.ui.editor.front_matter_form import FrontForm
-
             self._form = FrontForm(self._icons)
             self._form.edited.connect(self._take_text)
             self._form.line_wanted.connect(self._go_to_line)

@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
-from reverie.memory.diff import changed_spans
+from reverie.memory.diff import changed_spans, lost_lines
 from reverie.text.summaries import utf16_length
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
@@ -714,7 +714,6 @@ class MergeMemoriesDialog(QDialog):
         self._timer.stop()
 
         def work(_control: JobControl) -> tuple[str, tuple[str, ...]]:
-            from reverie.memory.diff import lost_lines
 
             after = content.encode("utf-8", "surrogatepass")
             lost = lost_lines(after, *(text.encode() for text in seed.texts))

@@ -20,7 +20,9 @@ from PySide6.QtWidgets import QWidget
 
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.errors import UserError
+from reverie.memory.front_matter import set_description
 from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
+from reverie.services.templates import all_templates, filled
 from reverie.ui.appearance import Icons
 from reverie.ui.display_text import things, visible
 from reverie.ui.editor.control import EditorControl
@@ -77,8 +79,6 @@ class Edits(QObject):
         workbench, path = session.workbench, asked.path
 
         def work(_control: JobControl) -> FileText:
-            from reverie.memory.front_matter import set_description
-            from reverie.services.templates import filled
 
             content = filled(asked.template, path, workbench.parts.clock())
             if asked.description:
@@ -95,7 +95,6 @@ class Edits(QObject):
         own = session.workbench.parts.profile.config / "templates"
 
         def work(_control: JobControl) -> tuple[Template, ...]:
-            from reverie.services.templates import all_templates
 
             return all_templates(own)
 

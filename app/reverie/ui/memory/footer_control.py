@@ -12,11 +12,15 @@ from PySide6.QtWidgets import QWidget
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.errors import UserError
 from reverie.files.locks import is_ours
+from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import Icons
+from reverie.ui.dialogs import ConsentDialog
 from reverie.ui.jobs import JobControl, Lane, Lanes, Ticket
 from reverie.ui.memory.footer import Footer
+from reverie.ui.memory.runs_dialog import RunsDialog
 from reverie.ui.session import HomeSession
+from reverie.ui.settings.fields import ModelDialog
 
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.review import ReviewSelection
@@ -355,7 +359,6 @@ class FooterControl(QObject):
     @Slot()
     def run_model(self) -> None:
         """With a model that is asked for by name."""
-        from reverie.ui.settings.fields import ModelDialog
 
         model = ModelDialog.ask(self._window, self._known_models())
         if model is not None:
@@ -368,7 +371,6 @@ class FooterControl(QObject):
 
     @Slot(object, str)
     def _on_consent_wanted(self, consent: ConsentView, engine: str) -> None:
-        from reverie.ui.dialogs import ConsentDialog
 
         agreed = ConsentDialog.ask(self._window, consent, engine)
         self.jobs.answer(agreed)
@@ -378,7 +380,6 @@ class FooterControl(QObject):
     @Slot(str)
     def apply_all(self, run_id: str) -> None:
         """Carry out a plan as it is."""
-        from reverie.jobs.consolidate.review import ReviewSelection
 
         self.apply(run_id, ReviewSelection())
 
@@ -520,7 +521,6 @@ class FooterControl(QObject):
         return [dialog for dialog in (self._runs, self._review) if dialog is not None and dialog.isVisible()]
 
     def _new_dialog(self, *, with_list: bool) -> RunsDialog:
-        from reverie.ui.memory.runs_dialog import RunsDialog
 
         dialog = RunsDialog(self._lanes.scan, self._icons, self._window, with_list=with_list)
         dialog.revert.connect(self.revert)

@@ -49,6 +49,7 @@ from PySide6.QtWidgets import (
 
 from reverie.errors import UserError
 from reverie.files.watch import Changes
+from reverie.services.search import SearchService, SearchStopped
 from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, scope_name, visible
 from reverie.ui.jobs import JobCancelled, JobControl, Lane
@@ -453,7 +454,6 @@ class MemorySearch(QObject):
         desk = self._desk
 
         def work(control: JobControl) -> SearchAnswer | None:
-            from reverie.services.search import SearchStopped
 
             if desk is None:
                 return None
@@ -521,7 +521,6 @@ class MemorySearch(QObject):
         desk = self._desk
 
         def work(control: JobControl) -> SearchService:
-            from reverie.services.search import SearchService, SearchStopped
 
             made = desk or SearchService()
             for workbench in workbenches:

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QTreeView, QWidget
 
 from reverie.agents.discovery import ANSWER_S, DiscoveredHomes, TroubledPlace, not_answering
 from reverie.clock import Clock
+from reverie.compose import copy_demo_home, look_for_homes, look_for_stores
 from reverie.errors import UserError
 from reverie.files.locks import is_ours
 from reverie.files.paths import DiskCheck
@@ -419,7 +420,6 @@ class OpenHomes(QObject):
         """Open every home an agent of this user has."""
 
         def work(_control: JobControl) -> DiscoveredHomes:
-            from reverie.compose import look_for_homes  # heavy: imported by the job
 
             return look_for_homes()
 
@@ -482,7 +482,6 @@ class OpenHomes(QObject):
         profile, clock, helper = self._profile, self._clock, self._helper
 
         def work(control: JobControl) -> Opened:
-            from reverie.compose import copy_demo_home  # heavy: imported by the job
 
             # Nobody else's to read, wherever temporary files are.
             directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -535,7 +534,6 @@ class OpenHomes(QObject):
         profile = self._profile
 
         def work(_control: JobControl) -> DiscoveredHomes:
-            from reverie.compose import look_for_stores  # heavy: imported by the job
 
             return look_for_stores(homes, profile)
 
