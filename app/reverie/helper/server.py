@@ -29,7 +29,8 @@ from reverie.helper.frames import FrameWriter, read_frame
 from reverie.log_level import wanted_level
 from reverie.memory.usage import UsageRestored
 from reverie.profile import Profile
-from reverie.services.views import MemoryView, RevertView, RunView
+from reverie.runs.result import RunResult
+from reverie.services.views import MemoryView
 from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -111,18 +112,20 @@ def unseen(desk: TaskRunner, _control: TaskControl, roots: Mapping[str, ScopeRoo
 
 def dream(
     desk: TaskRunner, control: TaskControl, context: ScopeContext, dry_run: bool, engine: str
-) -> RunView:
+) -> RunResult:
     desk.workbench.parts.forget_settings()  # a person may have changed them in the window
     return desk.workbench.start_dream(
         context, dry_run=dry_run, engine=engine, progress=control.progress, cancel=control.cancel
     )
 
 
-def apply_review(desk: TaskRunner, control: TaskControl, run_id: str, selection: ReviewSelection) -> RunView:
+def apply_review(
+    desk: TaskRunner, control: TaskControl, run_id: str, selection: ReviewSelection
+) -> RunResult:
     return desk.workbench.apply_review(run_id, selection, progress=control.progress, cancel=control.cancel)
 
 
-def revert(desk: TaskRunner, _control: TaskControl, run_id: str, part: Parts | None = None) -> RevertView:
+def revert(desk: TaskRunner, _control: TaskControl, run_id: str, part: Parts | None = None) -> RunResult:
     return desk.workbench.revert(run_id, part)
 
 

@@ -14,7 +14,7 @@ from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.jobs.consolidate.coverage import status_of
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.runs.record import RunRecord
-from reverie.runs.result import Progress
+from reverie.runs.result import Progress, RunResult
 from reverie.services.container import HomeContainer
 from reverie.services.views import (
     ChangedFile,
@@ -25,7 +25,6 @@ from reverie.services.views import (
     ReviewHunk,
     ReviewView,
     RunSummary,
-    RunView,
     Spent,
     StatusView,
 )
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Status
     from reverie.jobs.consolidate.review import Hunk, ReviewedFile, ReviewedGroup, ReviewSelection
     from reverie.runs.record import Parts
-    from reverie.runs.run import RunResult
+    from reverie.runs.result import RunResult
 
 
 # What models cost, per scope: of the last run that asked one, and of this calendar month (UTC).
@@ -119,21 +118,6 @@ def status_view(parts: HomeContainer, context: ScopeContext) -> StatusView:
 def _usage_problem(parts: HomeContainer) -> tuple[str, ...]:
     problem = parts.usage.problem()
     return (problem,) if problem else ()
-
-
-def run_view(result: RunResult) -> RunView:
-    """What a person is told of a run that ended."""
-    return RunView(
-        result.run_id,
-        result.outcome,
-        result.summary,
-        result.reason,
-        result.next_step,
-        result.ops,
-        result.record,
-        result.usage,
-        result.cost_usd,
-    )
 
 
 def run_summary(record: RunRecord) -> RunSummary:
@@ -299,12 +283,12 @@ class ReviewService:
         *,
         progress: Callable[[Progress], None],
         cancel: threading.Event,
-    ) -> RunView:
+    ) -> RunResult:
         """Carry out what was chosen of a run; blocks until that has its outcome."""
         from reverie.jobs.consolidate.apply import ApplyService
 
         service = ApplyService(self._parts.dream_dependencies)
-        return run_view(service.apply(run_id, selection, cancel=cancel, progress=progress))
+        return service.apply(run_id, selection, cancel=cancel, progress=progress)
 
 
 def _group(group: ReviewedGroup) -> ReviewGroup:
