@@ -17,7 +17,8 @@ from reverie.clock import DAY_MS, HOUR_MS
 from reverie.compose import open_parts
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.profile import Profile
-from reverie.services.views import ReviewFile, ReviewGroup, ReviewView, RunView
+from reverie.runs.result import RunResult
+from reverie.services.views import ReviewFile, ReviewGroup, ReviewView
 from reverie.services.workbench import Workbench
 
 BACKFILL = "5d6e7f8091"
@@ -58,7 +59,7 @@ class Stage:
         shown = self.command("consolidate", "--workspace", BACKFILL, "--dry-run")
         return self.bench().review(str(shown["runId"]))
 
-    def apply(self, review: ReviewView, selection: ReviewSelection) -> RunView:
+    def apply(self, review: ReviewView, selection: ReviewSelection) -> RunResult:
         return self.bench().apply_review(
             review.run.id, selection, progress=lambda _progress: None, cancel=threading.Event()
         )

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from ui_reviews import run as preview
 
-from reverie.services.views import RevertView, RunSummary
+from reverie.runs.result import RunResult
+from reverie.services.views import RunSummary
 from reverie.ui.memory.footer import RunFilter, can_revert, conflict_words
 from reverie.ui.memory.runs_dialog import RunList
 from reverie.ui.widgets.text_views import DiffView
@@ -97,4 +98,4 @@ def test_a_diff_shows_control_characters_escaped(qtbot: Any) -> None:
     ],
 )
 def test_what_an_undo_left_is_said_of_one_and_of_several(paths: tuple[str, ...], said: str) -> None:
-    assert conflict_words(RevertView("2", "1", "Nothing was put back.", (), paths)).endswith(said)
+    assert conflict_words(RunResult("2", "1", "Nothing was put back.", (), paths)).endswith(said)

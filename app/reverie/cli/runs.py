@@ -34,7 +34,7 @@ from reverie.cli.homes import NAME_ONE, NO_HOME, choices, every_home, require_wo
 from reverie.cli.main import Invocation
 from reverie.compose import open_parts
 from reverie.errors import Ambiguous, Busy, Unavailable, UserError
-from reverie.jobs.consolidate.harvest import HarvestRequest, follow_up
+from reverie.jobs.consolidate.harvest import HarvestRequest, dream_follows, follow_up
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.jobs.consolidate.triggers import SKIP_WORDS
 from reverie.llm.keys import never_unlock
@@ -50,7 +50,7 @@ from reverie.text.summaries import some
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.triggers import SweepResult
     from reverie.jobs.extraction.progress import ExtractProgress
-    from reverie.runs.run import RunResult
+    from reverie.runs.result import RunResult
     from reverie.services.background import ExtractCandidate
     from reverie.services.container import HomeContainer
     from reverie.services.host import HostStatus
@@ -98,12 +98,12 @@ def harvest(session: Invocation) -> int:
     dream: RunResult | None = None
     with interruptible() as cancel:
         result = parts.harvests.run(HarvestRequest(context), extractor, cancel=cancel)
-        if result.dream_follows:
+        if dream_follows(result):
             request = follow_up(parts.home, context, extractor.name)
             engine = background.engine_for(context, request.trigger, engine_name)
             dream = parts.dreams.run(request, engine, cancel=cancel)
     if session.as_json:
-        print_json({**result.as_json(), "dream": None if dream is None else _dream_json(dream)})
+        print_json({**_harvest_json(result), "dream": None if dream is None else _dream_json(dream)})
     elif dream is not None:
         print_table(answers.ops_rows((*result.ops, *dream.ops)))
         print_text(f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}.")
@@ -113,6 +113,19 @@ def harvest(session: Invocation) -> int:
     for each in troubled:
         answers.trouble(answers.with_next_step(each.summary, each.next_step))
     return FAILED if troubled else DONE
+
+
+def _harvest_json(result: RunResult) -> dict[str, Any]:
+    return {
+        "runId": result.run_id,
+        "outcome": result.outcome,
+        "reason": result.reason,
+        "summary": result.summary,
+        "boundaryKey": result.details.get("boundaryKey", ""),
+        "inbox": result.details.get("inbox"),
+        "ops": [dict(op) for op in result.ops],
+        "record": dict(result.record) or None,
+    }
 
 
 @contextmanager
@@ -290,9 +303,9 @@ def revert(session: Invocation) -> int:
         print_json(
             {
                 "runId": result.run_id,
-                "reverted": result.reverted,
+                "reverted": result.reverts,
                 "summary": summary,
-                "restored": list(result.restored),
+                "restored": list(result.applied),
                 "conflicts": list(result.conflicts),
                 "reason": "conflict" if result.conflicts else "",
             }

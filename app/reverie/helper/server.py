@@ -32,7 +32,8 @@ from reverie.log_level import wanted_level
 from reverie.memory.search.index import UpdateObserver, UpdateStopped
 from reverie.memory.usage import UsageRestored
 from reverie.profile import Profile
-from reverie.services.views import MemoryView, RevertView, RunView
+from reverie.runs.result import RunResult
+from reverie.services.views import MemoryView
 from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def unseen(runner: TaskRunner, _control: TaskControl, roots: Mapping[str, ScopeR
 
 def dream(
     runner: TaskRunner, control: TaskControl, context: ScopeContext, dry_run: bool, engine: str
-) -> RunView:
+) -> RunResult:
     runner.workbench.parts.forget_settings()  # a person may have changed them in the window
     return runner.workbench.start_dream(
         context, dry_run=dry_run, engine=engine, progress=control.progress, cancel=control.cancel
@@ -119,11 +120,11 @@ def dream(
 
 def apply_review(
     runner: TaskRunner, control: TaskControl, run_id: str, selection: ReviewSelection
-) -> RunView:
+) -> RunResult:
     return runner.workbench.apply_review(run_id, selection, progress=control.progress, cancel=control.cancel)
 
 
-def revert(runner: TaskRunner, _control: TaskControl, run_id: str, part: Parts | None = None) -> RevertView:
+def revert(runner: TaskRunner, _control: TaskControl, run_id: str, part: Parts | None = None) -> RunResult:
     return runner.workbench.revert(run_id, part)
 
 

@@ -16,10 +16,10 @@ from reverie.files.watch import Changes
 from reverie.helper.process import Helper, HelperGone, HelperStopped
 from reverie.memory.lint import no_check
 from reverie.memory.usage import UsageRestored
-from reverie.runs.result import Progress
+from reverie.runs.result import Progress, RunResult
 from reverie.services.container import HomeContainer
 from reverie.services.lint import SLICE_S, LintResult, LintService
-from reverie.services.views import MemoryView, RevertView, RunView
+from reverie.services.views import MemoryView
 from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ class HelpedWorkbench(Workbench):
         engine: str,
         progress: Callable[[Progress], None],
         cancel: threading.Event,
-    ) -> RunView:
-        run: RunView = self._call(
+    ) -> RunResult:
+        run: RunResult = self._call(
             "dream", context, dry_run, engine, progress=progress, cancelled=cancel.is_set
         )
         return run
@@ -82,14 +82,14 @@ class HelpedWorkbench(Workbench):
         *,
         progress: Callable[[Progress], None],
         cancel: threading.Event,
-    ) -> RunView:
-        run: RunView = self._call(
+    ) -> RunResult:
+        run: RunResult = self._call(
             "apply_review", run_id, selection, progress=progress, cancelled=cancel.is_set
         )
         return run
 
-    def revert(self, run_id: str, part: Parts | None = None) -> RevertView:
-        reverted: RevertView = self._call("revert", run_id, part)
+    def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
+        reverted: RunResult = self._call("revert", run_id, part)
         return reverted
 
     def update_index(self, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:

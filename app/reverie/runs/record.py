@@ -33,6 +33,7 @@ from reverie.files.directory import ensure_private
 from reverie.files.locks import held_lock
 from reverie.files.paths import read_regular
 from reverie.memory.diff import ChangedSpan, changed_spans
+from reverie.runs.result import Outcome
 from reverie.text.summaries import some
 
 # A run's fence: the kernel lock in its directory under which its files and its record change hands.
@@ -201,10 +202,6 @@ def lines_of_bytes(content: bytes) -> list[bytes]:
 
 _log = logging.getLogger("reverie.runs")
 
-Outcome = Literal[
-    "running", "completed", "unchanged", "failed", "cancelled", "interrupted", "held", "skipped"
-]
-SUCCEEDED: tuple[Outcome, ...] = ("completed", "unchanged")
 """The outcomes of a run that came to pass."""
 RunKind = Literal["dream", "harvest", "revert", "writer", "extract", "notes"]
 _OPEN = ".open"

@@ -28,7 +28,6 @@ from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
 from reverie.runs.journal import FileIntent, Journal
 from reverie.runs.record import (
-    Outcome,
     Parts,
     RunRecord,
     hunk_count,
@@ -40,7 +39,8 @@ from reverie.runs.record import (
     whole_where_complete,
 )
 from reverie.runs.recovery import RunDependencies
-from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext, RunResult
+from reverie.runs.result import Outcome, RunResult
+from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext
 from reverie.runs.transaction import Transaction
 from reverie.text.summaries import left_as_before, some, was_left
 
@@ -185,32 +185,22 @@ REFUSED = ("agent-refuses", "read-only")
 """Reasons of errors that say that the agent would not accept what was there before."""
 
 
-@dataclass(frozen=True, slots=True)
-class RevertResult:
-    """What a revert did. `conflicts` are memory paths left as they are; the versions before lie in the
-    run."""
-
-    run_id: str
-    reverted: str
-    summary: str
-    restored: tuple[str, ...]
-    conflicts: tuple[str, ...]
-
-
 class Reverter:
     """Reverts runs of one home."""
 
     def __init__(self, parts: RunDependencies) -> None:
         self._parts = parts
 
-    def revert(self, run_id: str, part: Parts | None = None) -> RevertResult:
+    def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
         """Undo one run, or a part of it. Raises `StoreError` for a run that changed nothing or a part that it
         does not have, or if that is reverted already; `Conflict` for a part that cannot be put back; and
-        `LeaseHeld` while another run is at work on this home."""
-        original = self._parts.runs.load(run_id)  # a wrong id needs no lease to be told
+        `LeaseHeld` while another run is at work on this home.
+
+        `reverts` of the result is `run_id`, `applied` the files that were put back, and `conflicts` those
+        that were left as they are."""
+        original = self._parts.runs.load(run_id)  # a wrong id needs no lease
         job = RevertJob(self._parts, original, part)
-        result = Run(self._parts, job).go_at_once()
-        return RevertResult(result.run_id, run_id, result.summary, result.applied, result.conflicts)
+        return Run(self._parts, job).go_at_once()
 
 
 class RevertJob(Job[RevertPlan]):

@@ -35,9 +35,9 @@ from reverie.errors import Conflict, UserError
 from reverie.files.lease import Lease, LeaseHeld
 from reverie.memory.scope_files import FileChange
 from reverie.runs.journal import Journal, UsageDelta
-from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord, not_applied
+from reverie.runs.record import RunKind, RunRecord, not_applied
 from reverie.runs.recovery import RunDependencies, recover
-from reverie.runs.result import Progress
+from reverie.runs.result import SUCCEEDED, Op, Outcome, Progress, RunResult
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
 
 # What may stop a run, and how a run that was stopped is told and kept: the same for every kind of run.
@@ -148,7 +148,6 @@ LEASE_WAIT_S = 60.0
 LEASE_STEP_S = 0.05
 NO_LIMIT_S = 1e9
 
-Op = Mapping[str, Any]
 Thought = TypeVar("Thought")
 
 
@@ -159,37 +158,6 @@ class Costs:
     usage: Mapping[str, int] | None = None
     cost_usd: float | None = None
     trace: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """How a run ended: the only result type of every job, and what a window is shown of it."""
-
-    run_id: str
-    outcome: Outcome
-    summary: str
-    reason: str = ""
-    ops: tuple[Op, ...] = ()
-    record: Mapping[str, Any] = field(default_factory=dict)
-    """The coverage (or harvest) record as saved, or as it would be; empty for jobs that have none."""
-    next_step: str = ""
-    usage: Mapping[str, int] | None = None
-    cost_usd: float | None = None
-    conflicts: tuple[str, ...] = ()
-    """Memory paths left as they are, because somebody changed them."""
-    trace: Mapping[str, Any] | None = None
-    """The trace document as kept, for a job that also writes a dump for the agent."""
-    details: Mapping[str, Any] = field(default_factory=dict)
-    """The job's own facts (a harvest's boundary and inbox, the run that a revert is of)."""
-
-    @property
-    def succeeded(self) -> bool:
-        return self.outcome in SUCCEEDED
-
-    @property
-    def applied(self) -> tuple[str, ...]:
-        """The paths that were written."""
-        return tuple(op["path"] for op in self.ops if op["applied"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +339,7 @@ class Job(ABC, Generic[Thought]):
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
         """An entry in Activity; jobs whose service tells for them say nothing here."""
 
-    def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> dict[str, Any]:
+    def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
         """The engine's trace, with what only the run knows."""
         ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": record.outcome}
         return {**trace, "workspaceId": record.workspace_id or "", "reverie": ours}
@@ -652,15 +620,13 @@ class Run(Generic[Thought]):
             record = record if kept is None else kept
         except UserError as error:
             troubles.append(str(error))
-        document: Mapping[str, Any] | None = None
         try:
             self._close(end, costs)
             if self._now.outcome == end.outcome:
                 level = "info" if end.outcome in SUCCEEDED else "warning"
                 self._job.say(end.outcome, end.summary, self._now, level=level)
             if costs.trace is not None:
-                document = self._job.document(costs.trace, self._now, end)
-                self._parts.save_trace(self._now.id, document)
+                self._parts.save_trace(self._now.id, self._job.document(costs.trace, self._now, end))
         except UserError as error:
             troubles.append(str(error))
         found = self._now
@@ -668,7 +634,14 @@ class Run(Generic[Thought]):
             # This process was suspended, and another one recovered the run: what that says of it is true.
             next_step = "" if found.outcome in SUCCEEDED else "Run it again."
             return RunResult(
-                found.id, found.outcome, found.summary, found.reason, found.ops, record, next_step
+                found.id,
+                found.outcome,
+                found.summary,
+                found.reason,
+                found.ops,
+                record,
+                next_step,
+                reverts=found.reverts,
             )
         return RunResult(
             found.id,
@@ -681,8 +654,8 @@ class Run(Generic[Thought]):
             costs.usage,
             costs.cost_usd,
             end.conflicts,
-            document,
-            {**found.details},
+            found.reverts,
+            found.details,
         )
 
     def _close(self, end: RunEnd, costs: Costs) -> None:

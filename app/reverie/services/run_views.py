@@ -20,7 +20,7 @@ from reverie.jobs.consolidate.review import came_to_pass, named_parts
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.memory.diff import text_lines
 from reverie.runs.record import RunRecord
-from reverie.runs.result import Progress
+from reverie.runs.result import Progress, RunResult
 from reverie.services.container import HomeContainer
 from reverie.services.views import (
     ChangedFile,
@@ -31,7 +31,6 @@ from reverie.services.views import (
     ReviewHunk,
     ReviewView,
     RunSummary,
-    RunView,
     Spent,
     StatusView,
 )
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Status
     from reverie.jobs.consolidate.review import Hunk, ReviewedFile, ReviewedGroup, ReviewSelection
     from reverie.runs.record import Parts
-    from reverie.runs.run import RunResult
+    from reverie.runs.result import RunResult
 
 
 # Costs of models per scope: of the last run that asked one, and of this calendar month (UTC). A run counts
@@ -123,21 +122,6 @@ def status_view(parts: HomeContainer, context: ScopeContext) -> StatusView:
 def _usage_problem(parts: HomeContainer) -> tuple[str, ...]:
     problem = parts.usage.problem()
     return (problem,) if problem else ()
-
-
-def run_view(result: RunResult) -> RunView:
-    """What a person is told of a run that ended."""
-    return RunView(
-        result.run_id,
-        result.outcome,
-        result.summary,
-        result.reason,
-        result.next_step,
-        result.ops,
-        result.record,
-        result.usage,
-        result.cost_usd,
-    )
 
 
 def run_summary(record: RunRecord) -> RunSummary:
@@ -293,11 +277,11 @@ class ReviewService:
         *,
         progress: Callable[[Progress], None],
         cancel: threading.Event,
-    ) -> RunView:
+    ) -> RunResult:
         """Carry out what was chosen of a run; blocks until that has its outcome."""
 
         service = ApplyService(self._parts.dream_dependencies)
-        return run_view(service.apply(run_id, selection, cancel=cancel, progress=progress))
+        return service.apply(run_id, selection, cancel=cancel, progress=progress)
 
 
 def _group(group: ReviewedGroup) -> ReviewGroup:

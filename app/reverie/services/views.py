@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from reverie.memory.listing import ScopeListing
     from reverie.memory.usage_rules import MemoryUsage
     from reverie.runs.journal import Journal
-    from reverie.runs.record import Outcome, Parts
+    from reverie.runs.record import Parts
+    from reverie.runs.result import Outcome
 
 
 __all__ = [
@@ -38,13 +39,11 @@ __all__ = [
     "MemoryView",
     "Progress",
     "Relevance",
-    "RevertView",
     "ReviewFile",
     "ReviewGroup",
     "ReviewHunk",
     "ReviewView",
     "RunSummary",
-    "RunView",
     "Spent",
     "StatusView",
     "Undo",
@@ -222,32 +221,6 @@ class ChangedFile:
     before: bytes | None
     after: bytes | None
     note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RunView:
-    """A finished job as the window shows it. `usage` None: no model was asked; `cost_usd` None: not known."""
-
-    run_id: str
-    outcome: Outcome
-    summary: str
-    reason: str
-    next_step: str
-    ops: tuple[Mapping[str, Any], ...] = ()
-    record: Mapping[str, Any] = field(default_factory=dict)
-    usage: Mapping[str, int] | None = None
-    cost_usd: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RevertView:
-    """What an undo of the run `reverted` did; `conflicts` were left as they are."""
-
-    run_id: str
-    reverted: str
-    summary: str
-    restored: tuple[str, ...]
-    conflicts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

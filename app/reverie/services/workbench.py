@@ -30,7 +30,7 @@ from reverie.memory.paths import memory_path
 from reverie.memory.usage import UsageRestored
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.record import Parts
-from reverie.runs.result import Progress
+from reverie.runs.result import Progress, RunResult
 from reverie.services.changes import ChangeKind, ChangeSet
 from reverie.services.container import HomeContainer
 from reverie.services.drafts import LostSave
@@ -47,10 +47,8 @@ from reverie.services.views import (
     HomeInfo,
     MemoryView,
     Relevance,
-    RevertView,
     ReviewView,
     RunSummary,
-    RunView,
     StatusView,
     Undo,
 )
@@ -403,11 +401,10 @@ class Workbench:
         engine: str,
         progress: Callable[[Progress], None],
         cancel: threading.Event,
-    ) -> RunView:
+    ) -> RunResult:
         """One dream by hand; blocks until it has its outcome. `engine`: `auto`, `rules` or `PROVIDER:MODEL`.
         Raises `StoreError` (reason "consent") for a destination that nobody has agreed to."""
         from reverie.jobs.consolidate.run import DreamRequest
-        from reverie.services.run_views import run_view
 
         engine = self.models.choose(context, engine).engine
         self.models.require_consent(engine)
@@ -419,7 +416,7 @@ class Workbench:
         )
         again = self.parts.coverage.look_again
         threading.Thread(target=again, name="reverie-coverage", daemon=True).start()
-        return run_view(result)
+        return result
 
     def settings(self) -> Settings:
         """The settings as the file has them now."""
@@ -449,14 +446,13 @@ class Workbench:
         *,
         progress: Callable[[Progress], None],
         cancel: threading.Event,
-    ) -> RunView:
+    ) -> RunResult:
         """Apply what was chosen of a preview or a held run; blocks until that has its outcome."""
         return self.reviews.apply(run_id, selection, progress=progress, cancel=cancel)
 
-    def revert(self, run_id: str, part: Parts | None = None) -> RevertView:
+    def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
         """Undo a run, or a part of it, three-way. Raises `UserError` when there is nothing to undo."""
-        result = self.parts.reverter.revert(run_id, part)
-        return RevertView(result.run_id, result.reverted, result.summary, result.restored, result.conflicts)
+        return self.parts.reverter.revert(run_id, part)
 
     def watch(self, deliver: Callable[[Changes], None], *, notify: Callable[[str], None]) -> Watcher:
         """A watcher over this home and its runs, not started."""

@@ -39,7 +39,7 @@ from reverie.helper.process import (
 from reverie.helper.workbench import HelpedWorkbench
 from reverie.memory.usage import UsageRestored
 from reverie.profile import Profile
-from reverie.services.views import RunView
+from reverie.runs.result import RunResult
 
 ACME = "a1f3c9e2b7"
 
@@ -176,7 +176,7 @@ def test_cancelling_reaches_the_helper(silent: Silent) -> None:
     silent.begin()
     silent.cancel.set()
     run = silent.ended()
-    assert isinstance(run, RunView)
+    assert isinstance(run, RunResult)
     assert run.outcome == "cancelled"
 
 
@@ -184,7 +184,7 @@ def test_stopping_cancels_what_is_under_way(silent: Silent, helper: Helper) -> N
     silent.begin()
     helper.stop()
     ended = silent.ended()
-    assert isinstance(ended, HelperGone) or (isinstance(ended, RunView) and ended.outcome == "cancelled")
+    assert isinstance(ended, HelperGone) or (isinstance(ended, RunResult) and ended.outcome == "cancelled")
     assert silent.workbench.runs()[0].outcome == "cancelled"
 
 

@@ -49,8 +49,8 @@ from reverie.memory.scope_files import FileChange
 from reverie.runs.guard import judge_retention
 from reverie.runs.journal import FileIntent, Journal
 from reverie.runs.record import RunRecord, RunStore
-from reverie.runs.result import Progress
-from reverie.runs.run import Holding, Job, Plan, Run, RunContext, RunResult
+from reverie.runs.result import Progress, RunResult
+from reverie.runs.run import Holding, Job, Plan, Run, RunContext
 from reverie.runs.transaction import Transaction
 from reverie.text.summaries import some
 

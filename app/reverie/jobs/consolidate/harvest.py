@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reverie.agents.base import Home
@@ -45,9 +45,9 @@ from reverie.jobs.consolidate.run import DreamDependencies, DreamRequest
 from reverie.llm.client import spent
 from reverie.memory.paths import memory_path, rel_problem
 from reverie.memory.scope_files import FileChange
-from reverie.runs.record import SUCCEEDED, Outcome, RunRecord, not_applied
-from reverie.runs.result import Progress
-from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd, RunResult
+from reverie.runs.record import RunRecord, not_applied
+from reverie.runs.result import SUCCEEDED, Progress, RunResult
+from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd
 from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import some
 
@@ -59,45 +59,6 @@ from reverie.text.summaries import some
 #
 # Threading: one harvest, one event loop; blocking, so never on the GUI thread. Failure: see
 # `HarvestRun.go`.
-
-
-@dataclass(frozen=True, slots=True)
-class HarvestResult:
-    """How a harvest ended. `record`: the harvest record as saved; empty for one that was refused."""
-
-    run_id: str
-    outcome: Outcome
-    summary: str
-    reason: str = ""
-    next_step: str = ""
-    boundary_key: str = ""
-    inbox: str | None = None
-    ops: tuple[Mapping[str, Any], ...] = ()
-    record: Mapping[str, Any] | None = None
-
-    @property
-    def succeeded(self) -> bool:
-        return self.outcome in SUCCEEDED
-
-    @property
-    def dream_follows(self) -> bool:
-        """Whether a consolidation goes on from here, as the agent's own does: also after a harvest that
-        failed, was done already, or has no attempts left."""
-        done = self.outcome == "skipped" and self.reason in ("harvested", "attempts-used-up")
-        return self.succeeded or self.outcome == "failed" or done
-
-    def as_json(self) -> dict[str, Any]:
-        """What `reverie harvest --json` says of it."""
-        return {
-            "runId": self.run_id,
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "summary": self.summary,
-            "boundaryKey": self.boundary_key,
-            "inbox": self.inbox,
-            "ops": [dict(op) for op in self.ops],
-            "record": None if self.record is None else dict(self.record),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,23 +216,18 @@ class HarvestJob(Job[Checked]):
         )
         return RunResult("", "skipped", summary, refusal.reason, next_step=refusal.next_step)
 
-    def result(self, run: RunResult) -> HarvestResult:
-        """The run, with what is a harvest's own."""
+    def result(self, run: RunResult) -> RunResult:
+        """The run, with `boundaryKey` and `inbox` (its memory path, None where there is none) as details, and
+        the harvest record as it is in place."""
         if self._source is None or not run.run_id:
-            return HarvestResult("", run.outcome, run.summary, run.reason, run.next_step)
+            return run
         there = any(op["applied"] and op["command"] != "delete" for op in run.ops)
         same = run.outcome == "unchanged" and bool(run.record["acceptedCandidates"])
-        return HarvestResult(
-            run.run_id,
-            run.outcome,
-            run.summary,
-            run.reason,
-            run.next_step,
-            self._source.boundary.summary_message_id,
-            self.path if there or same else None,
-            run.ops,
-            run.record or self._pending,
-        )
+        details = {
+            "boundaryKey": self._source.boundary.summary_message_id,
+            "inbox": self.path if there or same else None,
+        }
+        return replace(run, record=run.record or self._pending, details=details)
 
     def _planned(self, candidates: list[InboxCandidate]) -> FileChange | None:
         boundary = self.source_read.boundary
@@ -322,7 +278,7 @@ class HarvestService:
         *,
         cancel: threading.Event | None = None,
         progress: Callable[[Progress], None] = lambda _progress: None,
-    ) -> HarvestResult:
+    ) -> RunResult:
         """`harvest` on an event loop of its own: for threads and commands that have none."""
         return asyncio.run(
             self.harvest(request, extractor, cancel=cancel or threading.Event(), progress=progress)
@@ -335,7 +291,7 @@ class HarvestService:
         *,
         cancel: threading.Event,
         progress: Callable[[Progress], None],
-    ) -> HarvestResult:
+    ) -> RunResult:
         """One harvest. Refused (`skipped`) with the reason while a dream is at work on this home, and where
         there is nothing to harvest."""
         job = HarvestJob(self._parts, self.log, request, self._source, extractor)
@@ -369,6 +325,13 @@ class HarvestService:
             title, next_step = _REFUSALS[refused]
             raise Busy(title, next_step=next_step, reason=refused)
         return HarvestSource(request.context, workspace_id, transcript, boundary, record)
+
+
+def dream_follows(harvest: RunResult) -> bool:
+    """Whether a consolidation goes on from here, as the agent's own does: also after a harvest that failed,
+    was done already, or has no attempts left."""
+    done = harvest.outcome == "skipped" and harvest.reason in ("harvested", "attempts-used-up")
+    return harvest.succeeded or harvest.outcome == "failed" or done
 
 
 def follow_up(home: Home, context: ScopeContext, engine: str) -> DreamRequest:

@@ -33,8 +33,8 @@ from reverie.runs.activity import Activity
 from reverie.runs.guard import Guard, Retention, judge_retention
 from reverie.runs.record import RunRecord, not_applied
 from reverie.runs.recovery import RunDependencies
-from reverie.runs.result import Progress
-from reverie.runs.run import Costs, Holding, Job, Op, Plan, Run, RunContext, RunResult
+from reverie.runs.result import Op, Progress, RunResult
+from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext
 from reverie.text.summaries import with_write_protected
 
 DEBOUNCE_MS = 6 * HOUR_MS

@@ -23,7 +23,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from reverie.agents.base import Home, Workspace
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
@@ -33,13 +33,12 @@ from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.coverage import Coverage, CoverageLog, Trigger
 from reverie.jobs.consolidate.engine import Engine
 from reverie.jobs.consolidate.extractors import Extractor
-from reverie.jobs.consolidate.harvest import HarvestRequest, HarvestResult, HarvestService, follow_up
+from reverie.jobs.consolidate.harvest import HarvestRequest, HarvestService, dream_follows, follow_up
 from reverie.jobs.consolidate.run import DEBOUNCE_MS, DreamRequest, DreamService
 from reverie.memory.usage import UsageLog
 from reverie.runs.activity import Activity
 from reverie.runs.record import RunRecord, RunStore, started_of
-from reverie.runs.result import Progress
-from reverie.runs.run import RunResult
+from reverie.runs.result import Progress, RunResult
 
 # The launch sweep: which idle workspaces are dreamed about when the agent or Reverie starts, and in what
 # order (formats/mux.md section 10).
@@ -345,7 +344,6 @@ class SweepService:
 _WAIT_STEP_S = 0.5
 _LONGEST_WAIT_S = 3600.0
 
-_Result = TypeVar("_Result", RunResult, HarvestResult)
 Gate = Literal["off", "runs-used-up", "tokens-used-up", "stood-down", "coalesced", "done", "error"]
 
 
@@ -365,7 +363,7 @@ class Triggered:
     gate: Gate | None = None
     text: str = ""
     dreams: tuple[RunResult, ...] = ()
-    harvests: tuple[HarvestResult, ...] = ()
+    harvests: tuple[RunResult, ...] = ()
     sweep: SweepResult | None = None
 
 
@@ -448,7 +446,7 @@ class Triggers:
         harvest = self._queued(
             lambda: parts.harvests.run(HarvestRequest(context, key), extractor, cancel=parts.cancel)
         )
-        if not harvest.dream_follows:
+        if not dream_follows(harvest):
             return Triggered(None, harvest.summary, harvests=(harvest,))
         refused = self._over_budget()
         if refused is not None:
@@ -474,7 +472,7 @@ class Triggers:
         dream = self._queued(lambda: self._dream(context, "archive"), made_already)
         return done[0] if done else Triggered(None, dream.summary, (dream,))
 
-    def _queued(self, act: Callable[[], _Result], is_over: Callable[[], bool] = lambda: False) -> _Result:
+    def _queued(self, act: Callable[[], RunResult], is_over: Callable[[], bool] = lambda: False) -> RunResult:
         """Do it, after the run that is at work on this home if there is one; until then `is_over` may end the
         waiting."""
         result, waited = act(), 0.0

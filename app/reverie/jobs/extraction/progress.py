@@ -11,7 +11,7 @@ from reverie.agents.transcripts import ReadStatistics
 from reverie.jobs.extraction.state import SKIP_WORDS, SkippedThread, ThreadSelection
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
-from reverie.runs.record import SUCCEEDED, Outcome
+from reverie.runs.result import SUCCEEDED, Outcome
 from reverie.text.redact import redact
 from reverie.text.summaries import some
 

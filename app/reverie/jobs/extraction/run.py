@@ -34,9 +34,10 @@ from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.memory.write_guard import write_locks
 from reverie.runs.activity import Activity
-from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord
+from reverie.runs.record import RunKind, RunRecord
 from reverie.runs.recovery import RunDependencies
-from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd, RunLimits, RunResult, Thought, stop_of
+from reverie.runs.result import SUCCEEDED, Outcome, RunResult
+from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd, RunLimits, Thought, stop_of
 from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import with_write_protected
 

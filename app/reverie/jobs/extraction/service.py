@@ -52,8 +52,8 @@ from reverie.jobs.extraction.state import (
     select,
 )
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
-from reverie.runs.record import Outcome
 from reverie.runs.recovery import recover
+from reverie.runs.result import Outcome
 from reverie.runs.run import RunLimits
 from reverie.text.summaries import some
 

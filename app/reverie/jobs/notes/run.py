@@ -28,8 +28,9 @@ from reverie.jobs.notes.sections import current_template, over_limits, own_text
 from reverie.llm.client import EngineResult, spent
 from reverie.memory.scope_files import FileChange
 from reverie.memory.store import sha256_of_bytes
-from reverie.runs.record import SUCCEEDED, RunRecord
+from reverie.runs.record import RunRecord
 from reverie.runs.recovery import RunDependencies
+from reverie.runs.result import SUCCEEDED, RunResult
 from reverie.runs.run import (
     CANCELLED,
     SWITCHED_OFF,
@@ -38,7 +39,6 @@ from reverie.runs.run import (
     Plan,
     RunContext,
     RunEnd,
-    RunResult,
     failed_by,
     out_of_time,
 )
@@ -139,7 +139,7 @@ class NotesJob(Job[NotesDraft]):
         """What the engine used."""
         return Costs(*spent(self._end.account), self._end.account.trace)
 
-    def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> dict[str, Any]:
+    def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
         """The trace, with what only the run knows."""
         ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": end.outcome}
         wrote = bool(end.changed)

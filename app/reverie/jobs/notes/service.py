@@ -46,9 +46,9 @@ from reverie.jobs.notes.sections import (
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
-from reverie.runs.record import SUCCEEDED, Outcome
 from reverie.runs.recovery import RunDependencies
-from reverie.runs.run import Run, RunResult, StopCheck
+from reverie.runs.result import SUCCEEDED, Outcome, RunResult
+from reverie.runs.run import Run, StopCheck
 from reverie.text.redact import redact
 
 if TYPE_CHECKING:

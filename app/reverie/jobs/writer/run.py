@@ -79,6 +79,8 @@ class WriterJob(Job[MemoryDraft]):
         self._files = RootedDirectory(request.target.root.directory)
         self._tools: WriterTools | None = None
         self._end = EngineResult("failed", attempts=0)
+        self.trace: Mapping[str, Any] | None = None
+        """The trace as it was kept; also for the agent's own directory."""
         self.workspace_id = request.workspace.id
         self.project_path = request.context.project_path
         self.trigger = request.trigger
@@ -143,11 +145,11 @@ class WriterJob(Job[MemoryDraft]):
         """How often the model was asked."""
         return {"attempts": self._end.attempts} if self._end.attempts else {}
 
-    def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> dict[str, Any]:
+    def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
         """The trace, with what only the run knows."""
         request = self._request
         ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": end.outcome}
-        return {
+        self.trace = {
             **trace,
             "runStartedAt": record.started_at,
             "didWriteMemory": bool(end.changed),
@@ -157,6 +159,7 @@ class WriterJob(Job[MemoryDraft]):
             "memoryPath": str(request.target.file),
             "reverie": {**ours, "target": request.target.path},
         }
+        return self.trace
 
     def _read(self) -> bytes | None:
         entry = self._files.entry(self._request.target.rel)

@@ -54,9 +54,9 @@ from reverie.jobs.writer.state import (
 from reverie.llm.trace import Dumps
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
-from reverie.runs.record import SUCCEEDED, Outcome
 from reverie.runs.recovery import RunDependencies
-from reverie.runs.run import Run, RunResult, StopCheck
+from reverie.runs.result import SUCCEEDED, Outcome, RunResult
+from reverie.runs.run import Run, StopCheck
 from reverie.text.redact import redact
 
 if TYPE_CHECKING:
@@ -364,7 +364,7 @@ class WriterReporter:
     def ended(self, workspace_id: str, message_id: str, job: WriterJob, end: RunResult, text: str) -> None:
         """A run came to its end, its attempts and their tool calls first."""
         model = job.engine
-        for attempt in _attempts(end.trace):
+        for attempt in _attempts(job.trace):
             self._attempted(workspace_id, message_id, model, end.run_id, attempt)
         event = _event_of(job, end)
         level = logging.INFO if end.applied else logging.DEBUG
@@ -767,7 +767,7 @@ class WriterService:
 
     def _kept(self, ready: _Ready, job: WriterJob, end: RunResult) -> tuple[Path | None, str]:
         """The dump in the agent's directory; what could not be kept."""
-        if end.trace is None:
+        if job.trace is None:
             return None, ""
         settings = ready.settings
         failed = job.timed_out or not job.satisfied or end.outcome == "failed"
@@ -777,7 +777,7 @@ class WriterService:
         try:
             if not wanted:
                 return None, ""
-            dump = self._parts.dumps.write(ready.place.dump_directory, end.trace)
+            dump = self._parts.dumps.write(ready.place.dump_directory, job.trace)
             self._parts.dumps.prune(keep_count=settings.keep_count, keep_bytes=settings.keep_bytes)
         except UserError as error:
             return None, f"Its trace was not kept: {error}"

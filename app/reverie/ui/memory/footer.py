@@ -58,14 +58,12 @@ from reverie.ui.widgets.message_bar import MessageBar, Tone
 
 if TYPE_CHECKING:
     from reverie.agents.capabilities import StatusLine
-    from reverie.runs.result import Progress
+    from reverie.runs.result import Progress, RunResult
     from reverie.services.models import ModelChoice
     from reverie.services.views import (
         CoverageRow,
         HarvestRow,
-        RevertView,
         RunSummary,
-        RunView,
         Spent,
         StatusView,
     )
@@ -132,7 +130,7 @@ def can_revert(run: RunSummary) -> bool:
     return run.outcome in ("completed", "interrupted") and not run.reverted and not run.dry_run
 
 
-def conflict_words(result: RevertView) -> str:
+def conflict_words(result: RunResult) -> str:
     """What came of taking a run back, with what was left as it is by name."""
     paths = ", ".join(visible(path) for path in result.conflicts)
     if len(result.conflicts) == 1:
@@ -155,7 +153,7 @@ def kind_words(run: RunSummary) -> str:
     }.get(run.kind, visible(run.kind))
 
 
-def applied_words(run: RunView) -> str:
+def applied_words(run: RunResult) -> str:
     """What came of applying a choice, in words and counts."""
     if run.outcome == "completed":
         done = [op for op in run.ops if op.get("applied")]
@@ -343,7 +341,7 @@ class RunPanel(QWidget):
 
     # What came of it
 
-    def ended(self, run: RunView, *, dry_run: bool, place: str = "") -> None:
+    def ended(self, run: RunResult, *, dry_run: bool, place: str = "") -> None:
         """A run has its outcome. `place`: where it ran, if that is not what is shown now."""
         self._live.hide()
         self._run_id = run.run_id
@@ -354,7 +352,7 @@ class RunPanel(QWidget):
         tone = _TONES.get(run.outcome, "bad")
         self.result.say(text, tone=tone, buttons=self._buttons(run, dry_run=dry_run))
 
-    def _buttons(self, run: RunView, *, dry_run: bool) -> list[tuple[str, str, str]]:
+    def _buttons(self, run: RunResult, *, dry_run: bool) -> list[tuple[str, str, str]]:
         review = ("review", self.tr("Review changes"), self.tr("What it changed, file by file"))
         if dry_run and run.ops:
             return [
@@ -365,7 +363,7 @@ class RunPanel(QWidget):
             return [review, ("revert", self.tr("Undo"), self.tr("Give back every byte this run changed"))]
         return [review] if run.outcome == "held" else []
 
-    def reverted(self, result: RevertView) -> None:
+    def reverted(self, result: RunResult) -> None:
         """What came of taking a run back; conflicts are named one by one."""
         self._live.hide()
         self._run_id = result.run_id
@@ -432,7 +430,7 @@ def step_words(step: str) -> str:
     }.get(step, visible(step))
 
 
-def _used_words(run: RunView) -> str:
+def _used_words(run: RunResult) -> str:
     """What a model used for it."""
     count = used_tokens(run.usage)
     if not count:
@@ -441,7 +439,7 @@ def _used_words(run: RunView) -> str:
     return told.format(tokens=tokens(count), cost=money(run.cost_usd))
 
 
-def _result_words(run: RunView, *, dry_run: bool) -> str:
+def _result_words(run: RunResult, *, dry_run: bool) -> str:
     applied = sum(1 for op in run.ops if op.get("applied"))
     if run.outcome == "completed" and dry_run:
         planned = counted(tr("1 change"), "%n changes", len(run.ops))

@@ -25,9 +25,9 @@ from reverie.ui.settings.fields import ModelDialog
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.review import ReviewSelection
     from reverie.runs.record import Parts
-    from reverie.runs.result import Progress
+    from reverie.runs.result import Progress, RunResult
     from reverie.services.models import ModelChoice
-    from reverie.services.views import ConsentView, RevertView, RunSummary, RunView, StatusView
+    from reverie.services.views import ConsentView, RunSummary, StatusView
     from reverie.services.workbench import Workbench
     from reverie.ui.memory.runs_dialog import RunsDialog
 
@@ -47,7 +47,7 @@ RULES, AUTO = "rules", "auto"
 class DreamEnded:
     """`kind`: `dream`, `preview` or `apply`."""
 
-    run: RunView
+    run: RunResult
     dry_run: bool
     kind: str = "dream"
 
@@ -70,7 +70,7 @@ class _PreparedRun:
 class Consolidation(QObject):
     """`started(str)`: `dream`, `preview`, `apply` or `revert`; perhaps `consent_wanted(ConsentView, str
     engine)`, which waits for `answer`; `progressed(DreamProgress)`; then exactly one of `ended(DreamEnded)`,
-    `reverted(RevertView)`, `failed(UserError)`, `cancelled()`."""
+    `reverted(RunResult)`, `failed(UserError)`, `cancelled()`."""
 
     started = Signal(str)
     consent_wanted = Signal(object, str)
@@ -128,7 +128,7 @@ class Consolidation(QObject):
         if self.running:
             return
 
-        def work(_control: JobControl) -> RevertView:
+        def work(_control: JobControl) -> RunResult:
             return workbench.revert(run_id, part)
 
         self._workbench = workbench
@@ -175,7 +175,7 @@ class Consolidation(QObject):
             progress=self.progressed.emit,
         )
 
-    def _on_done(self, result: _PreparedRun | DreamEnded | RevertView) -> None:
+    def _on_done(self, result: _PreparedRun | DreamEnded | RunResult) -> None:
         ticket, self._ticket = self._ticket, None
         if isinstance(result, _PreparedRun):
             self._on_prepared(result, cancelled=ticket is not None and ticket.control.cancel.is_set())
@@ -449,7 +449,7 @@ class FooterControl(QObject):
                 dialog.show_applied(ended.run)
 
     @Slot(object)
-    def _on_reverted(self, result: RevertView) -> None:
+    def _on_reverted(self, result: RunResult) -> None:
         with self.footer.keeping_focus():
             self.footer.panel.reverted(result)
             self._follow()

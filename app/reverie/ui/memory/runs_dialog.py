@@ -47,7 +47,8 @@ from reverie.ui.widgets.message_bar import MessageBar, Tone
 
 if TYPE_CHECKING:
     from reverie.runs.record import Parts
-    from reverie.services.views import RevertView, ReviewView, RunSummary, RunView
+    from reverie.runs.result import RunResult
+    from reverie.services.views import ReviewView, RunSummary
     from reverie.services.workbench import Workbench
 
 
@@ -291,17 +292,17 @@ class ReviewPane(QWidget):
     def is_read(self) -> bool:
         return self._read
 
-    def show_conflicts(self, result: RevertView) -> None:
+    def show_conflicts(self, result: RunResult) -> None:
         """What came of an undo of the shown run, and what it could not give back."""
-        if self._run is None or self._run.id != result.reverted:
+        if self._run is None or self._run.id != result.reverts:
             return
         self._told = True
         tone: Tone = "warn" if result.conflicts else "info"
         said = conflict_words(result) if result.conflicts else visible(result.summary)
         self.message.say(said, tone=tone)
-        self._result = _Result(result.reverted, said, tone)
+        self._result = _Result(result.reverts, said, tone)
 
-    def show_applied(self, run: RunView) -> None:
+    def show_applied(self, run: RunResult) -> None:
         """What came of applying a choice."""
         self._told = True
         tone: Tone = "info" if run.outcome in ("completed", "unchanged") else "warn"
@@ -537,12 +538,12 @@ class RunsDialog(QDialog):
         arrived = not self._wanted or (shown is not None and shown.id == self._wanted)
         return arrived and self.pane.is_read
 
-    def show_reverted(self, result: RevertView) -> None:
+    def show_reverted(self, result: RunResult) -> None:
         self.pane.show_conflicts(result)
         if self._workbench is not None:
             self.show_runs(self._workbench, self._wanted)
 
-    def show_applied(self, run: RunView) -> None:
+    def show_applied(self, run: RunResult) -> None:
         """What came of a choice: the review goes on with the run that it made."""
         self.pane.show_applied(run)
         if self._workbench is not None:

@@ -20,7 +20,7 @@ from reverie.errors import StoreError
 from reverie.jobs.consolidate.coverage import HarvestLog, pending
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.extractors import Chunk, Extractor, RulesExtractor
-from reverie.jobs.consolidate.harvest import HarvestRequest, HarvestResult, HarvestService, follow_up
+from reverie.jobs.consolidate.harvest import HarvestRequest, HarvestService, RunResult, follow_up
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.llm.client import Account
 from reverie.runs.run import StopCheck
@@ -85,7 +85,7 @@ def harvest(
     workspace_id: str = ACME,
     key: str | None = None,
     **more: Any,
-) -> HarvestResult:
+) -> RunResult:
     request = HarvestRequest(workspace(parts, workspace_id), key)
     return service(parts).run(request, extractor or RulesExtractor(), **more)
 

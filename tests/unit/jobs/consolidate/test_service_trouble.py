@@ -26,8 +26,8 @@ from reverie.memory.usage import UsageLog
 from reverie.profile import Profile
 from reverie.runs.guard import Guard
 from reverie.runs.record import RunStore
-from reverie.runs.result import Progress
-from reverie.runs.run import RunResult, StopCheck
+from reverie.runs.result import Progress, RunResult
+from reverie.runs.run import StopCheck
 from reverie.services.container import HomeContainer, HomeKey
 from reverie.settings import Settings
 
