@@ -265,9 +265,6 @@ class ChangeSet:
         for change in plan.changes:
             parts.write_guard.require(change.root)
             self._refuse_untouchable(change)
-        if plan.changes:
-            commit = self._seen(plan.changes)
-            self._carry_out(step.context, plan.changes, commit, warnings, removed=journal.made)
         # Whose file stays as it is, or was back before, keeps what it has.
         back = {self._key(each.root, each.rel) for each in plan.changes}
         theirs = {self._key(transaction.root_of(each), each.rel) for each in journal.intents} - back
@@ -275,12 +272,19 @@ class ChangeSet:
             {key: value for key, value in side.items() if key not in theirs}
             for side in (journal.usage_before, journal.usage_after)
         )
-        try:
+        if plan.changes:
+            commit = self._seen(plan.changes)
+            self._carry_out(
+                step.context,
+                plan.changes,
+                commit,
+                warnings,
+                usage=(after, before),
+                removed=journal.made,
+                even_without_usage=True,
+            )
+        else:
             parts.usage.apply_delta(after, before)
-        except UserError as error:
-            if not journal.intents:  # pins were all there was to take back
-                raise
-            warnings.append(str(error))
         if plan.changes or not journal.intents:
             self._record(plan.changes, _SUBJECT_UNDONE, warnings)
         if plan.conflicts:
@@ -389,9 +393,10 @@ class ChangeSet:
         usage: tuple[UsageDelta, UsageDelta] = ({}, {}),
         emptied: Sequence[tuple[ScopeRoot, str]] = (),
         removed: Sequence[tuple[str, str]] = (),
+        even_without_usage: bool = False,
     ) -> Journal:
         """All of it or nothing, also where this process is killed in between. `commit` holds what stands
-        there now."""
+        there now. `even_without_usage`: pins and use that cannot follow are a warning."""
         changes = sorted(changes, key=lambda change: change.after is None)
         contents, log = _HistoryContents(self._parts.snapshots.history), self._parts.usage
         followed: list[bool] = []
@@ -402,9 +407,15 @@ class ChangeSet:
                 log.apply_delta(before, after)
 
         def follow() -> None:
-            if any(usage):
+            if not any(usage):
+                return
+            try:
                 log.apply_delta(*usage)
                 followed.append(True)
+            except UserError as error:
+                if not even_without_usage:
+                    raise
+                warnings.append(str(error))
 
         transaction = self._transaction(context, contents, put_usage_back, changes)
         protected = [change for change in changes if change.after is None and self._is_protected(change)]
