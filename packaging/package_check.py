@@ -135,14 +135,15 @@ def _dream_and_undo(installed: Installed, say: Callable[[str], None]) -> None:
 
 def _helper(installed: Installed, say: Callable[[str], None]) -> None:
     """The process that does the window's heavy work, spoken to as the window does."""
-    from reverie.cli.homes import the_context
     from reverie.clock import system_clock
     from reverie.compose import open_parts
     from reverie.helper.process import ARGUMENT, Helper
     from reverie.profile import Profile
+    from reverie.services.contexts import asked_context
 
     profile, before = Profile.under(installed.profile), memories(installed.demo)
-    context = the_context(open_parts(installed.demo, profile, system_clock), WORKSPACE, None)
+    home = open_parts(installed.demo, profile, system_clock).home
+    context = asked_context(home, workspace_id=WORKSPACE)
     helper = Helper((*installed.command, ARGUMENT))
     try:
         helper.call("start_history", installed.demo, profile)

@@ -12,7 +12,6 @@ pytest_plugins = [
     "helpers.guards",
     "helpers.around",
     "helpers.profiles",
-    "helpers.lazy_qt",
     "helpers.thrift",
     "helpers.sampled",
 ]

@@ -30,5 +30,5 @@ def system_clock() -> int:
 
 
 def fixed_clock(now_ms: int) -> Clock:
-    """A clock that stands still, as `--now` asks."""
+    """A clock that always gives the same time, for `--now`."""
     return lambda: now_ms

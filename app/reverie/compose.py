@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.base import Home
+from reverie.agents.capabilities import AgentWriterConfig
 from reverie.agents.discovery import DiscoveredHomes, FoundHome, User, find_homes, find_projects, open_home
 from reverie.agents.identity import HomeRegistry, OpenedHome
 from reverie.clock import Clock
-from reverie.errors import UserError
+from reverie.errors import StoreError, UserError
 from reverie.profile import Profile, resource
 from reverie.services.container import HomeContainer, HomeKey
 
@@ -101,19 +102,20 @@ def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
         return ModelFacts(choice.engine, choice.reason, models.obstacle(choice.engine))
 
     def writer_model() -> ModelFacts:
-        from reverie.agents.mux.transcript import newest_rows
         from reverie.services.background import WriterEngines
 
         settings = parts.read_settings().system1
         if workspace_id is None:
             return ModelFacts(settings.model or "rules", "No workspace is chosen.")
         parts.forget_settings()
-        session = parts.home.session(workspace_id)
-        rows = () if session is None else newest_rows(session.directory).events
+        sessions, writer = parts.home.sessions, parts.home.writer
+        session = None if sessions is None else sessions.session_place(workspace_id)
+        rows = () if session is None or writer is None else writer.newest_turns(session)
         turn_model = next((row.model for row in reversed(rows) if row.kind == "turn-end"), None)
         engines = WriterEngines(parts, models)
+        config = AgentWriterConfig(enabled=False) if writer is None else writer.writer_config(workspace_id)
         try:
-            name, why = engines.choose(settings, parts.home.writer_wishes(workspace_id), turn_model)
+            name, why = engines.choose(settings, config, turn_model)
         except UserError as error:
             return ModelFacts(settings.model, "The settings say so.", str(error))
         return ModelFacts(name, why)
@@ -122,7 +124,6 @@ def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
         return tuple(ProbeFacts(line.name, line.state, line.sentence) for line in models.test(name))
 
     def run_writer() -> None:
-        from reverie.errors import StoreError
         from reverie.services.background import open_writer
 
         outcome = open_writer(parts, by_hand=True).run_now(workspace_id or "", force=True)

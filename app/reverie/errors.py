@@ -1,8 +1,8 @@
-"""The two families of error.
+"""The two families of errors.
 
-`UserError` is for what a person can mend: it always carries a title, a cause and a next step, and every
-surface (window, command line, Activity) shows those three. Any other exception is a bug of ours and goes to
-the crash path. Each I/O layer makes this split once, at its edge; nothing above it catches `OSError`.
+`UserError` is for what a person can fix: it always carries a title, a cause and a next step, and every
+surface (window, command line, Activity) shows those three. Any other exception is a bug and goes to the crash
+path. Each I/O layer makes this split once, at its edge; nothing above it catches `OSError`.
 
 `reason` is one machine word (`conflict`, `unavailable`, ...) that scripts and tests may rely on.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class UserError(Exception):
-    """What a person can mend. `title` says what did not happen, `cause` why, `next_step` what to do."""
+    """An error that a person can fix. `title`: what did not happen; `cause`: why; `next_step`: what to do."""
 
     reason = "error"
 
@@ -86,7 +86,7 @@ class Busy(UserError):
 
 
 class NotRegularFileError(OSError):
-    """A fifo, socket or device stands where a file was expected; it was not opened."""
+    """There is a fifo, socket or device where a file was expected; it was not opened."""
 
 
 AGENT_BUSY = "agent-busy"

@@ -1,5 +1,5 @@
-"""How much the log tells: what the environment asks for (`REVERIE_DEBUG=1`, `REVERIE_LOG_LEVEL=debug|info`),
-or what a person switched on in the window, because a desktop launch inherits no shell variables.
+"""How much is logged: what the environment asks for (`REVERIE_DEBUG=1`, `REVERIE_LOG_LEVEL=debug|info`), or
+what a person switched on in the window, because a desktop launch inherits no shell variables.
 
 Any thread.
 """

@@ -1,10 +1,11 @@
-"""Where Reverie keeps its own files: four directories, and the names inside them.
+"""Where Reverie keeps its own files (four directories, and the names inside them), and the program's
+resources.
 
-A profile is a value: looking at it touches nothing. A directory appears only when `ensure` is called for it,
-just before it is written to, with mode 0700 (it holds memory text or history). Nothing of Reverie's own ever
-lies inside an agent's home.
+A profile is a value: reading it touches nothing. A directory appears only when `ensure` is called for it,
+just before it is written to, with mode 0700 (it holds memory text or history). Nothing of Reverie's own is
+ever inside an agent's home.
 
-Threading: immutable, use it from anywhere. Failure: `ensure` raises `UserError` when it cannot make one.
+Threading: immutable, any thread. Failure: `ensure` raises `UserError` when it cannot make a directory.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ class Profile:
         return self.data / "activity" / f"{home_id}.jsonl"
 
     def own_sidecars(self, home_id: str) -> Path:
-        """Where Reverie keeps sidecars for a home whose agent has none of its own."""
+        """The directory for the sidecars of a home whose agent has none of its own."""
         return self.data / "sidecars" / home_id
 
     def ensure(self, directory: Path) -> Path:
@@ -121,12 +122,10 @@ def _directory(variable: str, platform_function: str) -> Path:
     return Path(getattr(platformdirs, platform_function)(_APP, appauthor=False))
 
 
-# Files that come with the program: icons, prompts, templates, prices, the demo home, translations.
-#
-# In a source tree they lie in `resources/` at the top, in an installed wheel inside the package. Nothing
-# here writes: whoever wants to change a resource (the demo home) copies it first.
-#
-# Threading: any thread. Failure: `FileNotFoundError` is a broken installation, and so a bug's way.
+# Files that come with the program: icons, prompts, templates, prices, the demo home, translations. In a
+# source tree they are in `resources/` at the top, in an installed wheel inside the package. Nothing here
+# writes: whoever wants to change a resource (the demo home) copies it first. A `FileNotFoundError` means a
+# broken installation, so it is a bug.
 
 
 _PACKAGE = Path(__file__).resolve().parent

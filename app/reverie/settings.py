@@ -1,12 +1,11 @@
-"""Wishes: typed settings with their defaults, in one TOML file that people also edit by hand.
+"""Typed settings with their defaults, in one TOML file that people also edit by hand.
 
-Loading never fails: a key that is wrong is dropped by itself, its default counts, and a sentence says so.
-Saving touches only the keys whose value differs, so comments, order, keys of other versions and what we could
-not understand stay as written; a file that is not TOML at all is kept beside its successor.
+Loading never fails: an invalid key is dropped by itself, its default counts, and a sentence says so. Saving
+touches only the keys whose value differs, so comments, order, keys of other versions and invalid text stay as
+written; a file that is not TOML at all is kept beside its successor.
 
 Importing this module costs a tenth of a second (pydantic): nothing on the way to the first painted window
-does.
-Callable from any thread. Failure: only saving raises, `UserError`.
+does. Any thread. Failure: only saving raises, `UserError`.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ class ProvidersSettings(_TomlTable):
 
 
 class BackgroundSettings(_Section):
-    """What may run by itself in one home: nothing, until a person switches it on."""
+    """What may run automatically in one home: nothing, until a person enables it."""
 
     enabled: bool = False
     runs_per_day: Annotated[int, Field(ge=0, le=1000)] = 12
@@ -111,7 +110,7 @@ class BackgroundTable(_TomlTable):
 
 
 class System1Settings(_Section):
-    """The memory writer: every so many assistant turns it updates the memory of the project."""
+    """The memory writer: after a number of assistant turns it updates the memory of the project."""
 
     enabled: bool = False
     interval: Annotated[int, Field(ge=1, le=50)] = 2
@@ -161,7 +160,7 @@ class ExtractSettings(_Section):
 
 
 class WindowSettings(_Section):
-    """How the window looks. `ui/look.py` reads the first three by itself, before this module is imported."""
+    """How the window looks. `ui.appearance` reads the first three before this module is imported."""
 
     font_size: Annotated[int, Field(ge=0, le=48)] = 0
     """In points; 0: what the system uses."""
@@ -278,7 +277,7 @@ def _values(section: BaseModel, name: _Name = ()) -> Iterator[tuple[_Name, Any]]
 
 
 def _put(document: tomlkit.TOMLDocument, name: _Name, value: Any) -> None:
-    """Set one value; what stands in the way of its table is no table, and did not count."""
+    """Set one value; anything but a table in the place of its table is replaced, because it had no effect."""
     table: Any = document
     for depth, part in enumerate(name if value is _TABLE else name[:-1]):
         if not isinstance(table.get(part), Mapping):

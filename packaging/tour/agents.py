@@ -13,7 +13,7 @@ from pathlib import Path
 
 from reverie.agents.codex.locations import bucket_of, trace_name
 from reverie.clock import system_clock
-from reverie.ui.screenshot import is_loaded
+from reverie.ui.app import is_loaded
 from tour.camera import Camera, dark_colours
 
 # --- codex ---
@@ -115,7 +115,7 @@ def show_codex(camera: Camera, directory: Path) -> None:
     camera.wait("the footer", lambda: len(tab.footer.agent.rows) > 2)
     tab.tree.expandAll()
     camera.picture("60-codex")
-    late = window.late
+    late = window.lazy_tabs
     late.show_transcripts()
     camera.wait("the transcripts", lambda: late.transcripts.is_settled)
     late.transcripts.view.search.setText("test")
@@ -338,7 +338,7 @@ def show_loki(camera: Camera, directory: Path) -> None:
             session.info.id, str(session.info.root.parent)
         )
 
-    late = window.late
+    late = window.lazy_tabs
     camera.wait("the project of loki-mode", picked)
     camera.wait("its trees", lambda: late.has_failures and is_loaded(window))
     late.show_failures()

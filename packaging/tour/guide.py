@@ -21,10 +21,9 @@ from PySide6.QtCore import qInstallMessageHandler
 from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.profile import Profile, resource
-from reverie.ui.app import make_application, qt_message
-from reverie.ui.appearance import Beginning, Icons
+from reverie.ui.app import is_loaded, make_application, qt_message, select_a_file
+from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.jobs import stuck_lanes
-from reverie.ui.screenshot import is_loaded, select_a_file
 from reverie.ui.session import HomeSession
 from reverie.ui.window.main_window import MainWindow
 from tour import agents, memory, tabs
@@ -66,7 +65,7 @@ def _tour(directory: Path, home: Path, scratch: Path, make_camera: type[Camera])
     profile = Profile.under(scratch / "profile")
     profile.config.mkdir(parents=True)
     profile.settings_file.write_text(SERVER, encoding="utf-8")
-    window = MainWindow(profile, system_clock, Icons(), Beginning((copy,)))
+    window = MainWindow(profile, system_clock, Icons(), StartupOptions((copy,)))
     window.resize(*WIDE)
     window.show()
     window.start()

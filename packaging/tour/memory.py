@@ -21,7 +21,7 @@ from reverie.ui.dialogs import ConsentDialog
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog
-from reverie.ui.memory.history.pages import CHANGES, LINES
+from reverie.ui.memory.history_pages import CHANGES, LINES
 from reverie.ui.memory.runs_dialog import RunsDialog
 from reverie.ui.session import HomeSession
 from reverie.ui.translation import tr

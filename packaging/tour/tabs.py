@@ -12,14 +12,13 @@ from PySide6.QtWidgets import QApplication
 
 from reverie.clock import system_clock
 from reverie.profile import Profile
-from reverie.ui.appearance import Beginning, Icons, LookControl, Window
-from reverie.ui.dialogs import ShortcutSheet
-from reverie.ui.screenshot import is_loaded, select_a_file
+from reverie.ui.app import is_loaded, select_a_file
+from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, WindowStyle
+from reverie.ui.dialogs import ShortcutSheet, Welcome
 from reverie.ui.settings.dialog import SettingsDialog
 from reverie.ui.traces.tab import TracesTab
 from reverie.ui.window.main_window import MainWindow
 from reverie.ui.window.palette import Palette
-from reverie.ui.window.welcome import Welcome
 from tour.camera import NARROW, Camera, dark_colours
 
 
@@ -55,7 +54,7 @@ def _opened_settings(camera: Camera) -> SettingsDialog | None:
 def show_traces(camera: Camera) -> None:
     """Walk through the tab; a home without traces shows that there are none."""
     window = camera.window
-    tab = window.late.traces
+    tab = window.lazy_tabs.traces
     window.tabs.setCurrentWidget(tab)
     camera.wait("the traces", lambda: tab.is_settled)
     if tab.list.has_none_here:
@@ -106,8 +105,8 @@ def show_services(camera: Camera) -> None:
 
 def _doctor(camera: Camera) -> None:
     window = camera.window
-    tab, control = window.late.services.doctor, window.late.services.doctor_control
-    window.late.show_doctor()
+    tab, control = window.lazy_tabs.services.doctor, window.lazy_tabs.services.doctor_control
+    window.lazy_tabs.show_doctor()
     camera.wait("the checks", lambda: bool(tab.findings) and not control.busy)
     _in_all_ways(camera, "17-doctor")
     if "feature" in tab.rows.checks and tab.rows.row("feature").state == "fail":
@@ -116,13 +115,13 @@ def _doctor(camera: Camera) -> None:
             "the writer to be on",
             lambda: tab.rows.row("feature").state == "pass" and not control.busy,
         )
-        camera.wait("the services", lambda: bool(window.late.services.label.text()))
+        camera.wait("the services", lambda: bool(window.lazy_tabs.services.label.text()))
 
 
 def _activity(camera: Camera) -> None:
     window = camera.window
-    tab = window.late.services.activity
-    window.late.show_activity()
+    tab = window.lazy_tabs.services.activity
+    window.lazy_tabs.show_activity()
     camera.wait("the decisions", lambda: tab.list.rows.rowCount() > 0)
     tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
     _in_all_ways(camera, "18-activity")
@@ -130,8 +129,8 @@ def _activity(camera: Camera) -> None:
 
 def _context(camera: Camera) -> None:
     window = camera.window
-    tab, control = window.late.context, window.late.context_control
-    window.late.show_context()
+    tab, control = window.lazy_tabs.context, window.lazy_tabs.context_control
+    window.lazy_tabs.show_context()
     camera.wait("the context", lambda: control.is_settled and tab.view is not None)
     marked = next((row for row, one in enumerate(tab.part.entries) if one.marks), 0) if tab.part else 0
     tab.list.setCurrentIndex(tab.list.rows.index(marked, 0))
@@ -193,10 +192,10 @@ def _german(camera: Camera) -> None:
     window = camera.window
     if window.session is None:
         return
-    look = LookControl(cast(QApplication, QApplication.instance()))
-    look.begin(Window(language="de"))
+    look = AppearanceControl(cast(QApplication, QApplication.instance()))
+    look.begin(WindowStyle(language="de"))
     root = window.session.info.root
-    beginning = Beginning((root,), watching=False)
+    beginning = StartupOptions((root,), watching=False)
     german = MainWindow(Profile.under(root.parent / "german"), system_clock, Icons(), beginning)
     try:
         german.resize(window.size())

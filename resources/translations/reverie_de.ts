@@ -1308,13 +1308,6 @@
     </message>
 </context>
 <context>
-    <name>FirstView</name>
-    <message>
-        <source>Memories</source>
-        <translation>Notizen</translation>
-    </message>
-</context>
-<context>
     <name>Footer</name>
     <message>
         <source>Consolidate now, {engine}</source>
@@ -1541,13 +1534,6 @@
     </message>
 </context>
 <context>
-    <name>HistoryKeeper</name>
-    <message>
-        <source>The agent is running and overwrites pins and use counts. Reverie keeps its changes ({n}) until the agent is restarted.</source>
-        <translation>Der Agent läuft und überschreibt, was angeheftet ist, und Nutzungszahlen. Reverie behält seine Änderungen ({n}), bis der Agent neu gestartet wird.</translation>
-    </message>
-</context>
-<context>
     <name>HistoryPages</name>
     <message>
         <source>Changes</source>
@@ -1572,6 +1558,13 @@
     <message>
         <source>Lines</source>
         <translation>Zeilen</translation>
+    </message>
+</context>
+<context>
+    <name>HistoryRecorder</name>
+    <message>
+        <source>The agent is running and overwrites pins and use counts. Reverie keeps its changes ({n}) until the agent is restarted.</source>
+        <translation>Der Agent läuft und überschreibt, was angeheftet ist, und Nutzungszahlen. Reverie behält seine Änderungen ({n}), bis der Agent neu gestartet wird.</translation>
     </message>
 </context>
 <context>
@@ -1729,7 +1722,7 @@
     </message>
 </context>
 <context>
-    <name>LateTabs</name>
+    <name>LazyTabs</name>
     <message>
         <source>Activity</source>
         <translation>Aktivität</translation>
@@ -1788,12 +1781,30 @@
 <context>
     <name>MainWindow</name>
     <message>
+        <source>About Reverie</source>
+        <translation>Über Reverie</translation>
+    </message>
+    <message>
         <source>Memory</source>
         <translation>Notizen</translation>
     </message>
     <message>
+        <source>Nothing is orphaned in this home.</source>
+        <translation>In diesem Home ist nichts verwaist.</translation>
+    </message>
+    <message>
+        <source>Reverie {version}
+A desktop memory browser for coding agents.</source>
+        <translation>Reverie {version}
+Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
+    </message>
+    <message>
         <source>There is no project {path} in this home.</source>
         <translation>In diesem Home gibt es kein Projekt {path}.</translation>
+    </message>
+    <message>
+        <source>There is no such memory now: {path}</source>
+        <translation>Diese Notiz gibt es jetzt nicht: {path}</translation>
     </message>
     <message>
         <source>There is no workspace {id} in this home.</source>
@@ -3355,6 +3366,29 @@
     </message>
 </context>
 <context>
+    <name>SlowDiskIndicator</name>
+    <message>
+        <source>Something takes long. The disk may be slow.</source>
+        <translation>Etwas dauert lange. Vielleicht ist das Laufwerk langsam.</translation>
+    </message>
+    <message>
+        <source>Still at work…</source>
+        <translation>Noch bei der Arbeit …</translation>
+    </message>
+    <message>
+        <source>The disk does not answer</source>
+        <translation>Das Laufwerk antwortet nicht</translation>
+    </message>
+    <message>
+        <source>{home} answers again.</source>
+        <translation>{home} antwortet wieder.</translation>
+    </message>
+    <message>
+        <source>{home} lies on a disk or a network share that does not answer. What you type is kept, and the window may be closed. Reverie goes on as soon as it answers.</source>
+        <translation>{home} liegt auf einem Laufwerk oder einer Netzfreigabe, die nicht antwortet. Was Sie tippen, bleibt erhalten, und das Fenster lässt sich schließen. Reverie macht weiter, sobald sie antwortet.</translation>
+    </message>
+</context>
+<context>
     <name>SourceList</name>
     <message>
         <source>All projects</source>
@@ -3394,6 +3428,13 @@
     <message>
         <source>Title</source>
         <translation>Titel</translation>
+    </message>
+</context>
+<context>
+    <name>SplashView</name>
+    <message>
+        <source>Memories</source>
+        <translation>Notizen</translation>
     </message>
 </context>
 <context>
@@ -4061,29 +4102,6 @@
     </message>
 </context>
 <context>
-    <name>WaitingLabel</name>
-    <message>
-        <source>Something takes long. The disk may be slow.</source>
-        <translation>Etwas dauert lange. Vielleicht ist das Laufwerk langsam.</translation>
-    </message>
-    <message>
-        <source>Still at work…</source>
-        <translation>Noch bei der Arbeit …</translation>
-    </message>
-    <message>
-        <source>The disk does not answer</source>
-        <translation>Das Laufwerk antwortet nicht</translation>
-    </message>
-    <message>
-        <source>{home} answers again.</source>
-        <translation>{home} antwortet wieder.</translation>
-    </message>
-    <message>
-        <source>{home} lies on a disk or a network share that does not answer. What you type is kept, and the window may be closed. Reverie goes on as soon as it answers.</source>
-        <translation>{home} liegt auf einem Laufwerk oder einer Netzfreigabe, die nicht antwortet. Was Sie tippen, bleibt erhalten, und das Fenster lässt sich schließen. Reverie macht weiter, sobald sie antwortet.</translation>
-    </message>
-</context>
-<context>
     <name>WatchLabel</name>
     <message>
         <source>Live</source>
@@ -4178,27 +4196,6 @@
     </message>
 </context>
 <context>
-    <name>WindowDeeds</name>
-    <message>
-        <source>About Reverie</source>
-        <translation>Über Reverie</translation>
-    </message>
-    <message>
-        <source>Nothing is orphaned in this home.</source>
-        <translation>In diesem Home ist nichts verwaist.</translation>
-    </message>
-    <message>
-        <source>Reverie {version}
-A desktop memory browser for coding agents.</source>
-        <translation>Reverie {version}
-Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
-    </message>
-    <message>
-        <source>There is no such memory now: {path}</source>
-        <translation>Diese Notiz gibt es jetzt nicht: {path}</translation>
-    </message>
-</context>
-<context>
     <name>WindowPage</name>
     <message>
         <source> pt</source>
@@ -4284,10 +4281,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Open the home of an agent</source>
         <translation>Home eines Agenten öffnen</translation>
-    </message>
-    <message>
-        <source>Writing may damage these memories or switch them off for the agent. Reverie asks again when the layout or version changes.</source>
-        <translation>Das kann diese Notizen beschädigen oder sie für den Agenten abschalten. Reverie fragt erneut, sobald sich Aufbau oder Version ändern.</translation>
     </message>
 </context>
 <context>
@@ -6579,6 +6572,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Writer runs</source>
         <translation>Läufe des Notizschreibers</translation>
+    </message>
+    <message>
+        <source>Writing may damage these memories or switch them off for the agent. Reverie asks again when the layout or version changes.</source>
+        <translation>Das kann diese Notizen beschädigen oder sie für den Agenten abschalten. Reverie fragt erneut, sobald sich Aufbau oder Version ändern.</translation>
     </message>
     <message>
         <source>Writing the changes…</source>

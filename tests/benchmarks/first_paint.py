@@ -46,11 +46,11 @@ def reverie(home: str, profile: str, until: str) -> None:
     from reverie.cli.main import main
     from reverie.ui import app as _loads_the_window_s_first_modules  # noqa: F401
     from reverie.ui.window.main_window import MainWindow
-    from reverie.ui.window.splash_tree import FirstLook
+    from reverie.ui.window.splash_tree import SplashTree
 
     if until == "both":
-        _after(FirstLook, "load", lambda: sys.stderr.write(PAINTED + "\n"))
-    _after(*((FirstLook, "load") if until == "names" else (MainWindow, "_reveal")), done)
+        _after(SplashTree, "load", lambda: sys.stderr.write(PAINTED + "\n"))
+    _after(*((SplashTree, "load") if until == "names" else (MainWindow, "_reveal")), done)
     main(["--home", home, "--profile", profile, "--offscreen"])
 
 

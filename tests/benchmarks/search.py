@@ -24,7 +24,7 @@ def measure(directory: Path) -> Iterator[str]:
     """The lines to print."""
     from reverie.clock import system_clock
     from reverie.compose import open_parts
-    from reverie.files.coalesce import Changes
+    from reverie.files.watch import Changes
     from reverie.profile import Profile
     from reverie.services.search import SearchService
 

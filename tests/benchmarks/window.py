@@ -19,9 +19,8 @@ from helpers.model_server import ModelServer, Reply
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.profile import Profile
-from reverie.ui.app import make_application
-from reverie.ui.appearance import Beginning, Icons
-from reverie.ui.screenshot import is_loaded
+from reverie.ui.app import is_loaded, make_application
+from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.window.main_window import MainWindow
 
 CHANGES = 200
@@ -138,7 +137,7 @@ def measure(directory: Path, notes: int, *, storm: bool) -> list[str]:
     application = make_application()
     store = make_home(directory / "home", notes)
     profile = Profile.under(directory / "profile")
-    window = MainWindow(profile, system_clock, Icons(), Beginning((directory / "home",), helper=True))
+    window = MainWindow(profile, system_clock, Icons(), StartupOptions((directory / "home",), helper=True))
     window.show()
     window.start()
     try:
@@ -222,7 +221,7 @@ def cancel_times(directory: Path, rounds: int = 15) -> list[float]:
         server.answer = lambda _request: Reply(fault="hang")
         settings = f'{server.settings_toml("vllm")}[dream]\nengine = "vllm:test-model"\n'
         write_settings(profile, settings)
-        beginning = Beginning((home,), workspace=WORKSPACE)
+        beginning = StartupOptions((home,), workspace=WORKSPACE)
         window = MainWindow(Profile.under(profile), system_clock, Icons(), beginning)
         window.show()
         window.start()

@@ -138,7 +138,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a model that hangs ends in a failed run",
-        "runs/limits.py",
+        "runs/run.py",
         "        if time.monotonic() > self.deadline:",
         "        if False:",
         ("tests/unit/runs/test_limits.py",),

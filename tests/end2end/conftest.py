@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reverie.jobs.consolidate import coverage
-from reverie.services import lost_saves
+from reverie.services import drafts
 
 
 @pytest.fixture(autouse=True)
@@ -14,4 +14,4 @@ def _no_agent_overwrites_late(monkeypatch: pytest.MonkeyPatch) -> None:
     here that would overwrite it. What the look finds is the rule of `test_lost_saves.py` and
     `test_coverage.py`."""
     monkeypatch.setattr(coverage, "_SETTLED_S", 0.0)
-    monkeypatch.setattr(lost_saves, "SETTLE_S", 0.0)
+    monkeypatch.setattr(drafts, "SETTLE_S", 0.0)

@@ -22,9 +22,9 @@ from helpers.samples import snapshot
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.llm.client import Account
-from reverie.runs.changes import Progress
 from reverie.runs.guard import Guard
-from reverie.runs.limits import StopCheck
+from reverie.runs.result import Progress
+from reverie.runs.run import StopCheck
 from reverie.services.container import HomeContainer
 
 

@@ -20,9 +20,8 @@ from helpers.model_runs import MODEL, coverage_of, memory, turn, write_settings
 from helpers.model_server import Call, ModelServer, Reply
 from reverie.files.lease import Leases
 from reverie.jobs.consolidate.engine import RulesEngine
-from reverie.jobs.consolidate.run import DreamRequest
-from reverie.jobs.consolidate.service import dream_lease_name
-from reverie.runs.changes import Progress
+from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
+from reverie.runs.result import Progress
 from reverie.runs.run import RunResult
 from reverie.services.container import HomeContainer
 from reverie.services.models import Models

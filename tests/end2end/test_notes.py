@@ -25,7 +25,7 @@ from helpers.notes_home import notes_file, session_path
 from helpers.watching import wait_until
 from reverie.cli import main
 from reverie.compose import open_parts
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.jobs.notes.sections import default_template, structure_of
 from reverie.profile import Profile
 from reverie.services.background import open_notes

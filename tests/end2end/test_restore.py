@@ -13,7 +13,7 @@ from pathlib import Path
 from helpers.benches import Time, again, contents, sample_parts, workspace
 from helpers.samples import snapshot
 from reverie.agents.scopes import ScopeContext
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.memory.history.reader import HistoryPlace
 from reverie.services.container import HomeContainer
 from reverie.services.timeline import State, TimelineService

@@ -327,7 +327,8 @@ from reverie.clock import system_clock
 from reverie.compose import open_parts, open_workbench
 from reverie.profile import Profile
 from reverie.services.background import open_writer
-from reverie.agents.mux.transcript import TailPosition, TranscriptTail
+from reverie.agents.mux.transcript import TranscriptTail
+from reverie.agents.transcripts import TailPosition
 
 home, profile, workspace = sys.argv[1:4]
 parts = open_parts(Path(home), Profile.under(Path(profile)), system_clock)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from helpers.model_server import ModelServer
 from reverie.llm.catalogue import Catalogue
-from reverie.llm.keys import RingTrouble
+from reverie.llm.keys import KeyringProblem
 from reverie.llm.provider import (
     Message,
     ModelRequest,
@@ -37,7 +37,7 @@ VIEW = ToolSpec("view", "Shows a memory.", {"type": "object", "properties": {"pa
 class MemoryKeys:
     """Keys in a dictionary."""
 
-    trouble: RingTrouble = ""
+    trouble: KeyringProblem = ""
 
     def __init__(self, **keys: str) -> None:
         self.keys = keys

@@ -42,8 +42,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.ui.app import finish_layouts
 from reverie.ui.appearance import TEXT_CONTRAST, contrast
-from reverie.ui.screenshot import finish_layouts
 
 # Antialiasing leaves thin strokes a little paler than their colour.
 _BLUR = 0.85

@@ -169,7 +169,7 @@ def look_at_many(maker: ClaudeHomeMaker, *, projects: int, sessions: int, size: 
         home.roots(contents)
         home.sources()
         home.watched()
-        home.use_watched()
+        home.session_watches()
         all_s = time.monotonic() - began
     transcripts = [name for name in files if name.endswith(".jsonl") and "history" not in name]
     return Seen(len(contents.workspaces()), transcripts, tree_s, all_s)

@@ -87,7 +87,7 @@ class CoTypists:
     """One file, both of its writers, and the ledger."""
 
     def __init__(self, seed: int, directory: Path, tally: Tally, theme: Any) -> None:
-        from reverie.ui.editor.open_files import Buffers
+        from reverie.ui.editor.control import Buffers
 
         self.keep_ledger(seed, directory / "a.md", tally)
         self.session: Any = SimpleNamespace(

@@ -7,9 +7,9 @@ from typing import Any
 
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.llm.client import Account
-from reverie.runs.changes import Progress
 from reverie.runs.guard import Guard
-from reverie.runs.limits import StopCheck
+from reverie.runs.result import Progress
+from reverie.runs.run import StopCheck
 
 
 class ScriptedEngine:

@@ -60,7 +60,7 @@ class Room:
     def profile(self) -> Path:
         return self.elsewhere or self.place / "profile"
 
-    def furnish(self, place: Path | None = None) -> Path:
+    def build_ui(self, place: Path | None = None) -> Path:
         """A copy of the sample home."""
         if place is not None:
             self.place = place
@@ -267,7 +267,7 @@ def main() -> None:
     # What commands import late is imported once, here.
     with tempfile.TemporaryDirectory() as directory:
         room = Room(Path(directory), full=False)
-        room.furnish()
+        room.build_ui()
         for words in (("tree",), ("status",), ("consolidate", "--engine", "rules"), ("runs",), ("context",)):
             room.run(*words)
         room.run("revert", room.run("runs")[1][0]["id"])

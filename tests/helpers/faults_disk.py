@@ -30,7 +30,7 @@ def full_disk_by_limit(room: Room) -> None:
     sizes = [*range(0, 4000, 250), *range(4000, 95_000, 7000)] if room.full else [700]
     place = room.place
     for size in sizes:
-        room.furnish(place / str(size))
+        room.build_ui(place / str(size))
         room.expect(0, "status")
         room.edits()
         before = room.memories()
@@ -47,7 +47,7 @@ def full_disk(room: Room) -> None:
     for left in range(0, 400, 8) if room.full else (0,):
         for old in disk.iterdir():
             shutil.rmtree(old) if old.is_dir() else old.unlink()
-        room.furnish(disk)
+        room.build_ui(disk)
         room.expect(0, "status")
         before = room.memories()
         _fill(disk / "ballast", left)
@@ -72,7 +72,7 @@ def _fill(ballast: Path, left_kb: int) -> None:
 
 def read_only_modes(room: Room) -> None:
     """Nobody may write in the home, by its modes."""
-    room.furnish()
+    room.build_ui()
     before = room.memories()
     modes = _modes(room.home, _read_only)
     obey_modes()
@@ -95,7 +95,7 @@ def read_only_disk(room: Room) -> None:
     disk = small_disk(room.place / "disk", 6000)
     profile = room.place / "profile"
     profile.mkdir()
-    room.furnish(disk)
+    room.build_ui(disk)
     (disk / "profile").symlink_to(profile)
     before = room.memories()
     remount(disk, read_only=True)
@@ -129,7 +129,7 @@ def rights_under_way(room: Room) -> None:
     obey_modes()
     for step in STEPS if room.full else ("replace",):
         for nth in (1, 2, 3) if room.full else (1,):
-            room.furnish(place / f"{step}-{nth}")
+            room.build_ui(place / f"{step}-{nth}")
             before, modes = room.memories(), dict[Path, int]()
             _at(step, nth, lambda modes=modes: modes.update(_modes(room.home, _read_only)))
             room.run("consolidate", "--engine", "rules")
@@ -161,7 +161,7 @@ def vanishing_home(room: Room) -> None:
     place = room.place
     for step in STEPS if room.full else ("replace",):
         for nth in (1, 2, 3) if room.full else (1,):
-            room.furnish(place / f"{step}-{nth}")
+            room.build_ui(place / f"{step}-{nth}")
             before, away = room.memories(), room.place / "away"
             _at(step, nth, lambda away=away: room.home.rename(away))
             room.run("consolidate", "--engine", "rules")
@@ -191,9 +191,9 @@ def burst(room: Room) -> None:
     """Thousands of files at once, while the home is watched."""
     from helpers.watching import View
     from reverie.files.watch import Watcher
-    from reverie.files.watch_plan import WatchTarget
+    from reverie.files.watch_sources import WatchTarget
 
-    room.furnish()
+    room.build_ui()
     store, count = room.home / "memory" / "global", 50_000 if room.full else 1_000
     view = View(store)
     watcher = Watcher(view, notify=room.messages.append)
@@ -224,9 +224,9 @@ def watches_refused(room: Room) -> None:
     """The system gives no more watches: what it says, and that changes are seen all the same."""
     from helpers.watching import View
     from reverie.files.watch import Watcher
-    from reverie.files.watch_plan import WatchTarget
+    from reverie.files.watch_sources import WatchTarget
 
-    room.furnish()
+    room.build_ui()
     # Once it lies here, the limit of this process and its children is lower.
     limits = {"watches": "max_user_watches", "instances": "max_user_instances"}
     for kind in limits if room.full else ("watches",):

@@ -45,7 +45,7 @@ def _far(room: Room) -> Iterator[SlowDisk]:
         raise NotHereError(str(error)) from error
     try:
         room.elsewhere = room.place / "profile"
-        room.furnish(far)
+        room.build_ui(far)
         yield disk
     finally:
         disk.close()
@@ -59,7 +59,7 @@ class _Person:
         room: Room,
         disk: SlowDisk,
         *,
-        furnish: bool = True,
+        build_ui: bool = True,
         patience_ms: int = PATIENCE_MS,
         found: bool = False,
     ) -> None:
@@ -69,7 +69,7 @@ class _Person:
         from reverie.clock import system_clock
         from reverie.profile import Profile
         from reverie.ui.app import make_application
-        from reverie.ui.appearance import Beginning, Icons
+        from reverie.ui.appearance import Icons, StartupOptions
         from reverie.ui.window.main_window import MainWindow
 
         self.room, self.disk, self._patience_ms = room, disk, patience_ms
@@ -81,19 +81,19 @@ class _Person:
         self.timer.timeout.connect(self._tick)
         self.timer.start(10)
         homes = () if found else (room.home,)
-        beginning, profile = Beginning(homes, ACME, helper=True), Profile.under(room.profile)
-        self.window = MainWindow(profile, system_clock, Icons(), beginning, furnish=furnish)
+        beginning, profile = StartupOptions(homes, ACME, helper=True), Profile.under(room.profile)
+        self.window = MainWindow(profile, system_clock, Icons(), beginning, build_ui=build_ui)
         self.window.show()
         self.window.start()
 
     def until(self, what: str, condition: Callable[[], object]) -> None:
-        from reverie.ui.screenshot import wait_for
+        from reverie.ui.app import wait_for
 
         held = wait_for(lambda: bool(condition()), self._patience_ms)
         self.room.check(held, f"not within {self._patience_ms / 1000:g} s: {what}")
 
     def settle(self) -> None:
-        from reverie.ui.screenshot import is_loaded
+        from reverie.ui.app import is_loaded
 
         window = self.window
         self.until("the window is loaded", lambda: is_loaded(window) and window.is_watching)
@@ -116,7 +116,7 @@ class _Person:
         """What the window says of a disk that does not answer."""
         notice = self.window.tab.notice
         page = notice.sentence.text() if notice.isVisible() else ""
-        told = (self.window.waiting.accessibleDescription(), page)
+        told = (self.window.slow_disk.accessibleDescription(), page)
         return next((each for each in told if "does not answer" in each), "")
 
     def open_note(self) -> None:
@@ -197,7 +197,7 @@ def hanging(room: Room) -> None:
         disk.go()
         person.until("it is saved", lambda: not person.unsaved)
         person.until("nothing goes on", lambda: not person.window.lanes.busy())
-        person.until("it says no more that it waits", lambda: not person.window.waiting.text())
+        person.until("it says no more that it waits", lambda: not person.window.slow_disk.text())
         room.check(TYPED.encode() in room.memories()[NOTE_FILE], "what was saved is not there")
         person.type("- " + TYPED)
         disk.hold()
@@ -221,7 +221,7 @@ def _drafts(room: Room) -> list[str]:
 def _opened_while_hanging(room: Room, disk: SlowDisk) -> None:
     """A window that is opened on such a home is one, and shows the home once it answers."""
     disk.hang()
-    person = _Person(room, disk, furnish=False)
+    person = _Person(room, disk, build_ui=False)
     person.until("there is a window all the same", lambda: hasattr(person.window, "waiting"))
     person.until("it says what it waits for", lambda: person.told)
     disk.go()

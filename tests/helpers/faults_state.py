@@ -24,7 +24,7 @@ JUMPS = (0, -10 * YEAR_MS, 30 * YEAR_MS, -1, HOUR_MS, -NOW + 1)
 
 def clock_jumps(room: Room) -> None:
     """Dreams, edits and undo while the clock goes back and forward by years."""
-    room.furnish()
+    room.build_ui()
     before, made = room.memories(), []
     for jump in JUMPS if room.full else JUMPS[:3]:
         now = NOW + jump
@@ -56,7 +56,7 @@ def damaged_history(room: Room) -> None:
 
     place, kinds = room.place, ("HEAD", "objects", "refs", "config", "all")
     for kind in kinds if room.full else ("objects",):
-        room.furnish(place / kind)
+        room.build_ui(place / kind)
         edits, context = room.edits()
         edits.save(context, NOTE, "first\n", edits.read(context, NOTE).sha256)
         before = room.memories()
@@ -116,7 +116,7 @@ def damaged_settings(room: Room) -> None:
     """Settings that cannot be read: defaults and a sentence; a save keeps what was there."""
     from reverie.settings import Settings, WatchSettings, load_settings, save_settings
 
-    room.furnish()
+    room.build_ui()
     before = room.memories()
     file = room.profile / "config" / "config.toml"
     file.parent.mkdir(parents=True)
@@ -140,7 +140,7 @@ def damaged_settings(room: Room) -> None:
 
 def two_versions(room: Room) -> None:
     """A newer Reverie and a newer agent have written here: nothing of theirs is lost, nothing stops."""
-    room.furnish()
+    room.build_ui()
     before = room.memories()
     run = room.expect(0, "consolidate", "--engine", "rules")["runId"]
     room.expect(0, "search", "deploy")
@@ -250,7 +250,7 @@ def odd_names(room: Room) -> None:
             locale.setlocale(locale.LC_ALL, name)
         except locale.Error:
             room.messages.append(f"the locale {name} is not installed: only the environment says it")
-        room.furnish(place / str(number))
+        room.build_ui(place / str(number))
         before = room.memories()
         edits, context = room.edits()
         for each in ODD_NAMES:
@@ -304,7 +304,7 @@ def time_zones(room: Room) -> None:
         room.check((day.unit, day.count) == ("days", 2), f"{zone}: two days are {day}")
     os.environ["TZ"] = "Pacific/Apia"
     time.tzset()
-    room.furnish()
+    room.build_ui()
     first = room.expect(0, "status")
     os.environ["TZ"] = "America/St_Johns"
     time.tzset()

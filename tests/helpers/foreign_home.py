@@ -1,7 +1,7 @@
 """A small home of an invented agent, the second implementation of `agents.base.Home`.
 
-It differs from mux wherever the protocol allows: other caps, another layout, no sidecars, no workspace scope,
-no companions. What works with both keeps no constant of either.
+It differs from mux wherever the interface allows: other caps, another layout, no workspace scope, no
+companions, and of the optional capabilities only one. What works with both keeps no constant of either.
 
     <root>/jotter.ini              marks the home; one project path per line
     <root>/common/**               global
@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from reverie.agents.base import HomeContents, LostStore, Orphan, PlainHome, Project, WatchedPlace
+from reverie.agents.base import Home, HomeContents, LostStore, Orphan, OrphanedStores, Project, WatchedPlace
 from reverie.agents.scopes import (
     EDITABLE,
     Caps,
@@ -36,7 +36,7 @@ def make_foreign_home(root: Path, *projects: str) -> ForeignHome:
     return ForeignHome(root)
 
 
-class ForeignHome(PlainHome):
+class ForeignHome(Home):
     """See the module's docstring."""
 
     kind = "jotter"
@@ -94,6 +94,10 @@ class ForeignHome(PlainHome):
             for book in (sorted(books.iterdir()) if books.is_dir() else [])
         ]
         return tuple(found)
+
+    @property
+    def orphans(self) -> OrphanedStores:
+        return self
 
     def lost_stores(self) -> tuple[LostStore, ...]:
         return tuple(

@@ -26,8 +26,7 @@ from reverie.errors import UserError
 from reverie.files.locks import file_lock
 from reverie.jobs.consolidate.apply import load_review
 from reverie.jobs.consolidate.engine import RulesEngine
-from reverie.jobs.consolidate.run import DreamRequest
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.profile import Profile
 from reverie.runs.record import SUCCEEDED, hunk_count, parts_as_json
 from reverie.services.changes import settle

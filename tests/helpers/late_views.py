@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.session import WatchBridge
 

@@ -58,8 +58,7 @@ def _running_qthreads() -> list[Any]:
 
 
 def _describe(kind: str, thread: Any, name: str) -> str:
-    runner = ("_pytest", "pluggy")
-    frames = [f for f in _origins.get(thread, ()) if not any(part in f.filename for part in runner)]
+    frames = [frame for frame in _origins.get(thread, ()) if "site-packages" not in frame.filename]
     where = "".join(traceback.format_list(frames)) or "  (unknown)"
     return f"{kind} {name!r} is still running; it was started here:\n{where}"
 

@@ -6,9 +6,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from helpers.claude_transcripts import SESSION, Chat
-from reverie.agents.base import HomeContents, PlainHome, Project, WatchedPlace, Workspace, no_workspace
-from reverie.agents.capabilities import NotesPlace
+from reverie.agents.base import (
+    AgentNotes,
+    Home,
+    HomeContents,
+    Project,
+    WatchedPlace,
+    Workspace,
+    no_workspace,
+)
+from reverie.agents.capabilities import NotesPlace, SessionMeter
+from reverie.agents.claude import transcript
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
+from reverie.agents.transcripts import ReadableTranscript
 from reverie.clock import Clock
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer, HomeKey
@@ -23,7 +33,7 @@ SECTIONS = (
 FOLDER = "-home-dev-shop"
 
 
-class NotesHome(PlainHome):
+class NotesHome(Home):
     """Sessions are its workspaces."""
 
     kind = "claude"
@@ -55,6 +65,19 @@ class NotesHome(PlainHome):
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         return ()
+
+    @property
+    def notes(self) -> AgentNotes:
+        return self
+
+    def session_scan(self, place: NotesPlace) -> SessionMeter:
+        return transcript.SessionScan(place.transcript)
+
+    def session_title(self, place: NotesPlace) -> str:
+        return transcript.session_title(place.transcript)
+
+    def session_messages(self, place: NotesPlace) -> ReadableTranscript:
+        return transcript.ClaudeReadable(place.transcript)
 
     def notes_place(self, session_id: str) -> NotesPlace | None:
         path = self._sessions().get(session_id)

@@ -27,9 +27,8 @@ from helpers.turns import say_turns
 from helpers.window_churn import STORE, in_tree, on_disk
 from reverie.clock import system_clock
 from reverie.profile import Profile
-from reverie.ui.app import make_application
-from reverie.ui.appearance import Beginning, Icons
-from reverie.ui.screenshot import is_loaded, wait_for
+from reverie.ui.app import is_loaded, make_application, wait_for
+from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.window.main_window import MainWindow
 
 ACME = "a1f3c9e2b7"
@@ -227,14 +226,14 @@ def soak(directory: Path, seconds: float, *, seed: int, flat: bool) -> Soaked:
 
 @contextmanager
 def _opened(home: Path, profile: Profile) -> Iterator[MainWindow]:
-    window = MainWindow(profile, system_clock, Icons(), Beginning((home,), workspace=ACME, helper=True))
+    window = MainWindow(profile, system_clock, Icons(), StartupOptions((home,), workspace=ACME, helper=True))
     window.show()
     window.start()
     try:
         assert wait_for(lambda: is_loaded(window) and window.is_watching, LIMIT_MS), "it did not load"
         assert window.session is not None
         window.session.rescan_on_focus = False
-        hosts = window.late.services.host._hosts
+        hosts = window.lazy_tabs.services.host._hosts
         wait_for(lambda: bool(hosts) and all(host.wait_until_ready(0.0) for host in hosts.values()), LIMIT_MS)
         session = window.session
         wait_for(lambda: session.keeper.ready and not any(lane.busy for lane in window.lanes.all()), LIMIT_MS)

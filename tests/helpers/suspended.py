@@ -38,13 +38,13 @@ from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.errors import StoreError, UserError
 from reverie.files import atomic as checkpoints
 from reverie.files.locks import file_lock
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.memory import write_guard as write_lock
 from reverie.memory.history import history
+from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs import record as fence
 from reverie.runs.draft import FileDraft
-from reverie.runs.journal import PlannedChange
 from reverie.runs.record import RunRecord
 from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext
 from reverie.services.container import HomeContainer
@@ -242,7 +242,7 @@ class _WriteLine(Job[_Draft]):
     def accept(self, thought: _Draft, _run: RunContext) -> Plan:
         thought.refresh()
         rel = self._file.relative_to(self._root.directory).as_posix()
-        return Plan(self._line, (PlannedChange(self._root, rel, thought.before, thought.after),))
+        return Plan(self._line, (FileChange(self._root, rel, thought.before, thought.after),))
 
 
 def _write_line(parts: HomeContainer, place: Place, line: str) -> None:

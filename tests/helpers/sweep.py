@@ -94,9 +94,9 @@ class Sweep:
     def _known_of(self, name: str) -> tuple[States, list[Seen]]:
         if name not in self._known:
             operation = OPERATIONS[name]
-            self._furnish(operation)
+            self._build_ui(operation)
             self._import_all(operation)
-            self._furnish(operation)
+            self._build_ui(operation)
             laid_out = memories(self._home)
             for each in (self._home, self._profile):
                 if each.exists():
@@ -108,7 +108,7 @@ class Sweep:
             self._known[name] = States(before, memories(self._home), laid_out), ended.seen
         return self._known[name]
 
-    def _furnish(self, operation: Operation) -> None:
+    def _build_ui(self, operation: Operation) -> None:
         """A home as it is before the operation."""
         self._clear()
         made = copy_sample("mux-home", self._directory / "sample", whole=False)

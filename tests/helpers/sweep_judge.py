@@ -18,7 +18,7 @@ from typing import Any
 from helpers.failing_calls import Watched
 from helpers.sweep_operations import AFTERWARDS, Operation
 from reverie.errors import UserError
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.services.container import HomeContainer
 
 _NO_WORDS = re.compile(r"\[Errno|Traceback|Exception ignored|<class|\b[A-Z]\w+(?:Error|Exception)\b")

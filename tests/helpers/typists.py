@@ -41,7 +41,7 @@ _NEEDED = (
     "reverie.compose",
     "reverie.jobs.consolidate.review",
     "reverie.jobs.consolidate.engine",
-    "reverie.jobs.consolidate.service",
+    "reverie.jobs.consolidate.run",
     "reverie.memory.history.history",
     "reverie.memory.lint",
     "reverie.memory.recording",
@@ -50,7 +50,7 @@ _NEEDED = (
     "reverie.services.models",
     "reverie.services.lint",
     "reverie.services.orphans",
-    "reverie.services.record_changes",
+    "reverie.failures.record_changes",
     "reverie.services.traces",
     "reverie.services.run_views",
     "reverie.services.traces",
@@ -60,8 +60,8 @@ _NEEDED = (
     "reverie.ui.app",
     "reverie.ui.window.main_window",
     "reverie.ui.memory.tab",
-    "reverie.ui.window.open_homes",
-    "reverie.ui.window.selection",
+    "reverie.ui.window.homes",
+    "reverie.ui.window.homes",
     "reverie.ui.settings.control",
     "yaml.cyaml",
 )
@@ -74,11 +74,11 @@ def type_for_ever(job: dict[str, Any], told: int) -> None:
     from reverie.clock import system_clock
     from reverie.profile import Profile
     from reverie.ui.app import make_application
-    from reverie.ui.appearance import Beginning, Icons
+    from reverie.ui.appearance import Icons, StartupOptions
     from reverie.ui.window.main_window import MainWindow
 
     application = make_application()
-    beginning = Beginning((Path(job["home"]),), WORKSPACE, watching=False)
+    beginning = StartupOptions((Path(job["home"]),), WORKSPACE, watching=False)
     window = MainWindow(Profile.under(Path(job["profile"])), system_clock, Icons(), beginning)
     window.show()
     window.start()
@@ -233,13 +233,14 @@ def _judged(
     from reverie.compose import open_parts
     from reverie.profile import Profile
     from reverie.services.drafts import DraftService
+    from reverie.services.edits import current_text
 
     if not report["killed"]:
         return [f"{place.name}: the window ended by itself"]
     if (home / REL).read_bytes() != start:
         return [f"{place.name}: the file was written"]
     parts = open_parts(home, Profile.under(place / "profile"), system_clock)
-    found = DraftService(parts, "00000000").offered()
+    found = DraftService(parts, "00000000").offered(current_text(parts))
     if found.damaged:
         return [f"{place.name}: a draft is damaged"]
     least = report["typed"] if whole else report["kept"]

@@ -9,9 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from reverie.files.coalesce import Changes
-from reverie.files.watch import Watcher
-from reverie.files.watch_plan import Placement, WatchTarget, locate_all
+from reverie.files.watch import Changes, Watcher
+from reverie.files.watch_sources import Placement, WatchTarget, locate_all
 
 Start = Callable[..., Watcher]
 

@@ -15,9 +15,8 @@ from helpers import churn
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.profile import Profile
-from reverie.ui.app import make_application
-from reverie.ui.appearance import Beginning, Icons
-from reverie.ui.screenshot import is_loaded, wait_for
+from reverie.ui.app import is_loaded, make_application, wait_for
+from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.tree.memory_tree import FileData
 from reverie.ui.window.main_window import MainWindow
 
@@ -42,7 +41,7 @@ def churn_under_a_window(directory: Path, changes: int, seed: int) -> Churned:
     profile.ensure(profile.config)
     profile.settings_file.write_text("[watch]\nreconcile_minutes = 0\n")
     application = make_application()
-    window = MainWindow(profile, system_clock, Icons(), Beginning((home,), workspace="a1f3c9e2b7"))
+    window = MainWindow(profile, system_clock, Icons(), StartupOptions((home,), workspace="a1f3c9e2b7"))
     window.show()
     window.start()
     try:

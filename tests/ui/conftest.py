@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,17 @@ from reverie.helper import process
 from reverie.jobs.consolidate import coverage
 from reverie.ui import jobs
 
-# Five seconds, pytest-qt's own patience, are soon over on a busy machine; only a failing test waits for more.
-for _wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals):
-    _wait.__kwdefaults__["timeout"] = LIMIT_MS
-# So are the two seconds that a closing window gives its threads, and its helper.
+# Two seconds, which a closing window gives its threads and its helper, are soon over on a busy machine.
 jobs.STOP_LIMIT_MS = LIMIT_MS
 process.STOP_S = LIMIT_MS / 1000
+
+
+@pytest.fixture
+def qtbot(qtbot: QtBot) -> QtBot:
+    """pytest-qt's, with more patience than its five seconds; only a failing test waits for so long."""
+    for name in ("waitUntil", "waitSignal", "waitSignals"):
+        setattr(qtbot, name, partial(getattr(qtbot, name), timeout=LIMIT_MS))
+    return qtbot
 
 
 @pytest.fixture(autouse=True)

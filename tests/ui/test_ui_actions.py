@@ -21,15 +21,15 @@ from PySide6.QtWidgets import (
 from ui_windows import Windows
 
 from reverie.clock import system_clock
-from reverie.ui.appearance import NAMES, Beginning, Icons
+from reverie.ui.appearance import NAMES, Icons, StartupOptions
 from reverie.ui.dialogs import ShortcutSheet
-from reverie.ui.window.actions import ACTIONS, CONSOLIDATE_MENU, MENUS, TREE_MENU, Situation
+from reverie.ui.window.actions import ACTIONS, CONSOLIDATE_MENU, MENUS, TREE_MENU, ActionState
 from reverie.ui.window.main_window import MainWindow
 
 
 @pytest.fixture
 def window(windows: Windows) -> MainWindow:
-    made = MainWindow(windows.profile, system_clock, Icons(), Beginning())
+    made = MainWindow(windows.profile, system_clock, Icons(), StartupOptions())
     windows.keep(made)
     return made
 
@@ -52,7 +52,7 @@ def test_every_row_names_what_exists(window: MainWindow) -> None:
 
 
 def test_what_has_no_slot_is_never_possible() -> None:
-    everything = Situation(**dict.fromkeys(Situation.__dataclass_fields__, True))
+    everything = ActionState(**dict.fromkeys(ActionState.__dataclass_fields__, True))
     for spec in ACTIONS:
         assert spec.slot or not spec.rule(everything)
 
@@ -66,20 +66,20 @@ def test_with_nothing_open_only_opening_leaving_and_help_are_possible(window: Ma
 @pytest.mark.parametrize(
     ("id_", "now", "possible"),
     [
-        ("file.save", Situation(modified=True, writable=True), True),
-        ("file.save", Situation(modified=True), False),
-        ("memory.pin", Situation(file=True), True),
-        ("memory.pin", Situation(folder=True), False),
-        ("memory.delete", Situation(folder=True), True),
-        ("memory.delete", Situation(companion=True), False),
-        ("memory.open", Situation(companion=True), True),
-        ("dream.run", Situation(can_consolidate=True), True),
-        ("dream.run", Situation(home=True, context=True), False),
-        ("dream.cancel", Situation(running=True), True),
-        ("memory.undo", Situation(undo=True), True),
+        ("file.save", ActionState(modified=True, writable=True), True),
+        ("file.save", ActionState(modified=True), False),
+        ("memory.pin", ActionState(file=True), True),
+        ("memory.pin", ActionState(folder=True), False),
+        ("memory.delete", ActionState(folder=True), True),
+        ("memory.delete", ActionState(companion=True), False),
+        ("memory.open", ActionState(companion=True), True),
+        ("dream.run", ActionState(can_consolidate=True), True),
+        ("dream.run", ActionState(home=True, context=True), False),
+        ("dream.cancel", ActionState(running=True), True),
+        ("memory.undo", ActionState(undo=True), True),
     ],
 )
-def test_an_action_is_possible_only_when_it_makes_sense(id_: str, now: Situation, possible: bool) -> None:
+def test_an_action_is_possible_only_when_it_makes_sense(id_: str, now: ActionState, possible: bool) -> None:
     assert next(spec for spec in ACTIONS if spec.id == id_).rule(now) == possible
 
 

@@ -19,12 +19,12 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
 from ui_windows import ACME, Windows
 
 from reverie.clock import fixed_clock
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.log_level import asked_by
 from reverie.runs.activity import Activity, ActivityEntry
 from reverie.ui.appearance import Icons
-from reverie.ui.background.activity_control import BY_HAND
-from reverie.ui.background.activity_tab import (
+from reverie.ui.background.activity import (
+    BY_HAND,
     ActivityTab,
     DecisionFilter,
     DecisionRow,

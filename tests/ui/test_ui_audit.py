@@ -9,22 +9,14 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QColor, QKeySequence, QPalette
-from PySide6.QtWidgets import (
-    QApplication,
-    QDialog,
-    QLabel,
-    QLineEdit,
-    QMenu,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QLineEdit, QMenu, QPushButton, QWidget
 from ui_windows import Driver, Windows
 
 from helpers.audit import problems
 from helpers.isolation import TEST_PROFILE
 from reverie.agents.scopes import Scope
 from reverie.ui.app import make_application
-from reverie.ui.appearance import LookControl, Window
+from reverie.ui.appearance import AppearanceControl, WindowStyle
 from reverie.ui.dialogs import ConsentDialog, ShortcutSheet
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog
 from reverie.ui.memory.runs_dialog import RunsDialog
@@ -115,8 +107,8 @@ def test_what_the_keyboard_cannot_reach_or_name_or_meets_out_of_order_is_told(pa
 
 
 @pytest.fixture
-def look(qapp: QApplication) -> Iterator[LookControl]:
-    made = LookControl(make_application())
+def look(qapp: QApplication) -> Iterator[AppearanceControl]:
+    made = AppearanceControl(make_application())
     yield made
     made.end()
     made.deleteLater()
@@ -133,9 +125,9 @@ def _states(driver: Driver) -> Iterator[tuple[str, QWidget]]:
     yield "search", window
     tab.search.leave()
     for name, show in (
-        ("traces", window.late.show_traces),
-        ("activity", window.late.show_activity),
-        ("doctor", window.late.show_doctor),
+        ("traces", window.lazy_tabs.show_traces),
+        ("activity", window.lazy_tabs.show_activity),
+        ("doctor", window.lazy_tabs.show_doctor),
     ):
         show()
         driver.until(lambda: not window.lanes.scan.busy and not driver.services.doctor_control.busy)
@@ -255,9 +247,9 @@ def looks(one: tuple[str, str, int, int]) -> Any:
 
 @looks(NARROW_DARK)
 def test_every_page_and_dialog_is_clean(
-    windows: Windows, home: Path, look: LookControl, language: str, theme: str, size: int, width: int
+    windows: Windows, home: Path, look: AppearanceControl, language: str, theme: str, size: int, width: int
 ) -> None:
-    look.begin(Window(size, language, theme))
+    look.begin(WindowStyle(size, language, theme))
     driver = windows.open(home)
     if width == NARROW:
         driver.window.toggle_picker()
@@ -268,14 +260,14 @@ def test_every_page_and_dialog_is_clean(
 
 @looks(LARGE)
 def test_every_tool_and_what_is_asked_around_a_run_is_clean(
-    windows: Windows, home: Path, look: LookControl, language: str, theme: str, size: int, width: int
+    windows: Windows, home: Path, look: AppearanceControl, language: str, theme: str, size: int, width: int
 ) -> None:
     memories = home / "memory" / "global"
     note = "---\ndescription: Deploying the service\n---\n\n- Run the smoke tests first\n- Tag the release\n"
     (memories / "deploy.md").write_text(note)
     (memories / "deploy-steps.md").write_text(note + "- Tell the team\n")
     windows.settings('[providers.ollama]\nbase_url = "http://gpu.example:11434/v1"\n')
-    look.begin(Window(size, language, theme))
+    look.begin(WindowStyle(size, language, theme))
     driver = windows.open(home)
     (memories / "testing.md").unlink()
     driver.until(lambda: driver.tab.model.file_at("/memories/global/testing.md") is None)
@@ -288,9 +280,9 @@ def test_every_tool_and_what_is_asked_around_a_run_is_clean(
 
 
 def test_a_narrow_window_with_large_type_stays_as_it_is_whatever_is_first_looked_at_in_it(
-    windows: Windows, home: Path, look: LookControl
+    windows: Windows, home: Path, look: AppearanceControl
 ) -> None:
-    look.begin(Window(16, "de", "light"))
+    look.begin(WindowStyle(16, "de", "light"))
     driver = windows.open(home)
     window = driver.window
     window.toggle_picker()

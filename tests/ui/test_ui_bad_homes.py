@@ -13,9 +13,9 @@ from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
-from reverie.ui.appearance import Beginning, Icons
-from reverie.ui.window import open_homes
-from reverie.ui.window.home_list import Place
+from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.window import homes as open_homes
+from reverie.ui.window.homes import Place
 from reverie.ui.window.main_window import MainWindow
 
 
@@ -45,7 +45,7 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def begin(windows: Windows, qtbot: Any, *homes: Path) -> Driver:
     """A window that opens these, or what it finds."""
-    window = MainWindow(windows.profile, system_clock, Icons(), Beginning(homes))
+    window = MainWindow(windows.profile, system_clock, Icons(), StartupOptions(homes))
     windows.keep(window)
     window.show()
     window.start()

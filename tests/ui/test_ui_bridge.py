@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QThread
 
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.ui.session import WatchBridge
 
 

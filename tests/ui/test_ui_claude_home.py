@@ -12,7 +12,7 @@ from ui_windows import Driver, Windows
 from helpers.audit import problems
 from helpers.samples import copy_sample, snapshot
 from reverie.services.views import HomeInfo
-from reverie.ui.window.home_list import Place
+from reverie.ui.window.homes import Place
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_sessions_have_titles_and_times_a_conversation_and_what_they_loaded(
     assert "How wide is the bed?" in driver.tab.heading.title.text()
     assert driver.window.windowTitle().startswith("How wide is the bed?")
     driver.do("view.transcripts")
-    tab = driver.window.late.transcripts
+    tab = driver.window.lazy_tabs.transcripts
     driver.until(lambda: tab.is_settled)
     assert tab.list.select_id(bed.workspace_id)
     tab.show_source(bed.workspace_id)
@@ -89,7 +89,7 @@ def test_sessions_have_titles_and_times_a_conversation_and_what_they_loaded(
     assert "unknown kind" not in tab.view.message.text
 
     driver.do("view.context")
-    context = driver.window.late.context
+    context = driver.window.lazy_tabs.context
     driver.until(lambda: context.view is not None and context.view.part("recorded") is not None)
     context.show_key("recorded")
     assert "make lamp all" in context.text.toPlainText()

@@ -17,10 +17,9 @@ from reverie.agents.discovery import TroubledPlace
 from reverie.errors import UserError
 from reverie.ui import dialogs
 from reverie.ui.app import with_remembered
-from reverie.ui.appearance import Beginning
-from reverie.ui.saved_window import Remembered, read_remembered
-from reverie.ui.session_store import SessionStore
-from reverie.ui.window.splash_tree import first_names
+from reverie.ui.appearance import StartupOptions
+from reverie.ui.session_store import Remembered, SessionStore, read_remembered
+from reverie.ui.window.splash_tree import names_at_start
 
 PATH = "/memories/project/deploy.md"
 
@@ -46,7 +45,7 @@ def test_a_closed_home_leaves_list_search_and_traces_and_the_next_one_is_shown(
 ) -> None:
     driver = with_two(windows, home, other)
     window, closed = driver.window, driver.session
-    window.late.show_traces()
+    window.lazy_tabs.show_traces()
     driver.until(lambda: driver.traces.is_settled and bool(driver.traces.feed.lines))
     driver.tab.search.field.setText("deploy")
     driver.until(lambda: driver.tab.search.settled and driver.tab.search.answer is not None)
@@ -125,10 +124,10 @@ def test_a_closed_home_that_is_found_again_stays_closed_until_it_is_asked_for(
     store.keep(windows.profile, found.parent / "elsewhere")
     kept = read_remembered(windows.profile)
     assert (kept.home, kept.homes, kept.closed) == (str(other), (str(other),), (str(found),))
-    beginning = with_remembered(Beginning(), kept)
+    beginning = with_remembered(StartupOptions(), kept)
     assert beginning.closed == (found,)
-    assert not first_names((), "", beginning.closed).files
-    assert first_names((), "").files
+    assert not names_at_start((), "", beginning.closed).files
+    assert names_at_start((), "").files
 
     again = windows.begin(other, "", and_found=True, closed=beginning.closed)
     store = SessionStore(again.window, kept, place=True)

@@ -19,14 +19,7 @@ from test_ui_window import GuiThreadFiles
 from ui_windows import Windows
 
 from helpers.audit import problems
-from helpers.codex_home import (
-    JOBS_TABLE,
-    NOW_S,
-    OUTPUTS_TABLE,
-    CodexHomeMaker,
-    thread_id,
-    varied_rollouts,
-)
+from helpers.codex_home import JOBS_TABLE, NOW_S, OUTPUTS_TABLE, CodexHomeMaker, thread_id, varied_rollouts
 from helpers.model_server import ModelServer, Reply
 from helpers.rollouts import meta, said, write_rollout
 from reverie.agents.capabilities import AgentJob
@@ -39,7 +32,7 @@ from reverie.ui.jobs import Lane
 from reverie.ui.memory import extraction as extraction_words
 from reverie.ui.memory.extraction import ExtractDialog, RolloutConsent
 from reverie.ui.memory.footer import Footer
-from reverie.ui.transcripts.jobs_dialog import JobsDialog
+from reverie.ui.transcripts.tab import JobsDialog
 from reverie.ui.transcripts.text import state_of
 from reverie.ui.widgets.lists import ROW_ROLE
 
@@ -107,7 +100,7 @@ SUMMARY = "/memories/global/memory_summary.md"
 def test_a_save_waits_while_codex_consolidates_and_goes_on_by_itself(
     windows: Windows, today: CodexHomeMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reverie.ui.editor.open_files.RETRY_MS", 20)
+    monkeypatch.setattr("reverie.ui.editor.control.RETRY_MS", 20)
     file, driver = today.root / "memories_v2" / "memory_summary.md", windows.open(today.root, "")
     before = file.read_text()
     opened = driver.open(SUMMARY)
@@ -170,17 +163,17 @@ def test_other_homes_take_no_notes(windows: Windows, home: Path) -> None:
 def test_transcripts_jobs_and_generated_files_of_a_home(windows: Windows, codex: CodexHomeMaker) -> None:
     before = {path: path.read_bytes() for path in codex.root.rglob("*") if path.is_file()}
     driver = windows.open(codex.root, "")
-    tab = driver.window.late.transcripts
+    tab = driver.window.lazy_tabs.transcripts
     assert tab.list.shown == (), "nothing is listed before it is looked at"
     with GuiThreadFiles() as touched:
         driver.do("view.transcripts")
         driver.until(lambda: tab.is_settled)
         driver.do("dream.agent-jobs")
-        driver.until(lambda: driver.window.late.agent_jobs.is_read)
+        driver.until(lambda: driver.window.lazy_tabs.agent_jobs.is_read)
         driver.do("dream.extract")
         driver.until(lambda: driver.tab.extraction.is_listed)
     assert list(touched) == []
-    for narrow in (driver.window.late.agent_jobs, driver.tab.extraction.dialog):
+    for narrow in (driver.window.lazy_tabs.agent_jobs, driver.tab.extraction.dialog):
         assert narrow is not None
         narrow.resize(340, 460)
         assert problems(narrow) == []
@@ -207,7 +200,7 @@ def test_transcripts_jobs_and_generated_files_of_a_home(windows: Windows, codex:
     assert "the model did not answer" in rows[0].value.text()
     assert rows[0].value.accessibleName().startswith("failed, Codex consolidation")
     driver.do("dream.agent-jobs")
-    dialog = driver.window.late.agent_jobs
+    dialog = driver.window.lazy_tabs.agent_jobs
     assert dialog is not None
     driver.until(lambda: dialog.is_read)
     assert problems(dialog) == []
@@ -259,7 +252,7 @@ def test_projects_and_sections_are_listed_by_the_names_they_were_given(
         more=", thread_section_id TEXT, memory_mode TEXT",
     )
     driver = windows.open(maker.root, "")
-    tab = driver.window.late.transcripts
+    tab = driver.window.lazy_tabs.transcripts
     driver.do("view.transcripts")
     driver.until(lambda: tab.is_settled)
     model = tab.list.model
@@ -277,7 +270,7 @@ def test_a_thread_that_is_reverted_while_it_is_read_goes_on_in_its_new_file(
         1, [meta(thread, CWD), said("user", "the beginning"), said("user", "the wrong way")]
     )
     driver = windows.open(maker.root, "")
-    tab = driver.window.late.transcripts
+    tab = driver.window.lazy_tabs.transcripts
     driver.do("view.transcripts")
     driver.until(lambda: tab.is_settled and "the wrong way" in tab.view.text.toPlainText())
     end = first.read_bytes().index(b"\n", first.read_bytes().index(b"the beginning")) + 1
@@ -364,7 +357,7 @@ def test_other_homes_have_nothing_to_extract(windows: Windows, home: Path) -> No
     assert not driver.window.actions_["dream.extract"].isEnabled()
     assert driver.footer.button.defaultAction() is driver.window.actions_["dream.run"]
     assert not driver.footer.agent.isVisible()
-    tab = driver.window.late.transcripts
+    tab = driver.window.lazy_tabs.transcripts
     driver.do("view.transcripts")
     driver.until(lambda: tab.is_settled)
     assert {source.kind for source in tab.list.shown} == {"session"}
@@ -454,7 +447,7 @@ def test_a_thread_whose_extraction_failed_says_so_in_the_list_of_transcripts(
     windows: Windows, codex: CodexHomeMaker
 ) -> None:
     driver = windows.open(codex.root, "")
-    tab = driver.window.late.transcripts
+    tab = driver.window.lazy_tabs.transcripts
     driver.do("view.transcripts")
     driver.until(lambda: tab.is_settled)
     states = {source.id: state_of(source) for source in tab.list.shown}

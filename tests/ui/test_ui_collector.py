@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QObject
 
 from reverie.ui.window import main_window as collector_module
-from reverie.ui.window.main_window import Collector
+from reverie.ui.window.main_window import GcScheduler
 
 
 class Cyclic:
@@ -47,7 +47,7 @@ def test_a_worker_that_allocates_collects_nothing_and_the_gui_thread_does(
 ) -> None:
     told: list[str] = []
     parent = QObject()
-    collector = Collector(parent)
+    collector = GcScheduler(parent)
     Cyclic(told)
     kept: list[list[int]] = []
     worker = threading.Thread(target=allocate_much, args=(kept,), name="worker")
@@ -67,16 +67,16 @@ def test_what_survived_is_looked_at_again_only_when_nobody_works(
     monkeypatch.setattr(collector_module, "YOUNG", 0)
     monkeypatch.setattr(collector_module, "AWAY_S", 0.0)
     monkeypatch.setattr(collector_module, "LONG_S", 0.0)
-    collector = Collector(parent, lambda: bool(jobs))
+    collector = GcScheduler(parent, lambda: bool(jobs))
     held = Held()
     held.itself = held  # type: ignore[attr-defined]
     alive = weakref.ref(held)
-    collector.look()
+    collector.collect_due()
     del held
-    collector.look()
+    collector.collect_due()
     assert alive() is not None, "it was frozen"
     jobs.clear()
-    collector.look()
+    collector.collect_due()
     assert alive() is None
     collector.stop()
     assert gc.get_freeze_count() == 0
@@ -85,19 +85,23 @@ def test_what_survived_is_looked_at_again_only_when_nobody_works(
 def test_while_something_is_at_work_it_looks_more_often(qtbot: Any) -> None:
     parent = QObject()
     jobs: list[bool] = []
-    collector = Collector(parent, lambda: bool(jobs))
+    collector = GcScheduler(parent, lambda: bool(jobs))
     paces = []
     for change in (lambda: None, lambda: jobs.append(True), jobs.clear):
         change()
-        collector.look()
+        collector.collect_due()
         paces.append(collector._timer.interval())
     collector.stop()
-    assert paces == [collector_module.LOOK_MS, collector_module.BUSY_LOOK_MS, collector_module.LOOK_MS]
+    assert paces == [
+        collector_module.INTERVAL_MS,
+        collector_module.BUSY_INTERVAL_MS,
+        collector_module.INTERVAL_MS,
+    ]
 
 
 def test_the_automatic_collector_comes_back_with_the_last_window(qtbot: Any) -> None:
     parent = QObject()
-    first, second = Collector(parent), Collector(parent)
+    first, second = GcScheduler(parent), GcScheduler(parent)
     first.stop()
     first.stop()
     assert not gc.isenabled()

@@ -27,7 +27,7 @@ from reverie.context.view import (
 from reverie.errors import Unavailable
 from reverie.memory.lint import LintFinding
 from reverie.ui.appearance import Icons, dark_palette, theme_of
-from reverie.ui.context.tab import ContextTab, since_words, spoken
+from reverie.ui.context_tab import ContextTab, since_words, spoken
 
 PATH = "/memories/global/a.md"
 IN = ContextEntry(
@@ -162,15 +162,15 @@ def test_what_changed_since_one_looked_is_said() -> None:
 
 
 def settled(driver: Driver) -> ContextTab:
-    driver.until(lambda: driver.window.late.context_control.is_settled)
-    found: ContextTab = driver.window.late.context
+    driver.until(lambda: driver.window.lazy_tabs.context_control.is_settled)
+    found: ContextTab = driver.window.lazy_tabs.context
     return found
 
 
 def test_edits_pins_and_time_show_in_the_context_of_a_window(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
-    driver.window.late.show_context()
-    assert not driver.window.late.context.nothing.isVisible(), "a workspace is selected"
+    driver.window.lazy_tabs.show_context()
+    assert not driver.window.lazy_tabs.context.nothing.isVisible(), "a workspace is selected"
     tab = settled(driver)
     assert tab.view is not None
     assert tab.part is not None
@@ -189,7 +189,7 @@ def test_edits_pins_and_time_show_in_the_context_of_a_window(windows: Windows, h
     document = driver.window.tab.buffers.unsaved()[0].document
     while document.isUndoAvailable():
         document.undo()
-    driver.window.late.show_context()
+    driver.window.lazy_tabs.show_context()
     before = tab.part.gauges[0].used
     driver.type("A line more.\n")
     assert tab.part.gauges[0].used == before + 13
@@ -203,7 +203,7 @@ def test_edits_pins_and_time_show_in_the_context_of_a_window(windows: Windows, h
     # Another time: the scores fall.
     score = tab.part.loaded[0].score
     tab.clock.setValue(7)
-    driver.until(lambda: driver.window.late.context_control.is_settled)
+    driver.until(lambda: driver.window.lazy_tabs.context_control.is_settled)
     assert tab.part.loaded[0].score == pytest.approx((score or 0) / 2, rel=1e-3)  # time goes on meanwhile
     assert tab.clock_says.text() == "in 7 days"
     tab.clock.setValue(0)
@@ -224,7 +224,7 @@ def test_what_changed_is_said_however_often_it_is_gathered(
     windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = windows.open(home)
-    driver.window.late.show_context()
+    driver.window.lazy_tabs.show_context()
     assert settled(driver).since.text() == ""
     driver.window.tabs.setCurrentWidget(driver.window.tab)
     (home / "memory" / "global" / "preferences.md").write_text("Much shorter.\n")
@@ -236,8 +236,8 @@ def test_what_changed_is_said_however_often_it_is_gathered(
         kept.set()
 
     monkeypatch.setattr(Glances, "keep", kept_now)
-    again.window.late.show_context()
+    again.window.lazy_tabs.show_context()
     # The memories change again before the GUI thread hears of the first one.
     assert kept.wait(15)
-    again.window.late.context_control._gather()
+    again.window.lazy_tabs.context_control._gather()
     assert "global/preferences.md has another size" in settled(again).since.text()

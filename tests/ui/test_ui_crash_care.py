@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication, QMessageBox
 
+from helpers.expect_log import ExpectLog
 from reverie.helper.process import HelperBug
 from reverie.ui.app import CrashReporter, RecentRecords, diagnostics, without_sayings
 from reverie.ui.jobs import Lane
@@ -36,13 +37,13 @@ def stuck(self):
     leave(self)
 
 main_window.MainWindow.shut_down = stuck
-furnish = main_window.MainWindow._furnish
+build_ui = main_window.MainWindow._build_ui
 
-def furnish_and_close(self):
-    furnish(self)
+def build_and_close(self):
+    build_ui(self)
     self.shown_in_full.connect(self.close)
 
-main_window.MainWindow._furnish = furnish_and_close
+main_window.MainWindow._build_ui = build_and_close
 sys.exit(app.run_window(profile=Profile.under(Path(sys.argv[1])), homes=[Path(sys.argv[2])], offscreen=True))
 """
 _FAULT = """
@@ -166,6 +167,17 @@ def test_a_mistake_while_an_object_goes_is_told_too(qtbot: Any, reporter: CrashR
     finally:
         reporter.uninstall()
         sys.excepthook, threading.excepthook, sys.unraisablehook = hooks
+
+
+def test_a_watching_thread_that_ends_is_logged_and_no_mistake_of_ours(
+    reporter: CrashReporter, expect_log: ExpectLog
+) -> None:
+    """`files.watch_observer` notices it and starts over."""
+    expect_log("a thread that watches files has ended")
+    thread = type("Reader", (threading.Thread,), {"__module__": "watchdog.observers.any"})()
+    error = KeyError("b'/moved'")
+    reporter._thread_hook(threading.ExceptHookArgs((KeyError, error, None, thread)))
+    assert not reporter._known
 
 
 def test_diagnostics_need_no_records() -> None:

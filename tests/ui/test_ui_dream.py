@@ -408,7 +408,7 @@ def test_while_another_process_dreams_the_button_is_off_and_a_run_refused_and_bo
     import subprocess
     import sys
 
-    from reverie.jobs.consolidate.service import dream_lease_name
+    from reverie.jobs.consolidate.run import dream_lease_name
 
     driver = windows.open(home)
     code = (

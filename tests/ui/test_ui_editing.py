@@ -17,7 +17,7 @@ from ui_windows import SEVERAL, Driver, Windows
 from reverie.agents.scopes import Scope
 from reverie.ui import dialogs
 from reverie.ui.memory.edit_dialogs import MoveDialog, NewMemory, PathDialog
-from reverie.ui.tree.model import Role
+from reverie.ui.tree.view import Role
 from reverie.ui.widgets.lists import ROW_ROLE
 from reverie.ui.window.palette import Palette
 

@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QDialogButtonBox
 from ui_windows import Driver, Windows
 
 from reverie.ui.appearance import dark_palette
-from reverie.ui.editor.find_bar import FindBar
 from reverie.ui.editor.front_matter_form import FrontForm
 from reverie.ui.editor.pane import EditorView
 from reverie.ui.editor.preview import PreviewPane
+from reverie.ui.editor.source_view import FindBar
 
 DEPLOY = "/memories/project/deploy.md"
 BROKEN = "/memories/global/broken-frontmatter.md"

@@ -75,10 +75,10 @@ def mutate(home: Path, chance: random.Random) -> None:
 def opened(driver: Driver) -> tuple[QWidget | None, ...]:
     """All the windows of the tools, open."""
     window, tab = driver.window, driver.tab
-    window.late.show_traces()
+    window.lazy_tabs.show_traces()
     driver.until(lambda: driver.traces.is_settled)
-    window.late.show_activity()
-    window.late.show_doctor()
+    window.lazy_tabs.show_activity()
+    window.lazy_tabs.show_doctor()
     window.show_memory()
     driver.tree.select_path("/memories/global")
     for name in ("memory.history", "memory.duplicates", "memory.trash", "dream.runs"):

@@ -16,7 +16,7 @@ from ui_windows import ACME, Driver, Windows
 
 from helpers.audit import problems
 from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error
-from reverie.agents.loki.records import AntiPattern
+from reverie.agents.capabilities import AntiPattern
 from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.compose import open_parts
@@ -24,8 +24,7 @@ from reverie.profile import Profile
 from reverie.services.failures import FailuresView, LessonView, Repeated
 from reverie.services.workbench import Workbench
 from reverie.ui.appearance import Icons
-from reverie.ui.failures.control import MergeRecordsDialog, ResolutionDialog
-from reverie.ui.failures.tab import FailuresTab
+from reverie.ui.failures_tab import FailuresTab, MergeRecordsDialog, ResolutionDialog
 
 SEEN = f"phase=ACT; signature: run > fetch; fp={FINGERPRINT[:12]}"
 
@@ -264,8 +263,8 @@ def test_a_merge_shows_what_stays_and_what_goes(view: FailuresView, qtbot: Any) 
 
 
 def settled(driver: Driver) -> FailuresTab:
-    driver.until(lambda: driver.window.late.failures_control.is_settled)
-    found: FailuresTab = driver.window.late.failures
+    driver.until(lambda: driver.window.lazy_tabs.failures_control.is_settled)
+    found: FailuresTab = driver.window.lazy_tabs.failures
     return found
 
 
@@ -274,7 +273,7 @@ def test_a_window_shows_changes_and_takes_back_what_was_learnt(
 ) -> None:
     filled(maker, system_clock())
     driver = windows.open(maker.project, "")
-    window, late = driver.window, driver.window.late
+    window, late = driver.window, driver.window.lazy_tabs
     assert window.tabs.isTabVisible(6)
     driver.do("view.failures")
     assert window.tabs.currentWidget() is late.failures
@@ -321,7 +320,7 @@ def test_a_window_shows_changes_and_takes_back_what_was_learnt(
         lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path.endswith(path.name)
     )
     # Another home has no such tab.
-    window.late.show_failures()
+    window.lazy_tabs.show_failures()
     window.homes.open(home)
 
     def picked() -> bool:
@@ -329,7 +328,7 @@ def test_a_window_shows_changes_and_takes_back_what_was_learnt(
         return found is not None and window.picker.pick(found.info.id, workspace_id=ACME)
 
     driver.until(picked)
-    driver.until(lambda: not window.late.has_failures)
+    driver.until(lambda: not window.lazy_tabs.has_failures)
     assert not window.tabs.isTabVisible(6)
     assert window.tabs.currentIndex() == 0
     assert not window.actions_["view.failures"].isEnabled()

@@ -1,4 +1,4 @@
-"""The names come first: a window begun unfurnished, and what is imported before they are painted."""
+"""The names come first: a window begun without_ui, and what is imported before they are painted."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from PySide6.QtCore import Qt
 from ui_windows import ACME, INGEST, LIMIT_MS, Windows
 
 from reverie.clock import system_clock
-from reverie.ui.appearance import Beginning, Icons
-from reverie.ui.tree.model import MemoryTreeModel
+from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.tree.view import MemoryTreeModel
 from reverie.ui.widgets.lists import ROW_ROLE
-from reverie.ui.window import splash_tree as first_rows
+from reverie.ui.window import splash_tree
 from reverie.ui.window.main_window import MainWindow
-from reverie.ui.window.splash_tree import first_names
+from reverie.ui.window.splash_tree import names_at_start
 
 _SCRIPT = """
 import json, sys
@@ -29,28 +29,28 @@ _LATE = {
     "PySide6.QtNetwork", "httpx", "keyring", "pydantic", "pygit2", "sqlite3", "watchdog", "yaml",
     "reverie.settings", "reverie.services.workbench", "reverie.ui.window.actions", "reverie.ui.dialogs",
     "reverie.ui.window.lazy_tabs", "reverie.ui.editor.pane", "reverie.ui.memory.footer",
-    "reverie.ui.memory.tab", "reverie.ui.window.home_list",
+    "reverie.ui.memory.tab", "reverie.ui.window.homes",
 }  # fmt: skip
 
 
 _UNTIL_THE_NAMES = """
 import os, sys
 import PySide6.QtCore
-from reverie.ui.window.splash_tree import FirstLook
+from reverie.ui.window.splash_tree import SplashTree
 
 def names_are_painted(look):
     late = {"secrets", "reverie.agents.capabilities", "reverie.agents.transcripts"} & set(sys.modules)
     print("Qt" in vars(PySide6.QtCore), look.model.rowCount(), *sorted(late), flush=True)
     os._exit(0)
 
-FirstLook.load = names_are_painted
+SplashTree.load = names_are_painted
 from reverie.cli.main import main
 main(["--home", sys.argv[1], "--profile", sys.argv[2], "--offscreen"])
 """
 
 
-def unfurnished(windows: Windows, beginning: Beginning) -> MainWindow:
-    window = MainWindow(windows.profile, system_clock, Icons(), beginning, furnish=False)
+def without_ui(windows: Windows, beginning: StartupOptions) -> MainWindow:
+    window = MainWindow(windows.profile, system_clock, Icons(), beginning, build_ui=False)
     windows.keep(window)
     window.show()
     window.start()
@@ -68,19 +68,19 @@ def test_the_enums_of_qt_are_not_made_before_the_names_are_painted(home: Path, t
     assert done.stdout == "False 3\n"
 
 
-def test_what_the_first_look_says_by_number_is_what_qt_means(qtbot: Any) -> None:
+def test_what_the_splash_tree_says_by_number_is_what_qt_means(qtbot: Any) -> None:
     flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-    assert Qt.ItemDataRole.DisplayRole == first_rows.DISPLAY_ROLE
-    assert flags.value == first_rows.LEFT_IN_THE_MIDDLE
-    view = first_rows.FirstView(first_rows.FirstRows(), Icons())
+    assert Qt.ItemDataRole.DisplayRole == splash_tree.DISPLAY_ROLE
+    assert flags.value == splash_tree.LEFT_IN_THE_MIDDLE
+    view = splash_tree.SplashView(splash_tree.SplashModel(), Icons())
     qtbot.addWidget(view)
     assert view.focusPolicy() == Qt.FocusPolicy.NoFocus
     assert view.horizontalScrollBarPolicy() == Qt.ScrollBarPolicy.ScrollBarAlwaysOff
 
 
 def test_the_first_look_says_of_its_rows_what_the_tree_says(qtbot: Any, home: Path) -> None:
-    tree = first_names((home,), ACME)
-    rows, full = first_rows.FirstRows(), MemoryTreeModel(system_clock)
+    tree = names_at_start((home,), ACME)
+    rows, full = splash_tree.SplashModel(), MemoryTreeModel(system_clock)
     rows.show_tree(tree)
     full.show_tree(tree)
     assert rows.rowCount() == full.rowCount() == 3
@@ -99,22 +99,22 @@ def test_the_first_look_says_of_its_rows_what_the_tree_says(qtbot: Any, home: Pa
 def test_the_names_are_shown_before_the_window_has_its_parts_and_stay_until_it_shows_them(
     windows: Windows, qtbot: Any, home: Path
 ) -> None:
-    window = unfurnished(windows, Beginning((home,), workspace=ACME))
-    look = window.look
+    window = without_ui(windows, StartupOptions((home,), workspace=ACME))
+    look = window.splash
     assert look is not None
     assert not hasattr(window, "tab")
     shown: list[int] = []
-    furnished: list[bool] = []
+    ui_ready: list[bool] = []
     look.model.modelReset.connect(lambda: shown.append(look.model.rowCount()))
-    window.furnished.connect(lambda: furnished.append(look.view.isVisible()))
-    qtbot.waitUntil(lambda: window.look is None, timeout=LIMIT_MS)
+    window.ui_ready.connect(lambda: ui_ready.append(look.view.isVisible()))
+    qtbot.waitUntil(lambda: window.splash is None, timeout=LIMIT_MS)
     assert shown == [3]
-    assert furnished == [True]
+    assert ui_ready == [True]
     assert window.centralWidget() is window.splitter
     assert window.splitter.isVisible()
     tree = window.tab.model.memory_tree
     # Of a folder, which nobody can open yet, the first look has one file.
-    first = first_names((home,), ACME)
+    first = names_at_start((home,), ACME)
     assert set(tree.folders) == set(first.folders)
     assert set(first.files) <= set(tree.files)
     assert {path for path in tree.files if path.count("/") == 3} <= set(first.files)
@@ -126,19 +126,19 @@ def test_the_names_are_shown_before_the_window_has_its_parts_and_stay_until_it_s
 def test_a_home_that_cannot_be_opened_ends_the_first_look_with_its_words(
     windows: Windows, qtbot: Any, tmp_path: Path
 ) -> None:
-    window = unfurnished(windows, Beginning((tmp_path / "nothing",)))
-    qtbot.waitUntil(lambda: window.look is None, timeout=LIMIT_MS)
+    window = without_ui(windows, StartupOptions((tmp_path / "nothing",)))
+    qtbot.waitUntil(lambda: window.splash is None, timeout=LIMIT_MS)
     assert window.opening_failed
 
 
 def test_a_window_closed_during_the_first_look_leaves_nothing_behind(windows: Windows, home: Path) -> None:
-    window = unfurnished(windows, Beginning((home,)))
+    window = without_ui(windows, StartupOptions((home,)))
     assert window.close()
     assert not window.isVisible()
     assert not hasattr(window, "tab")
 
 
 def test_the_first_look_is_at_the_workspace_used_last(home: Path) -> None:
-    asked, last = first_names((home,), INGEST), first_names((home,), "")
+    asked, last = names_at_start((home,), INGEST), names_at_start((home,), "")
     assert asked.files.keys() != last.files.keys()
-    assert first_names((home,), "no such workspace").files.keys() == last.files.keys()
+    assert names_at_start((home,), "no such workspace").files.keys() == last.files.keys()

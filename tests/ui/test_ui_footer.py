@@ -14,7 +14,7 @@ from ui_values import HOUR, NOW, missing, never, row, status
 
 from reverie.agents.capabilities import StatusLine
 from reverie.agents.scopes import Scope
-from reverie.runs.changes import Progress
+from reverie.runs.result import Progress
 from reverie.services.views import HarvestRow, RevertView, RunSummary, RunView, Spent
 from reverie.ui.appearance import Icons
 from reverie.ui.memory.footer import AgentRow, Footer, harvest_words, row_words

@@ -14,8 +14,8 @@ from ui_windows import Driver, Windows
 from helpers.samples import snapshot
 from reverie.agents.scopes import Scope
 from reverie.memory.history import reader as history_log
-from reverie.ui.memory.history.pages import CHANGES, CONTENT, LINES
-from reverie.ui.memory.history.window import HistoryWindow, PointModel
+from reverie.ui.memory.history_pages import CHANGES, CONTENT, LINES
+from reverie.ui.memory.history_window import HistoryWindow, PointModel
 
 TESTING = "/memories/global/testing.md"
 

@@ -14,7 +14,7 @@ from reverie.clock import system_clock
 from reverie.files.lease import LeaseHolder, Leases
 from reverie.files.locks import ProcessId
 from reverie.services.host import HostStatus, host_lease_name
-from reverie.ui.background.services import status_words
+from reverie.ui.background.services import host_label
 from reverie.ui.widgets.lists import VALUE
 
 ON = "[system1]\nenabled = true\n"
@@ -45,7 +45,7 @@ def test_either_switch_brings_the_services_and_closing_gives_the_lease_back(
         assert holder(windows, driver) is None
         assert not driver.window.actions_["services.pause"].isEnabled()
         windows.settings(f"[background.{driver.session.info.id}]\nenabled = true\nruns_per_day = 0\n")
-        driver.services.host.look_again()
+        driver.services.host.recheck()
     driver.until(lambda: label(driver) == "Services on")
     held = holder(windows, driver)
     assert held is not None
@@ -70,7 +70,7 @@ def test_where_another_process_hosts_this_one_views_and_takes_over(windows: Wind
     leases = Leases(windows.profile.leases_database)
     with leases.acquire(host_lease_name(driver.session.info.id), purpose="somebody else"):
         windows.settings(ON)
-        driver.services.host.look_again()
+        driver.services.host.recheck()
         driver.until(lambda: label(driver) == "Services elsewhere")
         assert "somebody else" in driver.services.label.toolTip()
     driver.until(lambda: label(driver) == "Services on")
@@ -172,7 +172,7 @@ def is_shown(driver: Any, memory: Path) -> bool:
     ],
 )
 def test_a_status_in_words(status: HostStatus | None, text: str) -> None:
-    words = status_words(status)
+    words = host_label(status)
     assert words.text == text
     assert bool(words.tip) == bool(text)
     assert "\u202e" not in words.tip

@@ -18,13 +18,21 @@ from reverie.settings import Settings, load_settings
 from reverie.ui import appearance as window_wishes
 from reverie.ui import display_text as words
 from reverie.ui.app import make_application
-from reverie.ui.appearance import Icons, LookControl, Window, language_of, monospace, read_look, theme_of
+from reverie.ui.appearance import (
+    AppearanceControl,
+    Icons,
+    WindowStyle,
+    language_of,
+    monospace,
+    read_window_style,
+    theme_of,
+)
 from reverie.ui.settings.control import SettingsControl
 
 
 @pytest.fixture
-def look(qapp: QApplication) -> Iterator[LookControl]:
-    made = LookControl(make_application())
+def look(qapp: QApplication) -> Iterator[AppearanceControl]:
+    made = AppearanceControl(make_application())
     yield made
     made.end()
     made.deleteLater()
@@ -61,13 +69,13 @@ def test_the_look_is_read_by_the_rules_of_the_settings(
     file = tmp_path / "config.toml"
     file.write_text(head + "".join(f"{key} = {value}\n" for key, value in lines), encoding="utf-8")
     kept = load_settings(file)[0].window
-    assert read_look(file) == Window(kept.font_size, kept.language, kept.theme)
+    assert read_window_style(file) == WindowStyle(kept.font_size, kept.language, kept.theme)
 
 
 def test_no_file_and_no_toml_are_the_defaults(tmp_path: Path) -> None:
-    assert read_look(tmp_path / "none.toml") == Window()
+    assert read_window_style(tmp_path / "none.toml") == WindowStyle()
     (tmp_path / "bad.toml").write_bytes(b"[window]\n\xff = ")
-    assert read_look(tmp_path / "bad.toml") == Window()
+    assert read_window_style(tmp_path / "bad.toml") == WindowStyle()
 
 
 @pytest.mark.parametrize(
@@ -86,21 +94,21 @@ def test_the_language_is_the_first_one_that_there_is(wanted: str, system: list[s
     assert language_of(wanted, system) == found
 
 
-def test_a_theme_counts_at_once_and_the_systems_comes_back(qtbot: Any, look: LookControl) -> None:
+def test_a_theme_counts_at_once_and_the_systems_comes_back(qtbot: Any, look: AppearanceControl) -> None:
     widget = QWidget()
     qtbot.addWidget(widget)
     widget.show()
     before = widget.palette()
-    look.apply(Window(theme="dark"))
+    look.apply(WindowStyle(theme="dark"))
     qtbot.waitUntil(lambda: theme_of(widget.palette()).dark)
-    look.apply(Window(theme="light"))
+    look.apply(WindowStyle(theme="light"))
     qtbot.waitUntil(lambda: not theme_of(widget.palette()).dark)
-    look.apply(Window(theme="dark"))
-    look.apply(Window())
+    look.apply(WindowStyle(theme="dark"))
+    look.apply(WindowStyle())
     qtbot.waitUntil(lambda: widget.palette().window() == before.window())
 
 
-def test_every_text_grows_with_the_font_size(qtbot: Any, look: LookControl) -> None:
+def test_every_text_grows_with_the_font_size(qtbot: Any, look: AppearanceControl) -> None:
     widget = QWidget()
     qtbot.addWidget(widget)
     column = QVBoxLayout(widget)
@@ -113,17 +121,17 @@ def test_every_text_grows_with_the_font_size(qtbot: Any, look: LookControl) -> N
     code.setFont(monospace())
     widget.show()
     sizes = [each.font().pointSizeF() for each in (plain, heading, code)]
-    look.apply(Window(font_size=round(sizes[0] * 2)))
+    look.apply(WindowStyle(font_size=round(sizes[0] * 2)))
     qtbot.waitUntil(lambda: plain.font().pointSizeF() == sizes[0] * 2)
     assert [each.font().pointSizeF() for each in (plain, heading, code)] == [size * 2 for size in sizes]
     assert code.document().defaultFont().pointSizeF() == sizes[2] * 2
-    look.apply(Window())
+    look.apply(WindowStyle())
     qtbot.waitUntil(lambda: plain.font().pointSizeF() == sizes[0])
     assert [each.font().pointSizeF() for each in (plain, heading, code)] == sizes
 
 
-def test_german_is_loaded_with_qts_own_texts(look: LookControl) -> None:
-    look.begin(Window(language="de"))
+def test_german_is_loaded_with_qts_own_texts(look: AppearanceControl) -> None:
+    look.begin(WindowStyle(language="de"))
     assert QCoreApplication.translate("QPlatformTheme", "Cancel") == "Abbrechen"
     assert words.notes(1) != words.notes(2)
 
@@ -133,18 +141,18 @@ def test_the_page_shows_what_is_kept_and_tells_when_another_look_is_wanted(qtbot
     qtbot.addWidget(window)
     desk = Desk(kept=Settings.model_validate({"window": {"font_size": 12, "theme": "dark"}}))
     control = SettingsControl(Icons(), window)
-    told: list[Window] = []
-    control.look_changed.connect(told.append)
+    told: list[WindowStyle] = []
+    control.window_style_changed.connect(told.append)
     control.open(desk, "h1", "xum")  # type: ignore[arg-type]
     qtbot.waitUntil(lambda: not control.busy)
     assert control.dialog is not None
     page = control.dialog.window_page
-    assert page.value == Window(12, "system", "dark")
+    assert page.values == {"window.theme": "dark", "window.font_size": 12, "window.language": "system"}
     page.font_size.setValue(page.font_size.minimum())
     page.language.setCurrentIndex(page.language.findData("de"))
     control.dialog.apply.click()
     qtbot.waitUntil(lambda: not control.busy)
-    assert told == [Window(0, "de", "dark")]
+    assert told == [WindowStyle(0, "de", "dark")]
     assert (desk.kept.window.language, desk.kept.window.font_size) == ("de", 0)
     control.dialog.reject()
     control.stop()
@@ -153,4 +161,4 @@ def test_the_page_shows_what_is_kept_and_tells_when_another_look_is_wanted(qtbot
 def test_a_device_in_place_of_the_settings_is_not_read(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.symlink_to("/dev/zero")
-    assert read_look(file) == window_wishes.Window()
+    assert read_window_style(file) == window_wishes.WindowStyle()

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from ui_windows import Windows
 
 from helpers.samples import snapshot
-from reverie.ui.window.actions import ACTIONS, ActionRow, Situation, always
+from reverie.ui.window.actions import ACTIONS, ActionRow, ActionState, always
 from reverie.ui.window.palette import (
     MOST_FUZZY,
     MOST_MEMORIES,
@@ -49,12 +49,12 @@ def test_among_very_many_lines_only_literal_ones_count() -> None:
 
 def test_what_is_not_possible_says_what_it_waits_for() -> None:
     for spec in ACTIONS:
-        assert bool(why_not(spec.rule, Situation())) == (not spec.rule(Situation())), spec.id
+        assert bool(why_not(spec.rule, ActionState())) == (not spec.rule(ActionState())), spec.id
     save = next(spec.rule for spec in ACTIONS if spec.id == "file.save")
-    assert why_not(save, Situation()) == "Open a memory first."
-    assert why_not(save, Situation(open_file=True, writable=True)) == "The open memory has no changes."
-    assert why_not(lambda _now: False, Situation()) == "Not possible now."
-    everything = Situation(**dict.fromkeys([each.name for each in fields(Situation)], True))
+    assert why_not(save, ActionState()) == "Open a memory first."
+    assert why_not(save, ActionState(open_file=True, writable=True)) == "The open memory has no changes."
+    assert why_not(lambda _now: False, ActionState()) == "Not possible now."
+    everything = ActionState(**dict.fromkeys([each.name for each in fields(ActionState)], True))
     assert not why_not(always, everything)
 
 
@@ -70,7 +70,7 @@ def test_memories_are_found_by_name_and_never_all_at_once(qapp: object) -> None:
 def test_from_the_editor_to_any_action_or_memory_by_keyboard_alone(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     window = driver.window
-    listed = {entry.id for entry in action_entries(window.actions_.rows(), Situation())}
+    listed = {entry.id for entry in action_entries(window.actions_.rows(), ActionState())}
     assert listed == {spec.id for spec in ACTIONS} - {"view.palette"}
     path = sorted(window.tab.model.memory_tree.files)[0]
     driver.open(sorted(window.tab.model.memory_tree.files)[-1])
@@ -112,7 +112,7 @@ def test_from_the_editor_to_any_action_or_memory_by_keyboard_alone(windows: Wind
     assert not palette.isVisible()
 
 
-def _model(typed: str, now: Situation, paths: list[str]) -> PaletteModel:
+def _model(typed: str, now: ActionState, paths: list[str]) -> PaletteModel:
     rows = [
         ActionRow(spec.id, spec.text.replace("&", "").rstrip("…"), "", "", "", spec.rule, spec.destructive)
         for spec in ACTIONS
@@ -122,7 +122,7 @@ def _model(typed: str, now: Situation, paths: list[str]) -> PaletteModel:
     return model
 
 
-EVERYTHING = Situation(**dict.fromkeys([each.name for each in fields(Situation)], True))
+EVERYTHING = ActionState(**dict.fromkeys([each.name for each in fields(ActionState)], True))
 
 
 @pytest.mark.parametrize("typed", ["theme", "delte", "elete", "dlt", "ete mem", "dm", "mem del"])
@@ -142,12 +142,12 @@ def test_a_destructive_command_is_listed_by_its_beginning_but_never_suggested(
 
 
 def test_what_is_not_possible_is_never_suggested_and_comes_after_what_is(qapp: object) -> None:
-    model = _model("co", Situation(home=True), [])
+    model = _model("co", ActionState(home=True), [])
     assert model.suggested is not None
     assert not model.suggested.why_not
     waiting = [bool(entry.why_not) for entry in model.entries]
     assert waiting == sorted(waiting)
-    assert _model("copy path", Situation(), []).suggested is None
+    assert _model("copy path", ActionState(), []).suggested is None
 
 
 def test_a_guess_is_listed_but_not_suggested(qapp: object) -> None:

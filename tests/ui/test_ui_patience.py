@@ -15,8 +15,8 @@ from reverie.ui.appearance import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.window import layout as patience
 from reverie.ui.window import splash_tree as first_look
-from reverie.ui.window.layout import WaitingLabel
-from reverie.ui.window.splash_tree import FirstLook
+from reverie.ui.window.layout import SlowDiskIndicator
+from reverie.ui.window.splash_tree import SplashTree
 
 
 class Disk:
@@ -41,7 +41,7 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
         return stat(path, **more)
 
     monkeypatch.setattr(os, "stat", slow_stat)
-    monkeypatch.setattr(patience, "LOOK_MS", 5)
+    monkeypatch.setattr(patience, "CHECK_MS", 5)
     monkeypatch.setattr(patience, "SLOW_S", 0.02)
     monkeypatch.setattr(patience, "DEAD_S", 0.04)
     yield found
@@ -55,11 +55,11 @@ def lane() -> Iterator[Lane]:
     made.stop()
 
 
-def label_of(lane: Lane, disk: Disk, qtbot: Any) -> tuple[WaitingLabel, list[str]]:
-    label = WaitingLabel((lane,), lambda: (disk.place,))
+def label_of(lane: Lane, disk: Disk, qtbot: Any) -> tuple[SlowDiskIndicator, list[str]]:
+    label = SlowDiskIndicator((lane,), lambda: (disk.place,))
     qtbot.addWidget(label)
     said: list[str] = []
-    label.said.connect(said.append)
+    label.status_message.connect(said.append)
     return label, said
 
 
@@ -103,9 +103,9 @@ def test_where_the_names_do_not_come_the_window_is_loaded_beside_them(
     lane: Lane, disk: Disk, qtbot: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(first_look, "NAMES_LATEST_MS", 5)
-    monkeypatch.setattr(first_look, "first_names", lambda *_asked: disk.look())
+    monkeypatch.setattr(first_look, "names_at_start", lambda *_asked: disk.look())
     aside = Lane("aside")
-    look = FirstLook(Icons(), lane, aside)
+    look = SplashTree(Icons(), lane, aside)
     try:
         with qtbot.waitSignal(look.loaded):
             look.begin((disk.place,), "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from ui_windows import INGEST, Windows
 from reverie.agents.base import HomeContents, Orphan, Project, Workspace
 from reverie.ui.appearance import Icons
 from reverie.ui.widgets.lists import ROW_ROLE
-from reverie.ui.window.home_list import Picker, Place, home_node
+from reverie.ui.window.homes import Picker, Place, home_node
 
 
 def workspace(id_: str, **other: Any) -> Workspace:
@@ -94,8 +95,8 @@ def test_a_name_that_says_the_same_as_the_title_is_not_repeated(qtbot: Any) -> N
 
 
 def test_the_first_choice_is_no_archived_workspace(qtbot: Any) -> None:
-    contents = CONTENTS._replace(
-        projects=(Project("/p", "p", (workspace("old", archived=True), workspace("new"))),)
+    contents = replace(
+        CONTENTS, projects=(Project("/p", "p", (workspace("old", archived=True), workspace("new"))),)
     )
     picker = filled(qtbot, contents)
     with qtbot.waitSignal(picker.picked) as picked:
@@ -107,8 +108,8 @@ def test_a_changed_list_keeps_the_selection_and_tells_nobody(qtbot: Any) -> None
     picker = filled(qtbot)
     picker.pick("h", workspace_id="w3")
     selected = picker.places.keys(picker.currentIndex())
-    changed = CONTENTS._replace(
-        projects=(Project("/p/new", "new", (workspace("w9"),)), *CONTENTS.projects[::-1])
+    changed = replace(
+        CONTENTS, projects=(Project("/p/new", "new", (workspace("w9"),)), *CONTENTS.projects[::-1])
     )
     node = home_node("h", "~/.xum", "/home", changed, picker.places.tree.children[0])
     with qtbot.assertNotEmitted(picker.picked):

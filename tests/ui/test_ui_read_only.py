@@ -96,7 +96,7 @@ def test_the_doctor_asks_before_it_permits_and_the_open_file_follows(
     driver: Driver, asked: list[str]
 ) -> None:
     file = driver.open(PATH)
-    driver.until(lambda: driver.window.late.services is not None)
+    driver.until(lambda: driver.window.lazy_tabs.services is not None)
     services = driver.services
     driver.window.tabs.setCurrentWidget(services.doctor)
     driver.until(lambda: "known-layout" in services.doctor.rows.checks)

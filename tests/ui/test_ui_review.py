@@ -8,7 +8,7 @@ import pytest
 from ui_reviews import run as preview
 
 from reverie.services.views import RevertView, RunSummary
-from reverie.ui.memory.run_panel import RunFilter, can_revert, conflict_words
+from reverie.ui.memory.footer import RunFilter, can_revert, conflict_words
 from reverie.ui.memory.runs_dialog import RunList
 from reverie.ui.widgets.text_views import DiffView
 

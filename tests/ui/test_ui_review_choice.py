@@ -14,8 +14,7 @@ from ui_reviews import LINES, A, B, C, D, merge, run, view
 
 from reverie.jobs.consolidate.review import ReviewSelection, resolve
 from reverie.ui.appearance import Icons, contrast, dark_palette
-from reverie.ui.memory.review_choices import Choices
-from reverie.ui.memory.review_parts import ReviewDetail, ReviewTree, part_text
+from reverie.ui.memory.review import Choices, ReviewDetail, ReviewTree, part_text
 
 
 def files(choices: Choices) -> dict[str, bytes | None]:

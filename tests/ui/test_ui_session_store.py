@@ -11,9 +11,8 @@ from ui_windows import ACME, INGEST, Driver, Windows
 from helpers.samples import copy_sample
 from reverie.agents.scopes import Scope
 from reverie.ui.app import restore_geometry, with_remembered
-from reverie.ui.appearance import Beginning
-from reverie.ui.saved_window import Remembered, read_remembered
-from reverie.ui.session_store import SessionStore
+from reverie.ui.appearance import StartupOptions
+from reverie.ui.session_store import Remembered, SessionStore, read_remembered
 
 
 def _again(
@@ -32,7 +31,7 @@ def test_home_folders_file_cursor_splitters_and_tab_come_back(windows: Windows, 
     first.window.resize(790, 666)  # the offscreen screen is 800 wide
     first.window.splitter.setSizes([130, 655])
     first.window.tab.splitter.setSizes([330, 320])
-    first.window.late.show_doctor()
+    first.window.lazy_tabs.show_doctor()
     target = sorted(first.paths(Scope.GLOBAL))[0]
     first.open(f"/memories/global/{target}")
     cursor = first.pane.text.textCursor()
@@ -86,7 +85,7 @@ def test_every_home_that_was_open_comes_back_the_shown_one_first(
     store.keep(windows.profile, tmp_path / "elsewhere")
     kept = read_remembered(windows.profile)
     assert kept.homes == (str(home), str(other), "/gone/before")
-    beginning = with_remembered(Beginning(), kept)
+    beginning = with_remembered(StartupOptions(), kept)
     assert beginning.homes == (home, other)
     assert beginning.workspace == ACME
     assert beginning.and_found

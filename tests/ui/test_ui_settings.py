@@ -31,17 +31,10 @@ from reverie.settings import (
 )
 from reverie.ui.appearance import Icons
 from reverie.ui.settings import dialog as settings_dialog
-from reverie.ui.settings import draft as settings_words
+from reverie.ui.settings import draft as settings_texts
 from reverie.ui.settings.control import SettingsControl
 from reverie.ui.settings.dialog import SettingsDialog
-from reverie.ui.settings.draft import (
-    BackgroundDraft,
-    SettingsDraft,
-    draft_of,
-    is_base_url,
-    schema,
-    with_draft,
-)
+from reverie.ui.settings.draft import SettingsDraft, draft_of, is_base_url, schema, with_draft
 from reverie.ui.settings.model_pages import EnginePage
 
 HOME = "h1"
@@ -90,7 +83,15 @@ def test_a_draft_and_back_changes_nothing() -> None:
 def test_only_what_was_edited_is_another_in_the_settings() -> None:
     settings = Settings(providers=ProvidersSettings({"openai": ProviderSettings(headers={"a": "b"})}))
     draft = SettingsDraft(
-        "openai:gpt-5", 60, 5, {"openai": "https://proxy.test/v1"}, BackgroundDraft(True, 3, 1000)
+        {
+            "dream.engine": "openai:gpt-5",
+            "dream.time_limit_s": 60,
+            "dream.max_loss_percent": 5,
+            "background.*.enabled": True,
+            "background.*.runs_per_day": 3,
+            "background.*.tokens_per_day": 1000,
+        },
+        {"openai": {"base_url": "https://proxy.test/v1"}},
     )
     after = with_draft(settings, draft, HOME)
     assert (after.dream.engine, after.dream.time_limit_s, after.dream.max_loss_percent) == (
@@ -106,7 +107,7 @@ def test_only_what_was_edited_is_another_in_the_settings() -> None:
 
 def test_what_cannot_be_a_setting_is_refused_with_its_name() -> None:
     with pytest.raises(UserError, match=r"dream\.engine"):
-        with_draft(Settings(), SettingsDraft(engine="no model"), HOME)
+        with_draft(Settings(), SettingsDraft({"dream.engine": "no model"}), HOME)
 
 
 @pytest.mark.parametrize(
@@ -185,8 +186,8 @@ def test_a_writer_that_was_set_up_is_shown_as_it_is_and_saving_something_else_ke
     found.dialog.apply.click()
     found.wait()
     assert found.control.dialog is not None
-    assert found.control._desk is not None
-    kept = found.control._desk.settings().system1
+    assert found.control._service is not None
+    kept = found.control._service.settings().system1
     assert (kept.keep_bytes, kept.time_limit_s) == (1_234_567, 2.5)
     found.control.stop()
 
@@ -229,7 +230,7 @@ def test_the_model_of_the_writer_is_rules_a_model_string_or_empty(
 def test_each_engine_is_shown_as_it_is_kept(qtbot: Any, engine: str) -> None:
     page = EnginePage(Icons())
     qtbot.addWidget(page)
-    page.show_draft(SettingsDraft(engine))
+    page.show_values({"dream.engine": engine})
     assert page.engine == engine
     assert page.problem == ""
 
@@ -393,19 +394,19 @@ def test_every_setting_of_the_schema_has_one_field_an_explanation_and_its_place_
 ) -> None:
     settings = schema()
     assert opened.dialog.finder.keys.keys() == {setting.key for setting in settings}
-    assert settings_words.HELP.keys() == {setting.key for setting in settings}
+    assert settings_texts.HELP.keys() == {setting.key for setting in settings}
     for setting in settings:
         told = opened.dialog.finder.keys[setting.key].accessibleDescription()
         assert setting.where in told
-        assert settings_words.as_toml(setting.default) in told
+        assert settings_texts.as_toml(setting.default) in told
 
 
 def test_every_generated_field_has_a_label_and_every_choice_words(opened: Opened) -> None:
     generated = [setting for setting in schema() if setting.key not in opened.dialog.by_hand]
-    assert settings_words.LABELS.keys() == {setting.key for setting in generated}
+    assert settings_texts.LABELS.keys() == {setting.key for setting in generated}
     for setting in generated:
         for value in setting.choices:
-            assert settings_words.choice(setting.key, value) != value
+            assert settings_texts.choice_text(setting.key, value) != value
 
 
 def test_what_the_pages_lay_out_by_hand_has_the_limits_of_the_schema(opened: Opened) -> None:

@@ -17,13 +17,13 @@ from ui_windows import ACME, INGEST, Windows
 
 from helpers.samples import copy_sample
 from reverie.profile import Profile
-from reverie.ui.single_instance import Instance, Wish, decoded
+from reverie.ui.single_instance import Instance, OpenRequest, decoded
 
 
 @given(st.lists(st.text(min_size=1), max_size=3), st.text(), st.booleans(), st.text())
 def test_a_wish_arrives_as_it_was_sent(names: list[str], workspace: str, demo: bool, token: str) -> None:
-    wish = Wish(tuple(Path("/h") / name.replace("\0", "") for name in names), workspace, demo, token)
-    assert decoded(wish.encoded().rstrip(b"\n")) == Wish(
+    wish = OpenRequest(tuple(Path("/h") / name.replace("\0", "") for name in names), workspace, demo, token)
+    assert decoded(wish.encoded().rstrip(b"\n")) == OpenRequest(
         tuple(path.absolute() for path in wish.homes), workspace, demo, token
     )
 
@@ -40,7 +40,7 @@ def test_a_hung_window_is_told_of_with_its_process(qapp: object, tmp_path: Path)
     first, second = Instance(profile), Instance(profile)
     assert first.is_first
     assert not second.is_first
-    problem = second.hand_over(Wish(), limit_ms=120)
+    problem = second.hand_over(OpenRequest(), limit_ms=120)
     assert str(os.getpid()) in problem
     assert "does not answer" in problem
     first.close()
@@ -86,7 +86,7 @@ def test_where_no_lock_can_be_made_a_start_is_on_its_own(
 def test_a_second_start_opens_its_home_in_the_first_window_and_ends(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     instance = Instance(windows.profile, driver.window)
-    instance.asked.connect(driver.window.take_wish)
+    instance.asked.connect(driver.window.handle_request)
     instance.listen()
     other = copy_sample("mux-home", home.parent / "other")
     call = [sys.executable, "-m", "reverie", "--offscreen", "--profile", str(windows.profile.config.parent)]

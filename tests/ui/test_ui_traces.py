@@ -15,10 +15,9 @@ from ui_windows import ACME, Driver, Windows
 
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import copy_sample
+from reverie.ui.app import finish_layouts
 from reverie.ui.dialogs import ConsentDialog
-from reverie.ui.screenshot import finish_layouts
-from reverie.ui.traces.detail import Card, Letter
-from reverie.ui.traces.raw import search
+from reverie.ui.traces.detail import Card, Letter, search
 from reverie.ui.traces.replay import ReplayDialog
 from reverie.ui.traces.tab import TracesTab
 from reverie.ui.traces.timeline import StepPosition

@@ -14,7 +14,7 @@ from ui_windows import SEVERAL, Driver, Windows
 from helpers.samples import copy_sample
 from reverie.agents.scopes import Scope
 from reverie.ui.appearance import dark_palette, theme_of
-from reverie.ui.memory import edit_dialogs as move_dialog
+from reverie.ui.memory import edits
 from reverie.ui.memory.edit_dialogs import MoveDialog
 from reverie.ui.tree.memory_tree import FileData
 
@@ -112,7 +112,7 @@ def test_one_day_in_the_tree(windows: Windows, home: Path, monkeypatch: pytest.M
         asked.append(names)
         return answers.pop(0)
 
-    monkeypatch.setattr(move_dialog, "ask_keep_both", ask)
+    monkeypatch.setattr(edits, "ask_keep_both", ask)
     assert drag(driver, [DEPLOY], G)
     assert drag(driver, [DEPLOY], G)
     driver.until(lambda: "deploy 2.md" in driver.paths(Scope.GLOBAL))

@@ -83,7 +83,7 @@ def test_an_empty_scope_whose_notes_nobody_reads_offers_no_new_memory() -> None:
 def test_a_companion_says_what_it_is_about_where_that_is_known() -> None:
     companion = Companion(Scope.PROJECT, Path("/home/x.md"), "x.md", True, read_only="Shown only.")
     assert plain_look(CompanionData(companion)).detail == "read-only"
-    about = plain_look(CompanionData(companion._replace(about="Oil the\x1b lamp"))).detail
+    about = plain_look(CompanionData(replace(companion, about="Oil the\x1b lamp"))).detail
     assert about == visible("Oil the\x1b lamp")
     assert "\x1b" not in about
 

@@ -17,9 +17,8 @@ from reverie.memory.listing import MemoryFile
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.ui.appearance import Icons
 from reverie.ui.tree.memory_tree import SORT_KEYS, Arrangement, FileData, NoticeData, build_tree, path_of
-from reverie.ui.tree.model import MemoryTreeModel
 from reverie.ui.tree.rows import RowNode
-from reverie.ui.tree.view import MemoryTreeView
+from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView
 
 P = "/memories/project"
 

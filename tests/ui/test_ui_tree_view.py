@@ -16,9 +16,8 @@ from reverie.services.views import MemoryView
 from reverie.ui.appearance import Icons
 from reverie.ui.tree import node_model
 from reverie.ui.tree.memory_tree import FileData, build_tree
-from reverie.ui.tree.model import MemoryTreeModel, Role
 from reverie.ui.tree.rows import RowLook
-from reverie.ui.tree.view import MemoryTreeView
+from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, Role
 from reverie.ui.widgets.lists import ROW_ROLE
 
 

@@ -12,10 +12,10 @@ from helpers.audit import problems
 from reverie.clock import system_clock
 from reverie.settings import Settings, load_settings
 from reverie.ui.app import is_first_start
-from reverie.ui.appearance import Beginning, Icons
-from reverie.ui.saved_window import Remembered
+from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.dialogs import Welcome
+from reverie.ui.session_store import Remembered
 from reverie.ui.window.main_window import MainWindow
-from reverie.ui.window.welcome import FirstStart, Welcome
 
 
 def shown(window: MainWindow) -> Welcome | None:
@@ -27,7 +27,7 @@ def test_the_first_start_tells_homes_reading_runs_models_and_places_once(
     windows: Windows, home: Path, qtbot: Any
 ) -> None:
     driver = windows.begin(home)
-    FirstStart(driver.window)
+    driver.window.show_welcome_when_ready()
     driver.settle()
     welcome = shown(driver.window)
     assert welcome is not None
@@ -60,10 +60,10 @@ def test_the_first_start_tells_homes_reading_runs_models_and_places_once(
 
 
 def test_where_no_home_is_found_it_offers_the_demo(windows: Windows, qtbot: Any, tmp_path: Path) -> None:
-    beginning = Beginning(demo=tmp_path / "demo")
+    beginning = StartupOptions(demo=tmp_path / "demo")
     window = MainWindow(windows.profile, system_clock, Icons(), beginning)
     windows.keep(window)
-    FirstStart(window)
+    window.show_welcome_when_ready()
     window.show()
     window.start()
     qtbot.waitUntil(lambda: shown(window) is not None)

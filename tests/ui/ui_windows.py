@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.profile import Profile
 from reverie.ui.app import make_application
-from reverie.ui.appearance import Beginning, Icons
+from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.tree.memory_tree import FileData
 from reverie.ui.window.main_window import MainWindow
@@ -67,8 +68,8 @@ class Windows:
     ) -> Driver:
         """A window that has just begun. `and_found`: it looks for other homes as well."""
         make_application()
-        beginning = Beginning((home,), workspace, watching=watching, helper=helper, and_found=and_found)
-        beginning = beginning._replace(project=project, closed=closed)
+        beginning = StartupOptions((home,), workspace, watching=watching, helper=helper, and_found=and_found)
+        beginning = replace(beginning, project=project, closed=closed)
         window = MainWindow(self.profile, system_clock, self._icons, beginning)
         self.keep(window)
         window.show()
@@ -112,11 +113,11 @@ class Driver:
     @property
     def services(self) -> Any:
         """Hosts, Activity and Doctor; there once the window is settled."""
-        return self.window.late.services
+        return self.window.lazy_tabs.services
 
     @property
     def traces(self) -> Any:
-        return self.window.late.traces
+        return self.window.lazy_tabs.traces
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Wait for it, as long as it takes. A file that is gone while the condition looks is no yes yet."""
@@ -142,7 +143,9 @@ class Driver:
             return False
         watched = not self._watching or (session.watcher is not None and session.keeper.ready)
         return (
-            watched and self.window.late.is_built and not any(lane.busy for lane in self.window.lanes.all())
+            watched
+            and self.window.lazy_tabs.is_built
+            and not any(lane.busy for lane in self.window.lanes.all())
         )
 
     # Looking

@@ -96,7 +96,7 @@ def test_the_wheel_holds_the_program_and_no_tool_of_the_developers(tmp_path: Pat
     assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"reverie/__main__.py", "reverie/ui/screenshot.py"} <= set(names)
+    assert {"reverie/__main__.py", "reverie/ui/app.py"} <= set(names)
     about = f"reverie-{PROJECT['project']['version']}."  # .dist-info for pip, .data for the desktop
     assert [name for name in names if not name.startswith(("reverie/", about))] == []
     assert [name for name in names if any("tour" in part for part in Path(name).parts)] == []

@@ -76,9 +76,6 @@ def test_good_loopback():
 def test_good_thread():
     thread = threading.Thread(target=lambda: None)
     thread.start()
-
-def test_good_needs_no_qt():
-    assert "PySide6" not in sys.modules
 """
 
 BAD_QT = """

@@ -1,10 +1,12 @@
 """What a home is: the one interface through which every other room sees an agent's state directory.
 
-A `Home` gives identity, scopes and their roots, caps, companions, modes and the names of its sidecars. It
-holds all constants of its agent; the store, the runs and the window hold none. A home only reads: it opens no
-file for writing, creates nothing, and raises `Unavailable` when its directory cannot be reached (a vanished
-home is unavailable, not empty). The values it speaks in: `scopes` (where memories live), `listing` (what
-there is), `agents` (what the agent's own jobs keep and wish).
+A `Home` has sixteen core members (identity, contents, contexts, roots, caps, rules, what to watch), of which
+an agent must write seven, and optional capabilities for what only some agents keep. It holds all constants
+of its agent; the store, the runs and the window hold none, and none of them asks which agent it is. A home
+only reads: it opens no file for writing, creates nothing, and raises `Unavailable` when its directory cannot
+be reached (a vanished home is unavailable, not empty).
+
+This module is on the way to the first paint: it imports `agents.capabilities` for its types only.
 
 Threading: implementations are immutable or re-read on each call; they may be called from any thread but the
 GUI's.
@@ -13,9 +15,11 @@ GUI's.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from reverie.agents.scopes import (
     EDITABLE,
@@ -44,39 +48,71 @@ if TYPE_CHECKING:
         NotesPlace,
         Records,
         RootChange,
+        SessionMeter,
         StatusLine,
+        Thread,
         WriteLock,
         WriterPlace,
     )
     from reverie.agents.scopes import Caps
-    from reverie.agents.transcripts import ReadableTranscript, Transcript
+    from reverie.agents.transcripts import (
+        MemoryCall,
+        ReadableTranscript,
+        Tail,
+        TailEvent,
+        TailPosition,
+        Transcript,
+    )
 
 
-class Home(Protocol):
-    """One agent's state directory."""
+class Home(ABC):
+    """One agent's state directory.
+
+    What every agent has is a member; what only some have is an optional capability, a property that is None
+    where the agent has no such thing. A method of a capability never says "this agent has none", only the
+    property does. One object may implement several: mostly the home itself does.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._root)!r})"
+
+    # Identity
 
     @property
-    def kind(self) -> str: ...
-    @property
-    def root(self) -> Path: ...
-    @property
-    def label(self) -> str: ...
-    @property
-    def caps(self) -> Caps: ...
-    @property
-    def usage_sidecar(self) -> Path | None:
-        """Where the agent keeps pins and usage; None: Reverie keeps them in its own data directory."""
+    @abstractmethod
+    def kind(self) -> str:
+        """The agent's name for scripts, as in `discovery.KINDS`. Nothing above `agents` compares it."""
 
     @property
-    def coverage_sidecar(self) -> Path | None:
-        """Where the agent keeps coverage records; None: Reverie keeps them in its own data directory."""
+    def root(self) -> Path:
+        return self._root
+
+    @property
+    def label(self) -> str:
+        """What the home is called for a person: its path, with `~` for the user's directory."""
+        user = os.path.expanduser("~")  # noqa: PTH111 - Path.expanduser raises where there is no user
+        text = str(self._root)
+        return f"~{text[len(user) :]}" if text.startswith(user + os.sep) else text
+
+    @property
+    @abstractmethod
+    def caps(self) -> Caps:
+        """The agent's limits on sizes and numbers."""
 
     def available(self) -> bool:
         """Whether the home's directory is there now."""
+        return is_directory(self._root)
 
+    # Contents, contexts, roots
+
+    @abstractmethod
     def contents(self) -> HomeContents:
         """Projects, workspaces and what is wrong with their lists. Reads the disk at each call."""
 
+    @abstractmethod
     def context(
         self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
     ) -> ScopeContext:
@@ -86,170 +122,157 @@ class Home(Protocol):
         by workspace. Raises `Unavailable` for a workspace id that cannot be a directory name.
         """
 
+    @abstractmethod
     def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
         """Where the scope lives (the directory need not exist). Raises `ScopeUnavailable`."""
 
+    @abstractmethod
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
         """Every store that exists on disk, listed in the home or not, in a stable order."""
 
-    def lost_stores(self) -> tuple[LostStore, ...]:
-        """What `contents().orphans` names, and the stores of listed projects that are not there now. Dearer
-        than `contents`: sidecars are read, and the project paths looked at."""
+    @abstractmethod
+    def watched(self) -> tuple[WatchedPlace, ...]:
+        """What to watch beside the memory roots: parents (new roots show there), sidecars, companions."""
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
         """The files that the agent loads beside its memories in this context; also some that are not there,
-        where one would begin them."""
+        where a person may create them."""
+        return ()
+
+    # Rules
 
     def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
         """Why nothing may be written into `root`; None asks about the sidecars and companions, which belong
         to the whole home. A refusal for the whole home applies to every root. Empty where the layout and all
         versions are known. Reads the disk at each call; never asks what a person has permitted
         (`memory.write_guard` does)."""
+        if root is None or not root.read_only:
+            return ()
+        title = "Reverie does not write into memories that the agent does not use."
+        return (Refusal("not-in-use", root.key, title, root.read_only, "", permissible=False),)
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         """Whether `rel` (uses `/`; it need not exist) may be changed; for a directory what holds for all in
         it. Pure: no file is read."""
+        return EDITABLE
 
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
-        """What `rel` is to a dream. Pure: no file is read."""
-
-    def essence(self, text: str) -> ComparableText:
-        """What of a memory's text must be kept where two become one. Pure."""
-
-    def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
-        """What else becomes of a root's files after a dream, so that its index and links still hold: new
-        texts by `rel`. Pure."""
-
-    def records(self) -> Records | None:
-        """How a dream sees files that hold many memories each, record by record; None: there are none."""
-
-    def agent_lock(self, context: ScopeContext) -> AgentLock | None:
-        """What a consolidation of this context takes beside Reverie's own lease; None: this agent has none,
-        or there is nothing to consolidate."""
-
-    def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
-        """Raise `StoreError` where the agent would not accept `rel` (None: no file) as what it would become,
-        with the reason as a person needs it. Anything that writes into a store asks this first."""
-
-    def write_lock(self, root: ScopeRoot) -> WriteLock | None:
-        """The lock that the agent holds while it rewrites this root; every write of ours takes it. None: this
-        agent has none, or nothing of this root exists."""
-
-    def note_path(self, title: str, at_ms: int, source: str = "") -> str:
-        """Where a new note from a person to the agent goes, below its global scope; empty: this agent takes
-        none. The file is created once and never changed. `source`: the id of what it was made from; it makes
-        the name unique."""
-
-    def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
-        """What a record says, in words and as Markdown; None for a file that is shown as it is. Such a file
-        is not `editable`. Pure: `data` is what the file holds."""
+        """How a consolidation treats `rel`. Pure: no file is read."""
+        return "memory"
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
         """The logical key of a file in the usage sidecar; `rel` uses `/`. None where the owner is unknown."""
+        if root.usage_prefix is None:
+            return None
+        return root.usage_prefix + rel.replace("%", "%25").replace(":", "%3A")
 
-    def recencies(self) -> tuple[tuple[str, int], ...]:
-        """`(workspace id, last user activity in ms)` in the agent's own order."""
+    def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
+        """What the agent's own kind of file says, as Markdown; None for a file that is shown as it is. A
+        rendered file is not `editable`. Pure: `data` is what the file holds."""
+        return None
 
-    def transcript(self, workspace_id: str) -> Transcript | None:
-        """What was said in a workspace; None: this agent keeps nothing that could be harvested. Raises
-        `Unavailable` for an id that cannot be a directory name."""
+    # Capabilities (the protocols below)
 
-    def session(self, workspace_id: str) -> SessionPlace | None:
-        """Where a workspace's transcript lies (it need not exist); None: this agent keeps none that could be
-        followed. Raises `Unavailable` for an id that cannot be a directory name."""
+    @property
+    def sidecars(self) -> Sidecars | None:
+        """The agent's files of pins, use and coverage; None: Reverie keeps these in its own directory."""
+        return None
 
-    def sessions_in_use(self) -> tuple[SessionPlace, ...]:
-        """The transcripts that may still grow: of workspaces that are not archived, those used last first."""
+    @property
+    def transcripts(self) -> Transcripts | None:
+        """Transcripts that can be opened."""
+        return None
 
-    def use_watched(self) -> tuple[WatchedPlace, ...]:
-        """Where it shows that other sessions came into use, or went out of it."""
+    @property
+    def sessions(self) -> Sessions | None:
+        """Workspaces that come into use and whose transcripts grow."""
+        return None
 
-    def memory_kinds(self) -> MemoryKinds:
-        """Which memories the agent in this home loads."""
+    @property
+    def writer(self) -> AgentWriter | None:
+        """A memory writer and the chat that it follows, turn by turn."""
+        return None
 
-    def dream_wishes(self, workspace_id: str | None) -> AgentDreamConfig:
-        """What the agent itself would dream with in this workspace."""
+    @property
+    def notes(self) -> AgentNotes | None:
+        """Notes that the agent keeps of each session."""
+        return None
 
-    def model_services(self) -> tuple[ModelService, ...]:
-        """The model services that the agent's own settings name, which Reverie may use too."""
+    @property
+    def jobs(self) -> AgentJobs | None:
+        """What the agent says of its own background jobs."""
+        return None
 
-    def workspace(self, workspace_id: str) -> Workspace | None:
-        """One workspace without listing the others; None: not listed. Raises `Unavailable` where what the
-        home lists cannot be read."""
+    @property
+    def records(self) -> Records | None:
+        """Files that hold many memories each, record by record."""
+        return None
 
-    def writer_place(self, workspace_id: str) -> WriterPlace | None:
-        """Where the agent's memory writer keeps its things; None: this agent has none. Raises `Unavailable`
-        for an id that cannot be a directory name."""
+    @property
+    def consolidation(self) -> ConsolidationRules | None:
+        """What a consolidation must keep to beside the rules for every file."""
+        return None
 
-    def notes_place(self, session_id: str) -> NotesPlace | None:
-        """Where the notes of a session lie; None: no such session, or this agent keeps no notes. Raises
-        `Unavailable` for an id that cannot be a directory name."""
+    @property
+    def store_rules(self) -> StoreRules | None:
+        """A store that the agent rewrites itself: what it accepts, its lock, notes to it."""
+        return None
 
-    def dump_places(self) -> DumpPlaces | None:
-        """The trace dumps on disk, of workspaces that are listed or not; None: this agent makes none."""
+    @property
+    def extraction(self) -> Extraction | None:
+        """Threads whose memories can be extracted."""
+        return None
 
-    def writer_wishes(self, workspace_id: str) -> AgentWriterConfig:
-        """What the agent itself would write memories with in this workspace."""
+    @property
+    def models(self) -> ModelPreferences | None:
+        """Models and services that the agent's own settings name."""
+        return None
 
-    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
-        """What the agent says of its own background jobs, for a footer; empty where it keeps nothing."""
+    @property
+    def failures(self) -> FailureStore | None:
+        """A store of failures and what was learnt of them."""
+        return None
 
-    def agent_jobs(self) -> tuple[AgentJob, ...]:
-        """The agent's own books of background jobs, newest first; empty where it keeps none."""
+    @property
+    def orphans(self) -> OrphanedStores | None:
+        """Stores that nothing points at, with what is known of them."""
+        return None
 
-    def checks(self) -> tuple[AgentCheck, ...]:
-        """The agent's own gates of its background jobs, for the doctor. Reads the disk."""
-
-    def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
-        """The transcripts of one project, or all; newest first. Opens none of them."""
-
-    def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-        """The transcript to read; opening it reads nothing yet."""
-
-    def source_title(self, source: TranscriptSource) -> str:
-        """The title, if need be by reading the beginning of the transcript; empty where it has none."""
-
-    def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
-        """Read the titles of up to `most` workspaces (of one project) that are not known yet, newest first,
-        and keep them in Reverie's cache. None is read for an agent whose list names them. Blocks on disk."""
-
-    def learn(self, project_path: str) -> str:
-        """What a listed project is called once its own files were asked, if only they tell; somebody asked
-        for it. What was learned is kept in Reverie's cache."""
-
-    def source_told(self, source: TranscriptSource) -> TranscriptSource:
-        """The source with all that the beginning of the transcript tells: title, project, state."""
-
-    def watched(self) -> tuple[WatchedPlace, ...]:
-        """What to watch beside the memory roots: parents (new roots show there), sidecars, companions."""
-
-
-# What a home lists: projects with their workspaces, transcripts, companions, stores that nobody owns, and
-# what to watch. Values only.
-#
-# Named tuples, because the names wait for this module: a frozen data class takes many times as long to
-# make. Threading: immutable, so any thread.
+    def _require_available(self) -> None:
+        if not self.available():
+            raise Unavailable(
+                f"The home {self._root} is not there now.",
+                cause="It was moved or removed, or its disk is not mounted.",
+                next_step="Bring it back, or choose another home.",
+            )
 
 
-class Workspace(NamedTuple):
-    """One workspace as the home lists it. `project_paths` has 0, 1 or more entries; `bucket` is where it is
-    listed; `sub_project` is the part of the bucket's project it works in; `updated_at` (UTC ms) is when it
-    was used last, None where the list does not say. `scratch`: a chat without a project, whose project memory
-    belongs to its own `path`. `dreams_as`: see `ScopeContext`."""
+# What a home lists: values, so any thread may hold them.
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """One workspace as the home lists it."""
 
     id: str
     name: str
     title: str
     path: str
     bucket: str
+    """Under which project it is listed."""
     project_paths: tuple[str, ...]
+    """None, one or more."""
     multi_project: bool
     archived: bool = False
     parent_id: str | None = None
     sub_project: str | None = None
+    """The part of the bucket's project that it works in."""
     updated_at: int | None = None
+    """When it was used last (UTC ms); None where the list does not say."""
     scratch: bool = False
+    """A chat without a project, whose project memory belongs to its own `path`."""
     dreams_as: str | None = None
+    """See `ScopeContext`."""
 
     @property
     def label(self) -> str:
@@ -264,16 +287,19 @@ class Workspace(NamedTuple):
         return self.path if self.scratch else (*self.project_paths, self.bucket)[0]
 
 
-class Project(NamedTuple):
-    """One project bucket with its workspaces (those of sub-projects merged in), in the home's own order."""
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One project bucket."""
 
     path: str
     name: str
     workspaces: tuple[Workspace, ...]
+    """In the home's own order, those of sub-projects included."""
 
 
-class TitlesRead(NamedTuple):
-    """What `Home.learn_titles` did."""
+@dataclass(frozen=True, slots=True)
+class TitlesRead:
+    """What `Sessions.learn_titles` did."""
 
     read: int = 0
     """How many titles were read; 0 where none is left to read."""
@@ -281,23 +307,27 @@ class TitlesRead(NamedTuple):
     """Whether the list of workspaces shows anything new for it."""
 
 
-class TranscriptSource(NamedTuple):
-    """A transcript that one may open. `title` empty: not known without reading it. `updated_at` (UTC ms) and
-    `size` (bytes) are as the directory says; `state`: what is special about it in a few words; `under`: the
-    id of the one it was a part of, empty for none; `project_name`: the name that a person gave its project,
-    empty for none."""
+@dataclass(frozen=True, slots=True)
+class TranscriptSource:
+    """A transcript that can be opened."""
 
     id: str
     kind: Literal["session", "rollout", "sub-agent"]
     path: Path
     title: str = ""
+    """Empty: not known without reading it."""
     project_path: str | None = None
     updated_at: int | None = None
+    """When its file changed last (UTC ms)."""
     size: int = 0
+    """In bytes, as the directory says."""
     state: str = ""
+    """What is special about it, in a few words."""
     archived: bool = False
     under: str = ""
+    """The id of the transcript that it was a part of; empty for none."""
     project_name: str = ""
+    """The name that a person gave its project; empty for none."""
 
 
 Loading = Literal[
@@ -309,25 +339,28 @@ part of the agent reads it; `replaced`, another file counts in its place; `exclu
 `too-large`."""
 
 
-class Companion(NamedTuple):
-    """A file the agent loads beside its memories: shown and editable, never touched by a dream. It may lie
-    outside of the home. `note` is a sentence on when the agent loads it; empty for always. `read_only`: why
-    it is only shown, as a sentence; empty for one that may be edited. `loading`: when the agent loads it.
-    `unopened`: why it is named and never opened, as a sentence; empty for one that is opened. `about`: its
-    subject in a few words; empty where nothing says it."""
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """A file that the agent loads beside its memories: shown and editable, never touched by a consolidation.
+    It may lie outside of the home."""
 
     scope: Scope
     path: Path
     label: str
     exists: bool
     note: str = ""
+    """A sentence on when the agent loads it; empty for always."""
     read_only: str = ""
+    """Why it is only shown, as a sentence; empty for one that may be edited."""
     loading: Loading = "start"
     unopened: str = ""
+    """Why it is named and never opened, as a sentence; empty for one that is opened."""
     about: str = ""
+    """Its subject in a few words; empty where nothing says it."""
 
 
-class Orphan(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Orphan:
     """A store that no project or workspace of the home points at."""
 
     kind: Literal["project", "workspace", "older-layout"]
@@ -336,225 +369,281 @@ class Orphan(NamedTuple):
     reason: str
 
 
-class LostStore(NamedTuple):
-    """A store that nobody works on any more, with all that the home knows of it.
-
-    `missing-project`: the home lists its project, whose directory is not there now; the other kinds are those
-    of `Orphan`. `name`: what its project was called, where that can be told. `scope`: where its files belong.
-    `context` reaches it through the store under `root`; both None: it lies outside of the scope roots, is in
-    no history, and can only be read. `flat`: of `directory` only the notes directly in it. `owner`: the
-    listed project that its name, or the home, proves it to be of. `former_path`: where its project once was,
-    as `former_source` (a file of the home) still says; `checkouts`: where its repository was, that included.
-    """
+@dataclass(frozen=True, slots=True)
+class LostStore:
+    """A store that nobody works on any more, with all that the home knows of it."""
 
     kind: Literal["project", "workspace", "missing-project", "older-layout"]
+    """`missing-project`: the home lists its project, whose directory is not there now; else as `Orphan`."""
     directory: Path
     label: str
     scope: Scope
+    """Where its files belong."""
     root: ScopeRoot | None = None
+    """None, like `context`: it lies outside of the scope roots, is in no history, and can only be read."""
     context: ScopeContext | None = None
+    """Reaches it through the store under `root`."""
     name: str = ""
+    """What its project was called, where that is known."""
     flat: bool = False
+    """Only the notes directly in `directory` belong to it."""
     owner: str = ""
+    """The listed project that its name, or the home, proves it to be of."""
     former_path: str = ""
+    """Where its project once was."""
     former_source: str = ""
+    """The file of the home that says so."""
     checkouts: tuple[str, ...] = ()
+    """Where its repository was, `former_path` included."""
 
 
-class WatchedPlace(NamedTuple):
-    """Entries directly inside one directory whose changes matter: those named, or all. Below the memory roots
-    everything matters; those come from `Home.roots` and are not repeated here. Nothing here need exist."""
+@dataclass(frozen=True, slots=True)
+class Sidecars:
+    """The agent's own files beside its memories, which Reverie writes, too."""
+
+    usage: Path
+    """Pins and how often each memory was used."""
+    coverage: Path
+    """Which sessions each scope was consolidated with."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedPlace:
+    """Entries directly inside one directory whose changes matter; nothing here need exist. Below the memory
+    roots everything matters: those come from `Home.roots` and are not repeated here."""
 
     directory: Path
     names: tuple[str, ...] = ()
+    """Empty: all entries."""
 
 
-class SessionPlace(NamedTuple):
-    """Where the transcript of one workspace lies: `files` inside `directory`, the one that grows last."""
+@dataclass(frozen=True, slots=True)
+class SessionPlace:
+    """Where the transcript of one workspace lies."""
 
     workspace_id: str
     directory: Path
     files: tuple[str, ...]
+    """Inside `directory`, the one that grows last."""
 
 
-class HomeContents(NamedTuple):
-    """What a home lists: read in one go, so that it is consistent in itself. `problems` are sentences on what
-    was skipped and why (one bad entry never hides the others)."""
+@dataclass(frozen=True, slots=True)
+class HomeContents:
+    """What a home lists: read in one go, so that it is consistent in itself."""
 
     projects: tuple[Project, ...]
     orphans: tuple[Orphan, ...] = ()
     problems: tuple[str, ...] = ()
+    """Sentences on what was skipped and why; one bad entry never hides the others."""
 
     def workspaces(self) -> tuple[Workspace, ...]:
         """The workspaces of all projects."""
         return tuple(workspace for project in self.projects for workspace in project.workspaces)
 
 
-# What most homes have in common: a directory with a name, and nothing of what only some agents keep.
-#
-# A home of this kind overrides what its agent does keep. Threading and failure: as `agents.base` says. What
-# only some jobs are about (`agents.capabilities`) is imported by those: listing names is on the way to the
-# first paint.
+# The optional capabilities: what a property of `Home` gives where the agent has such a thing. They are in
+# this file because they name its values; what else they name is in `agents.capabilities`.
 
 
-class PlainHome:
-    """The members of `agents.base.Home` for an agent without sidecars, workspaces, dumps and a writer."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self._root)!r})"
-
-    @property
-    def root(self) -> Path:
-        return self._root
-
-    @property
-    def label(self) -> str:
-        user = os.path.expanduser("~")  # noqa: PTH111 - Path.expanduser raises where there is no user
-        text = str(self._root)
-        return f"~{text[len(user) :]}" if text.startswith(user + os.sep) else text
-
-    @property
-    def usage_sidecar(self) -> Path | None:
-        return None
-
-    @property
-    def coverage_sidecar(self) -> Path | None:
-        return None
-
-    def available(self) -> bool:
-        return is_directory(self._root)
-
-    def lost_stores(self) -> tuple[LostStore, ...]:
-        return ()
-
-    def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
-        return ()
-
-    def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
-        if root is None or not root.read_only:
-            return ()
-        title = "Reverie does not write into memories that the agent does not use."
-        return (Refusal("not-in-use", root.key, title, root.read_only, "", permissible=False),)
-
-    def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        return EDITABLE
-
-    def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
-        return "memory"
-
-    def essence(self, text: str) -> ComparableText:
-        from reverie.agents.capabilities import ComparableText
-
-        return ComparableText(text)
-
-    def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
-        return {}
-
-    def records(self) -> Records | None:
-        return None
-
-    def agent_lock(self, context: ScopeContext) -> AgentLock | None:
-        return None
-
-    def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
-        """Anything goes that the store accepts."""
-
-    def write_lock(self, root: ScopeRoot) -> WriteLock | None:
-        return None
-
-    def note_path(self, title: str, at_ms: int, source: str = "") -> str:
-        return ""
-
-    def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
-        return None
-
-    def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
-        if root.usage_prefix is None:
-            return None
-        return root.usage_prefix + rel.replace("%", "%25").replace(":", "%3A")
-
-    def recencies(self) -> tuple[tuple[str, int], ...]:
-        return ()
-
-    def transcript(self, workspace_id: str) -> Transcript | None:
-        return None
-
-    def session(self, workspace_id: str) -> SessionPlace | None:
-        return None
-
-    def sessions_in_use(self) -> tuple[SessionPlace, ...]:
-        return ()
-
-    def use_watched(self) -> tuple[WatchedPlace, ...]:
-        return ()
-
-    def memory_kinds(self) -> MemoryKinds:
-        from reverie.agents.capabilities import MemoryKinds
-
-        return MemoryKinds()
-
-    def dream_wishes(self, workspace_id: str | None) -> AgentDreamConfig:
-        from reverie.agents.capabilities import AgentDreamConfig
-
-        return AgentDreamConfig()
-
-    def model_services(self) -> tuple[ModelService, ...]:
-        return ()
-
-    def workspace(self, workspace_id: str) -> Workspace | None:
-        return None
-
-    def writer_place(self, workspace_id: str) -> WriterPlace | None:
-        return None
-
-    def writer_wishes(self, workspace_id: str) -> AgentWriterConfig:
-        from reverie.agents.capabilities import AgentWriterConfig
-
-        return AgentWriterConfig(enabled=False)
-
-    def notes_place(self, session_id: str) -> NotesPlace | None:
-        return None
-
-    def dump_places(self) -> DumpPlaces | None:
-        return None
-
-    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
-        return ()
-
-    def agent_jobs(self) -> tuple[AgentJob, ...]:
-        return ()
-
-    def checks(self) -> tuple[AgentCheck, ...]:
-        return ()
+class Transcripts(Protocol):
+    """Transcripts that can be opened."""
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
-        return ()
+        """The transcripts of one project, or all; newest first. Opens none of them."""
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-        raise Unavailable("This agent keeps no transcripts.")
+        """The transcript to read; opening it reads nothing yet."""
 
-    def source_title(self, source: TranscriptSource) -> str:
-        return source.title
+    def described_source(self, source: TranscriptSource) -> TranscriptSource:
+        """The source with all that the beginning of the transcript says: title, project, state."""
+
+
+class Sessions(Protocol):
+    """Workspaces that come into use, and whose transcripts grow."""
+
+    def recencies(self) -> tuple[tuple[str, int], ...]:
+        """`(workspace id, last user activity in ms)` in the agent's own order."""
+
+    def session_place(self, workspace_id: str) -> SessionPlace | None:
+        """Where a workspace's transcript lies (it need not exist); None: no such session. Raises
+        `Unavailable` for an id that cannot be a directory name."""
+
+    def sessions_in_use(self) -> tuple[SessionPlace, ...]:
+        """The transcripts that may still grow: of workspaces that are not archived, those used last first."""
+
+    def session_watches(self) -> tuple[WatchedPlace, ...]:
+        """What to watch to see other sessions come into use, or go out of it."""
+
+    def workspace(self, workspace_id: str) -> Workspace | None:
+        """One workspace without listing the others; None: not listed. Raises `Unavailable` where what the
+        home lists cannot be read."""
 
     def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
-        return TitlesRead()
+        """Read the titles of up to `most` workspaces (of one project) that are not known yet, newest first,
+        and keep them in Reverie's cache. None is read where the agent's list names them. Blocks on disk."""
 
-    def learn(self, project_path: str) -> str:
-        return project_path
+    def resolve_project(self, project_path: str) -> str:
+        """What a listed project is called, read from its own files where only they say it; a person asked
+        for it. The answer is kept in Reverie's cache."""
 
-    def source_told(self, source: TranscriptSource) -> TranscriptSource:
-        return source._replace(title=self.source_title(source))
 
-    def _require_available(self) -> None:
-        if not self.available():
-            raise Unavailable(
-                f"The home {self._root} is not there now.",
-                cause="It was moved or removed, or its disk is not mounted.",
-                next_step="Bring it back, or choose another home.",
-            )
+class AgentWriter(Protocol):
+    """An agent's memory writer, and the chat of each workspace that it follows."""
+
+    def transcript(self, workspace_id: str) -> Transcript:
+        """The turns and boundaries of a workspace. Raises `Unavailable` for an id that cannot be a directory
+        name."""
+
+    def tail(self, place: SessionPlace, position: TailPosition | None) -> Tail:
+        """What is appended from `position` on; None: from the end. Opening it reads nothing yet."""
+
+    def newest_turns(self, place: SessionPlace) -> tuple[TailEvent, ...]:
+        """The newest ends of turns, oldest first."""
+
+    def memory_calls(self, place: SessionPlace) -> tuple[MemoryCall, ...]:
+        """The newest calls of memory tools."""
+
+    def transcript_stamp(self, place: SessionPlace) -> tuple[tuple[int, int, int], ...]:
+        """Time of change (ns), size and inode of each file of the transcript that is there: the same stamp,
+        the same content."""
+
+    def memory_kinds(self) -> MemoryKinds:
+        """Which memories the agent in this home loads."""
+
+    def writer_place(self, workspace_id: str) -> WriterPlace:
+        """Where the memory writer keeps its things. Raises `Unavailable` for an id that cannot be a directory
+        name."""
+
+    def writer_config(self, workspace_id: str) -> AgentWriterConfig:
+        """What the agent itself would write memories with in this workspace."""
+
+    def dump_places(self) -> DumpPlaces:
+        """The trace dumps on disk, of workspaces that are listed or not."""
+
+
+class AgentNotes(Protocol):
+    """Notes that the agent keeps of each session."""
+
+    def notes_place(self, session_id: str) -> NotesPlace | None:
+        """Where the notes of a session lie; None: no such session. Raises `Unavailable` for an id that cannot
+        be a directory name."""
+
+    def session_scan(self, place: NotesPlace) -> SessionMeter:
+        """Counts what a session's transcript holds, and later only what was added to it."""
+
+    def session_title(self, place: NotesPlace) -> str:
+        """What the session is called; empty for none."""
+
+    def session_messages(self, place: NotesPlace) -> ReadableTranscript:
+        """The session's transcript to read."""
+
+
+class AgentJobs(Protocol):
+    """What an agent says of its own background jobs."""
+
+    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
+        """Its state in a few lines, for a footer."""
+
+    def agent_jobs(self) -> tuple[AgentJob, ...]:
+        """The agent's own list of background jobs, newest first."""
+
+    def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
+        """What its jobs wait for in this context, for the doctor. Reads the disk."""
+
+
+class ConsolidationRules(Protocol):
+    """What a consolidation must keep to beside the rules for every file."""
+
+    def comparable(self, text: str) -> ComparableText:
+        """The parts of a memory that a merge must preserve. Pure."""
+
+    def index_updates(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
+        """Edits that keep the index and links valid after `change`: new texts by relative path. Pure."""
+
+    def agent_lock(self, context: ScopeContext) -> AgentLock | None:
+        """The lock that a consolidation of this context takes beside Reverie's own lease; None: there is
+        nothing to lock."""
+
+
+class StoreRules(Protocol):
+    """A store that the agent rewrites itself."""
+
+    def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
+        """Raise `StoreError` where the agent would not accept `rel` (None: no file) as what it would become,
+        with the reason as a person needs it. Anything that writes into a store asks this first."""
+
+    def write_lock(self, root: ScopeRoot) -> WriteLock | None:
+        """The lock that the agent holds while it rewrites this root; every write of ours takes it. None:
+        nothing of this root exists, or nothing rewrites it."""
+
+    def note_path(self, title: str, at_ms: int, source: str = "") -> str:
+        """Where a new note from a person to the agent goes, below its global scope. The file is created once
+        and never changed. `source`: the id of what it was made from; it makes the name unique."""
+
+
+class Extraction(Protocol):
+    """Threads whose memories can be extracted."""
+
+    @property
+    def extracts_to_notes(self) -> bool:
+        """Whether what an extraction finds goes into notes to the agent, which folds them in itself."""
+
+    def threads(self) -> tuple[Thread, ...]:
+        """Every thread, those of sub-agents too."""
+
+    def extracted_at(self) -> Mapping[str, int]:
+        """How new each thread was (UTC ms) when the agent itself extracted its memory, by its id."""
+
+    def note_path(self, title: str, at_ms: int, source: str = "") -> str:
+        """See `StoreRules.note_path`."""
+
+
+class ModelPreferences(Protocol):
+    """Models and services that the agent's own settings name."""
+
+    def dream_config(self, workspace_id: str | None) -> AgentDreamConfig:
+        """What the agent itself would consolidate with in this workspace."""
+
+    def model_services(self) -> tuple[ModelService, ...]:
+        """The model services that Reverie may use too."""
+
+
+class FailureStore(Protocol):
+    """A store of failures and what was learnt of them."""
+
+    @property
+    def memory(self) -> Path:
+        """The memory root."""
+
+    @property
+    def crashes(self) -> Path:
+        """Where the records of crashes lie."""
+
+    def database_patterns(self, problems: list[str]) -> tuple[dict[str, Any], ...]:
+        """The patterns that are in the store's database and in no file. What cannot be read is added to
+        `problems`."""
+
+
+class OrphanedStores(Protocol):
+    """Stores that nothing points at."""
+
+    def lost_stores(self) -> tuple[LostStore, ...]:
+        """What `contents().orphans` names, and the stores of listed projects that are not there now. Slower
+        than `contents`: sidecars are read, and the project paths looked at."""
+
+
+def comparable(home: Home, text: str) -> ComparableText:
+    """The parts of a memory that a merge must preserve: the whole text, unless the agent has rules. Pure."""
+    from reverie.agents.capabilities import ComparableText  # late: not needed before the first paint
+
+    rules = home.consolidation
+    return ComparableText(text) if rules is None else rules.comparable(text)
+
+
+def check_content(home: Home, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
+    """See `StoreRules.check_content`; an agent without such rules accepts everything."""
+    if (rules := home.store_rules) is not None:
+        rules.check_content(root, rel, before, after)
 
 
 def no_workspace(agent: str) -> ScopeUnavailable:

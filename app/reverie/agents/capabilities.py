@@ -1,7 +1,7 @@
-"""What an agent's own background systems keep, say and wish: its jobs, its lock, where its memory writer and
-its session notes lie, and what a dream means to its files. Values, and the one lock that is taken.
+"""The values that the optional capabilities of a home speak in: what an agent's own background systems keep
+(jobs, checks, the memory writer, session notes, models), what a consolidation means to its files, its locks.
 
-Threading: the values are immutable. An `AgentLock` belongs to the run that takes it.
+Threading: the values are immutable; an `AgentLock` belongs to the run that takes it.
 """
 
 from __future__ import annotations
@@ -10,52 +10,58 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from reverie.agents.scopes import Scope, ScopeRoot
 
 
 @dataclass(frozen=True, slots=True)
 class ComparableText:
-    """A memory's text without what only tells of the file itself (its name, where it came from): what has to
-    be kept where two become one. Memories of different kinds never do; empty: no kind."""
+    """The parts of a memory that a merge must preserve."""
 
     text: str
+    """Without what is about the file itself: its name, where it came from."""
     kind: str = ""
+    """Memories of different kinds are never merged; empty: no kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsolidatedFile:
-    """A text of a root after a dream, with the name and description in its front matter (empty: none)."""
+    """A text of a root after a consolidation."""
 
     text: str
     name: str = ""
+    """As the front matter has it, like `description`; empty: none."""
     description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RootChange:
-    """What a dream made of one root, by `rel`. `files`: all that stand there now; `gone`: those that do not
-    any more, as they were; `moved`: old -> new path; `merged`: of `gone`, which memory took them over;
-    `created`: new ones."""
+    """What a consolidation made of one root, by relative path."""
 
     files: Mapping[str, ConsolidatedFile]
+    """All files that are there now."""
     gone: Mapping[str, ConsolidatedFile]
+    """Files that are not there any more, as they were."""
     moved: Mapping[str, str]
+    """Old -> new path."""
     merged: Mapping[str, str]
+    """Of `gone`: which memory took each one over."""
     created: tuple[str, ...] = ()
+    """New files."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockBefore:
-    """A lock file as it stood. `body` None: it was not there."""
+    """A lock file as it was."""
 
     body: bytes | None
+    """None: the file was not there."""
     mtime_ns: int
 
 
 class AgentLock(Protocol):
-    """The file by which an agent tells that it consolidates a store; whoever consolidates takes it."""
+    """The file by which an agent shows that it consolidates a store; whoever consolidates takes it."""
 
     @property
     def file(self) -> Path: ...
@@ -64,10 +70,10 @@ class AgentLock(Protocol):
         """Who the lock names while we hold it."""
 
     def look(self) -> LockBefore:
-        """How the lock stands now. Raises `Busy` while another process holds it."""
+        """The lock as it is now. Raises `Busy` while another process holds it."""
 
     def take(self, before: LockBefore) -> None:
-        """Take the lock that stands as `look` saw it. Raises `Busy` where another was quicker."""
+        """Take the lock if it is still as `look` saw it. Raises `Busy` where another was quicker."""
 
     def done(self, holder: int) -> None:
         """Give it back after a consolidation. Raises `Conflict` where `holder` does not hold it any more."""
@@ -87,6 +93,8 @@ class AgentCheck:
     evidence: str
     suspect: Path | None = None
     """A directory that turns something of the agent's off by being there, and that Reverie may have made."""
+    at: int | None = None
+    """When what the evidence speaks of happened (UTC ms); the doctor adds how long ago that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +108,10 @@ class WriteLock:
 
 @dataclass(frozen=True, slots=True)
 class StatusLine:
-    """What the agent itself says of one of its own jobs: read by Reverie, never written. `scope` None: about
-    the whole home; `at` UTC ms."""
+    """What the agent itself says of one of its own jobs: read by Reverie, never written."""
 
     scope: Scope | None
+    """None: it is about the whole home."""
     label: str
     text: str
     state: Literal["ok", "running", "warn", "fail"] = "ok"
@@ -112,53 +120,60 @@ class StatusLine:
 
 @dataclass(frozen=True, slots=True)
 class AgentJob:
-    """One background job in the agent's own books. `about` is what it works on in words, `source_id` the
-    transcript, where it is one; times are UTC ms."""
+    """One background job in the agent's own list. Times are UTC ms."""
 
     id: str
     kind: str
     about: str
+    """What it works on, in words."""
     state: Literal["waiting", "running", "done", "failed", "stale"]
     sentence: str = ""
     at: int | None = None
     retry_at: int | None = None
     source_id: str = ""
+    """The transcript that it works on, where it is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryKinds:
-    """Which memories this home's agent loads, judged by what it keeps: one file a project, a store of project
-    memories. None: nothing tells. `evidence` is a sentence."""
+    """Which memories this home's agent loads, judged by what it keeps."""
 
     project_file: bool | None = None
+    """One file for each project; None: unknown."""
     project_store: bool | None = None
+    """A store of project memories; None: unknown."""
     evidence: str = ""
+    """A sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriterPlace:
     """Where the agent's own memory writer keeps its things for one workspace. Nothing here need exist; all
-    but `context_instructions` lies inside the home. `memory_file` and `memory_id`: the one file of the
-    project, None and empty without a single project. Of each kind of instructions the first file that exists
+    but `context_instructions` lies inside the home. Of each kind of instructions the first file that exists
     counts."""
 
     state_file: Path
     dump_directory: Path
     memory_file: Path | None
+    """The one file of the project; None without a single project."""
     memory_id: str
+    """Its id; empty without a single project."""
     instructions: tuple[Path, ...]
     context_instructions: tuple[Path, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NotesPlace:
-    """Where the notes of one session lie: `rel` below `root`, a scope root of the home. `transcript` is the
-    session's; `template` and `prompt` are a person's own texts for all sessions. Nothing here need exist."""
+    """Where the notes of one session lie. Nothing here need exist."""
 
     root: ScopeRoot
+    """A scope root of the home."""
     rel: str
+    """The file below `root`."""
     transcript: Path
+    """The session's."""
     template: Path
+    """A person's own text for all sessions, like `prompt`."""
     prompt: Path
 
     @property
@@ -166,28 +181,64 @@ class NotesPlace:
         return self.root.directory / self.rel
 
 
+class SessionMeasure(Protocol):
+    """What counts for when session notes are due."""
+
+    @property
+    def messages(self) -> int:
+        """Those of people and the model."""
+
+    @property
+    def context_tokens(self) -> int:
+        """The whole context with the last answer."""
+
+    @property
+    def tool_calls(self) -> int: ...
+    @property
+    def last_uuid(self) -> str:
+        """The id of the last message."""
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether the last answer asks for tools: the model is in the middle of its work."""
+
+    def tool_calls_since(self, uuid: str | None) -> int:
+        """How many tools were called after this message; None: all; 0 where it is not there any more."""
+
+
+class SessionMeter(Protocol):
+    """Follows one transcript; belongs to one thread at a time."""
+
+    def update(self) -> SessionMeasure:
+        """Take in what was added since the last time; the facts as they are then. Raises
+        `FileNotFoundError`, `UserError`."""
+
+
 @dataclass(frozen=True, slots=True)
 class DumpPlaces:
-    """Where the agent leaves traces of its memory writer. `root` need not exist; `directories` do, each with
-    the id of the workspace it is about."""
+    """Where the agent leaves traces of its memory writer."""
 
     root: Path
+    """It need not exist."""
     directories: tuple[tuple[str, Path], ...] = ()
+    """Those that exist, each with the id of its workspace."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentWriterConfig:
-    """What the agent's own files say of its memory writer. `interval`: as it stands there, None where nothing
-    does. `model`: for the writer itself; `default_model`: for want of any other; both `provider:model`.
-    `definition`: the bytes of the agent definition that overrides the built-in prompt; `problem`: why that
-    one could not be read."""
+    """What the agent's own files say of its memory writer."""
 
     enabled: bool = True
     interval: object = None
+    """As it is in the file; None where it is in none."""
     model: str | None = None
+    """For the writer itself, as `provider:model`."""
     default_model: str | None = None
+    """Where no other is named, as `provider:model`."""
     definition: bytes | None = None
+    """The agent definition that overrides the built-in prompt."""
     problem: str = ""
+    """Why that one could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,43 +258,80 @@ class ModelService:
 
 @dataclass(frozen=True, slots=True)
 class AgentDreamConfig:
-    """What the agent's own files say of its dream. `model` is `provider:model`; `definition` the bytes of the
-    agent definition that overrides the built-in prompt; `problem` why that one could not be read."""
+    """What the agent's own files say of its consolidation."""
 
     model: str | None = None
+    """`provider:model`."""
     definition: bytes | None = None
+    """The agent definition that overrides the built-in prompt."""
     enabled: bool = True
     problem: str = ""
+    """Why that one could not be read."""
 
 
-# Files that hold many memories each, as a home tells of them to a dream: one record, one memory.
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One thread. Times are UTC ms; `path` None where only the books know it. `source`: what led it, as the
+    books say; empty where they do not."""
+
+    id: str
+    path: Path | None
+    title: str = ""
+    cwd: str = ""
+    updated_at: int | None = None
+    size: int = 0
+    archived: bool = False
+    subagent: bool = False
+    source: str = ""
+    memory_mode: str = ""
+    git_branch: str = ""
+    pinned: bool = False
+    """Whether a person pinned it in the agent's own list."""
+    project: str = ""
+    """The name of the project it was put into, or whose root it works in; empty for none."""
+    section: str = ""
+    """The name of the section of the agent's list that it is in, other than that of pinned ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class AntiPattern:
+    """What not to do. `legacy`: from an older store, which nothing writes any more."""
+
+    id: str
+    what_fails: str
+    why: str
+    prevention: str
+    legacy: bool
+    record: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
+    """The record as it was read."""
+
+
+# Files that hold many memories each: one record is one memory to a consolidation.
 #
-# `Records` is the seam between such a file and the runs: `split` shows what is in it, `folded` puts one
-# record back, and nothing else of the file changes by a byte. A record's path is the file's own with the
-# record's name below it, where no real file can stand. Who writes holds `lock` and compares first
-# (`memory.record_files`).
-#
-# Pure, but for `lock`. Failure: `StoreError` for a file that cannot be read whole, and for a text that is
-# no record; both leave everything as it is.
+# A record's path is the file's own with the record's name below it, where no real file can be. Whoever
+# writes holds `lock` and compares first (`memory.record_files`).
 
 
 @dataclass(frozen=True, slots=True)
 class RecordText:
-    """One record as a memory. `place`: where it stands among all that the file lists, from 0; `said`: what it
-    is about, in a line. `stays`: it must not go now, since another would then be taken for it."""
+    """One record as a memory."""
 
     name: str
     text: str
     place: int
+    """Its position among all that the file lists, from 0."""
     said: str = ""
+    """What it is about, in a line."""
     stays: bool = False
+    """It must not go now, since another would then be taken for it."""
 
 
 class Records(Protocol):
-    """The records of one home that a dream may look after. `sentence`: what a model is told of them."""
+    """The records of one home that a consolidation may change."""
 
     @property
-    def sentence(self) -> str: ...
+    def sentence(self) -> str:
+        """What a model has to know of them."""
 
     def is_holder(self, rel: str) -> bool:
         """Whether this file of a memory root holds such records."""

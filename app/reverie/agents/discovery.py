@@ -1,11 +1,11 @@
 """Finding homes and opening them: the list of agents Reverie knows.
 
-Adding an agent is one entry in `KINDS`. A kind is told by structure, never by the directory's name: projects
-have a `.mux` of their own, and a home may be anywhere. The environment and the user's home directory are
-arguments; the disk is only looked at.
+Adding an agent is one entry in `KINDS`. A home's kind is recognised by structure, never by the directory's
+name: projects have a `.mux` of their own, and a home may be anywhere. The environment and the user's home
+directory are arguments; the disk is only read.
 
-Each place is asked on its own and has a few seconds to answer, so that one bad home never keeps the good
-ones from being found: one that cannot be entered, or whose disk hangs, is a `TroubledPlace` with the cause.
+Each place is looked at on its own and has a few seconds to answer, so that one bad home never hides the good
+ones: one that cannot be entered, or whose disk hangs, is a `TroubledPlace` with the cause.
 
 Threading: blocks on disk, in threads of its own (`files.paths.ask_each`). Failure: `Unavailable` for a
 directory that is no home, or cannot be looked at.
@@ -16,9 +16,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from reverie.agents.base import Home
 from reverie.agents.claude import locations as claude_names
@@ -33,45 +33,52 @@ ANSWER_S = 3.0
 """How long a place may take to answer."""
 
 
-class User(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class User:
     """Whose homes these are: the environment that the agents run in, and the home directory."""
 
     env: Mapping[str, str]
     home_dir: Path
 
 
-class HomeKind(NamedTuple):
-    """One agent: how to recognise its home, how to open it, and where its homes usually are: `roots` those
-    that exist, `places` all where one may be, without asking the disk. `open` is given
-    the directory that may hold copies and what was found out (made on first use), None to do without; and
-    whose home it is, None where that shall not count."""
+@dataclass(frozen=True, slots=True)
+class HomeKind:
+    """One agent: how to recognise its home, how to open it, and where its homes usually are."""
 
     kind: str
     detect: Callable[[Path], bool]
+    """Whether a directory is a home of this agent, by what only this agent keeps in one."""
     open: Callable[[Path, Path | None, User | None], Home]
+    """Gets the home's directory; one for copies and caches (made on first use), None to do without; and whose
+    home it is, None where environment and user do not count."""
     roots: Callable[[Mapping[str, str], Path], tuple[Path, ...]]
+    """The usual homes that exist."""
     places: Callable[[Mapping[str, str], Path], tuple[Path, ...]] = lambda _env, _home_dir: ()
+    """Every place where one may be, without asking the disk."""
 
 
-class FoundHome(NamedTuple):
-    """A home that exists on this machine and can be opened. `of_project`: it lies in a project, and is of
-    that one alone."""
+@dataclass(frozen=True, slots=True)
+class FoundHome:
+    """A home that exists on this machine and can be opened."""
 
     root: Path
     kind: str
     of_project: bool = False
+    """It lies in a project, and belongs to that one alone."""
 
 
-class TroubledPlace(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TroubledPlace:
     """A place where a home may be that could not be looked at."""
 
     root: Path
     error: UserError
     silent: bool = False
-    """Its disk does not answer; it may later."""
+    """Its disk does not answer now; it may later."""
 
 
-class DiscoveredHomes(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class DiscoveredHomes:
     """What a search for homes found."""
 
     homes: tuple[FoundHome, ...]
@@ -162,7 +169,8 @@ def find_homes(env: Mapping[str, str], home_dir: Path, limit_s: float = ANSWER_S
     return DiscoveredHomes(tuple(found.values()), tuple(troubled.values()))
 
 
-class _Answer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Answer:
     """What is at a place: a home and its real directory, trouble, or nothing of the agent."""
 
     home: FoundHome | None = None
@@ -206,7 +214,7 @@ def _link_to_nothing(root: Path) -> UserError:
 
 
 def not_answering(root: Path) -> UserError:
-    """What is said of a place whose disk hangs."""
+    """The error for a place whose disk hangs."""
     return Unavailable(
         f"{root} does not answer.",
         cause="It lies on a disk or a network share that may be gone.",
@@ -228,7 +236,7 @@ def find_projects(
     limit_s: float = ANSWER_S,
 ) -> DiscoveredHomes:
     """The stores that lie in projects: of those that the homes `found` list, and of those in loki-mode's own
-    list; each real directory once. Dearer than `find_homes`: it reads what the homes list. A home that does
+    list; each real directory once. Slower than `find_homes`: it reads what the homes list. A home that does
     not list its projects in time is troubled, and so is a project that does not answer."""
     homes = tuple(found)
     user = None if env is None else User(env, home_dir)
@@ -279,7 +287,7 @@ def _listed_projects(home: FoundHome, cache: Path | None, user: User | None) -> 
     try:
         listed = kind.open(home.root, cache, user).contents().projects
     except Unavailable:
-        return ()  # said when it is opened itself
+        return ()  # reported when it is opened itself
     return tuple(Path(project.path) for project in listed if Path(project.path).is_absolute())
 
 

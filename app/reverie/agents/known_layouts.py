@@ -170,7 +170,7 @@ def codex_root(directory: Path) -> tuple[str, ...]:
 
 
 def codex_databases(home: Path, cache: Path | None, elsewhere: Path | None) -> tuple[str, ...]:
-    """Evidence in the databases of memory jobs. `elsewhere`: see `codex_database.database_places`."""
+    """Evidence in the databases of memory jobs. `elsewhere`: see `codex.threads.database_places`."""
     from reverie.agents.codex.threads import database_places
     from reverie.agents.database_copy import Database
 

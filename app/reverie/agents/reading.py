@@ -1,7 +1,7 @@
-"""Reading a home without being blocked or flooded by it.
+"""Reading a home without being blocked or flooded by it, and the files that are never opened.
 
-A home is written by others: `config.json` may be a pipe, a device or ten gigabytes. Pure I/O without state,
-safe from any thread. Failure: plain `OSError`, which the caller turns into a sentence about its file.
+A home is written by others: `config.json` may be a pipe, a device or ten gigabytes. Without state, safe from
+any thread. Failure: plain `OSError`, which the caller turns into a sentence about its file.
 """
 
 from __future__ import annotations
@@ -64,15 +64,11 @@ def _is(entry: os.DirEntry[str], kind: Callable[[os.DirEntry[str]], bool]) -> bo
         return False  # a link in a circle, or to a place that may not be looked at: not one of ours
 
 
-# Which files Reverie never opens, whatever names or links to them: credentials, and the files of the
-# system.
+# Files that Reverie never opens, whatever names or links to them: credentials and files of the system.
 #
 # An instruction file can import any path, and a repository is written by others. So every place that opens
-# a file because another file names it asks here first. A file that an agent would open only after asking is
-# listed with `UNAPPROVED` and not opened either (`agents.base.Companion.unopened`).
-#
-# Pure functions over paths; nothing is looked up on the disk. Callers pass the path as written and the one
-# that it resolves to.
+# a file because another file names it asks here first, with the path as written and the one that it
+# resolves to.
 
 
 UNAPPROVED = (

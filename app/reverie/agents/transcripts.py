@@ -1,11 +1,11 @@
-"""A transcript as a person reads it, whatever agent wrote it: messages in order, tool calls with their
-results, what the agent injected for itself told apart.
+"""Transcripts, whatever agent wrote them: as messages for a person, as turns and boundaries, as events while
+they grow; reading lines, pairing calls with results, paging.
 
-Each agent's reader (`agents.mux.transcript` and the like) makes these; a viewer needs nothing else. Texts
-are untrusted and may be large: a reader streams, and cuts no text silently (`cut` says so).
+Each agent's reader (`agents.mux.transcript` and the like) makes these values; nothing else knows its format.
+Texts are untrusted and may be large: a reader streams, and cuts no text silently (`cut` says so).
 
-Threading: values; a reader belongs to one thread at a time. Failure: `Unavailable` where the file cannot be
-read at all; a line that cannot be read is counted in `Reading` and hides no other.
+Threading: values; a reader belongs to one thread at a time, never the GUI's. Failure: `Unavailable` where the
+file cannot be read at all; a line that cannot be read is counted in `ReadStatistics` and hides no other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
@@ -122,10 +122,7 @@ class ReadableTranscript(Protocol):
         the next time. Memory stays bounded by the longest line."""
 
 
-# What every transcript amounts to: turns in order, and the boundaries where an agent compacted its context.
-#
-# Plain immutable data without a word of any agent; the readers (`agents.mux.transcript` and the like) make
-# it, and a home says which reader its sessions need.
+# A transcript as data: turns in order, and the boundaries where an agent compacted its context.
 
 
 Role = Literal["system", "user", "assistant"]
@@ -170,10 +167,110 @@ class Transcript(Protocol):
         """Every compaction, oldest first."""
 
 
-# The lines of a transcript file, one at a time: never more than one in memory, none longer than 16 MiB.
-#
-# Only read, never locked: the agent may be writing. Threading: any thread but the GUI's, one reader each.
-# Failure: `FileNotFoundError` is the caller's; `Unavailable` for anything else that is in the way.
+# A transcript that grows: its rows as events, and how far they were read.
+
+
+RECENT_IDS = 256
+"""How many ids of announced rows a position remembers."""
+OPEN_IDS = 16
+"""How many answers that have only begun it remembers."""
+TailKind = Literal["message", "begun", "turn-end", "aborted", "error", "compaction", "reset", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class TailToolUse:
+    """One tool call of a row. `output` None: there is none (yet)."""
+
+    call_id: str
+    name: str
+    input: Any = None
+    output: Any = None
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TailEvent:
+    """One row. `turn-end`: the assistant came to the end of a turn; `aborted`, `error`: it did not; `begun`:
+    it is at it, which is not announced; `message`: what a person said; `other`: what the agent added for
+    itself. `model` wrote the row."""
+
+    kind: TailKind
+    turn: Turn
+    tools: tuple[TailToolUse, ...] = ()
+    model: str | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TailPosition:
+    """Where a tail stands: up to `offset` of the file `inode` everything was read; `edge` are the bytes just
+    before it (hex), by which a file that was replaced in place is told. `sequence` and `recent`: the newest
+    row announced and the ids of the last ones. `begun`: answers that were seen to begin, and not to end."""
+
+    offset: int = 0
+    inode: int = 0
+    edge: str = ""
+    sequence: int = -1
+    timestamp: int = 0
+    recent: tuple[str, ...] = ()
+    begun: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is kept between two starts of Reverie."""
+        return {
+            "offset": self.offset,
+            "inode": self.inode,
+            "edge": self.edge,
+            "sequence": self.sequence,
+            "timestamp": self.timestamp,
+            "recent": list(self.recent),
+            "begun": list(self.begun),
+        }
+
+    @classmethod
+    def of(cls, data: object) -> TailPosition | None:
+        """The position that `as_json` made; None for anything else."""
+        if not isinstance(data, Mapping):
+            return None
+        numbers = [data.get(name) for name in ("offset", "inode", "sequence", "timestamp")]
+        edge, recent, begun = data.get("edge"), _texts(data.get("recent")), _texts(data.get("begun", []))
+        if not all(isinstance(number, int) for number in numbers) or not isinstance(edge, str):
+            return None
+        if recent is None or begun is None:
+            return None
+        offset, inode, sequence, timestamp = (int(number or 0) for number in numbers)
+        ids = (tuple(recent[-RECENT_IDS:]), tuple(begun[-OPEN_IDS:]))
+        return cls(max(0, offset), inode, edge, sequence, timestamp, *ids)
+
+
+class Tail(Protocol):
+    """Follows one transcript as it grows; belongs to one thread at a time."""
+
+    @property
+    def position(self) -> TailPosition:
+        """Up to where it was read."""
+
+    def poll(self) -> tuple[TailEvent, ...]:
+        """What was appended since the last poll, in order. Raises `UserError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCall:
+    """One successful call. `at_ms`: when it was made (UTC)."""
+
+    call_id: str
+    tool: str
+    input: Mapping[str, Any]
+    at_ms: int
+
+
+def _texts(value: object) -> list[str] | None:
+    whole = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return list(value) if whole and isinstance(value, list) else None
+
+
+# Lines of a transcript file, one at a time: never more than one in memory, none longer than 16 MiB. Never
+# locked: the agent may be writing.
 
 
 LINE_BYTES = 16 * 1024 * 1024
@@ -320,13 +417,9 @@ def rows_of(path: Path, reading: ReadStatistics, *, end: int | None = None) -> I
             reading.half_written = True
 
 
-# Bringing tool calls together with their results, which come later in a transcript, while streaming.
-#
-# Messages leave in the order in which they came in; one that waits for its result holds back those behind
-# it, at most `HELD` of them. A result that comes too late leaves as a message of its own. So memory stays
-# bounded.
-#
-# Pure; one transcript, one thread.
+# Pairing tool calls with their results, which come later, while streaming. Messages leave in order; one
+# that waits for its result holds back at most `HELD` others, so memory stays bounded, and a later result
+# becomes a message of its own.
 
 
 HELD = 200
@@ -393,13 +486,8 @@ class Pairing:
             self._places = {name: place for name, place in self._places.items() if place >= self._left}
 
 
-# A long transcript page by page: what a viewer shows of it, and where in it something stands.
-#
-# Pages follow each other at the cost of reading on; a page before the last one costs reading from the start
-# again. No more than a page is kept, and for the end of a transcript no more than a page before it. A
-# search reads through on its own, so that it disturbs no page.
-#
-# Threading: any thread but the GUI's, one at a time. Failure: as `agents.transcripts` says.
+# A long transcript page by page. Going forward costs reading on; going back before the last page costs
+# reading from the start. A search reads through separately, so that it disturbs no page.
 
 
 PAGE_MESSAGES = 120

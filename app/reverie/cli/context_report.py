@@ -10,28 +10,29 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from reverie.cli.answers import DONE, print_json, print_text, printable
+from reverie.cli.homes import the_context, the_home
+from reverie.context.assembly import AGENTS, assemble
+from reverie.context.facts import gather
 from reverie.context.view import PARTS, ContextEntry, ContextPart, ContextView, Gauge, notes, reason
+from reverie.errors import Unavailable
+from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
-    from reverie.cli.session import Invocation
+    from reverie.cli.main import Invocation
 
 _MARKS = {"in": "in  ", "cut": "cut ", "out": "out "}
 
 
 def context(session: Invocation) -> int:
     """Tell what the agent of the home would be told now."""
-    from reverie.context.assembly import AGENTS, assemble
-    from reverie.context.facts import gather
-    from reverie.errors import Unavailable
-    from reverie.services.workbench import Workbench
 
-    parts = session.home()
+    parts = the_home(session)
     if parts.home.kind not in AGENTS:
         raise Unavailable(
             f"What {parts.home.kind} would load is not known.",
             next_step="This command knows " + ", ".join(sorted(AGENTS)) + ".",
         )
-    chosen = session.context(parts)
+    chosen = the_context(session, parts)
     at = session.clock()
     facts = gather(parts.home, chosen, Workbench(parts).view(chosen).scopes, times=(at,))
     view = assemble(facts, at)

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_json, print_text, printable
+from reverie.cli.homes import every_home, the_context, the_home
 from reverie.doctor.findings import Finding, first_cause
 from reverie.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reverie.cli.session import Invocation
+    from reverie.cli.main import Invocation
 
 _MARKS = {"pass": "ok  ", "off": "off ", "warn": "WARN", "fail": "FAIL"}
 
@@ -60,24 +61,24 @@ def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) 
 
 
 def _of_a_workspace(session: Invocation) -> Callable[[], tuple[Finding, ...]]:
+    # Late: `doctor --self` must answer where a library of the checks is missing.
     from reverie.compose import doctor_hooks
     from reverie.doctor.checks import examine
 
-    parts = session.home()
-    context = session.context(parts)
+    parts = the_home(session)
+    context = the_context(session, parts)
     hooks = doctor_hooks(parts, context)
     probe = session.arguments.probe
     return lambda: examine(parts, context, hooks, now=session.clock(), with_probe=probe)
 
 
 def _of_reverie(session: Invocation) -> Callable[[], tuple[Finding, ...]]:
-    from reverie.cli.homes import every_home
     from reverie.doctor.self_checks import examine_self
 
-    roots, problems = every_home(session)
-    for problem in problems:
+    asked = every_home(session)
+    for problem in asked.problems:
         answers.trouble(str(problem))
-    return lambda: examine_self(session.profile, now=session.clock(), homes=len(roots))
+    return lambda: examine_self(session.profile, now=session.clock(), homes=len(asked.roots))
 
 
 def _apply(check: str, findings: tuple[Finding, ...]) -> None:

@@ -20,7 +20,7 @@ from reverie.errors import Ambiguous, StoreError, Unavailable
 from reverie.files.paths import is_there
 
 if TYPE_CHECKING:
-    from reverie.cli.session import Invocation
+    from reverie.cli.main import Invocation
     from reverie.failures.crash import CrashGroup
     from reverie.failures.lessons import Lesson
 
@@ -143,8 +143,8 @@ def _resolve(session: Invocation) -> int:
     """Write what mended an error into its episode, under the store's lock; the history has it before."""
     from reverie.agents.loki.records import episode_files, episode_of, read_object
     from reverie.compose import open_parts
+    from reverie.failures.record_changes import ABSENT, resolution
     from reverie.services.failures import RecordEdits
-    from reverie.services.record_changes import ABSENT, resolution
 
     arguments, project = session.arguments, _project(session)
     if not arguments.episode or arguments.text is None:

@@ -1,13 +1,13 @@
-"""Which home and which scope context a command means; an ambiguous one lists the choices (exit 2).
+"""Which home and context a command means, and `reverie homes`; ambiguity lists the choices (exit 2).
 
-A home that cannot be looked at, or whose disk hangs, is named on stderr, and the command goes on with the
-others.
+A home that cannot be read, or whose disk hangs, is named on stderr, and the command goes on with the others.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from reverie.agents.scopes import ScopeContext
 from reverie.cli import answers
@@ -21,9 +21,9 @@ from reverie.cli.answers import (
     printable,
     trouble,
 )
-from reverie.cli.session import Invocation
+from reverie.cli.main import Invocation
 from reverie.clock import Clock
-from reverie.compose import look_for_homes, look_for_stores, open_parts
+from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.errors import Ambiguous, Unavailable, UserError
 from reverie.services.container import HomeContainer
 from reverie.services.contexts import asked_context
@@ -34,7 +34,8 @@ MOST_CHOICES = 50
 NAME_ONE = "Name one with --home DIR, or try `reverie --demo`."
 
 
-class AskedHomes(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AskedHomes:
     """The homes that a command works on."""
 
     roots: tuple[Path, ...]
@@ -62,19 +63,26 @@ def only_home(given: list[Path] | None) -> Path:
     return given[0]
 
 
-def the_home(session: Invocation, clock: Clock) -> HomeContainer:
-    """The one home a command works on. Raises `Ambiguous`, or `Unavailable` when there is none."""
-    given, profile = session.arguments.home, session.profile
+def the_home(session: Invocation, clock: Clock | None = None) -> HomeContainer:
+    """Open the one home a command works on; `clock`: instead of the command's own. Raises `Ambiguous`, or
+    `Unavailable` when there is none."""
+    container = open_parts(_only_root(session), session.profile, clock or session.clock)
+    session.opened(container)
+    return container
+
+
+def _only_root(session: Invocation) -> Path:
+    given: list[Path] | None = session.arguments.home
     if given and len(given) > 1:
         raise Ambiguous(
             "This command works on one home.", choices=tuple(map(str, given)), next_step="Give --home once."
         )
     if given:
-        return open_parts(given[0], profile, clock)
+        return given[0]
     looked = look_for_homes()
     session.leave_out(looked.troubled)
     # A store in a project is meant only where it is all there is, or is named.
-    stores = None if looked.homes else look_for_stores(looked, profile)
+    stores = None if looked.homes else look_for_stores(looked, session.profile)
     found = looked.homes if stores is None else stores.homes
     troubled = (*looked.troubled, *(() if stores is None else stores.troubled))
     if not found and troubled:
@@ -89,13 +97,13 @@ def the_home(session: Invocation, clock: Clock) -> HomeContainer:
             choices=tuple(str(home.root) for home in found),
             next_step="Name one with --home DIR.",
         )
-    return open_parts(found[0].root, profile, clock)
+    return found[0].root
 
 
-def the_context(parts: HomeContainer, workspace: str | None, project: str | None) -> ScopeContext:
-    """The scope context of a command. Raises `Ambiguous` when the home has several workspaces and none was
-    named."""
-    home = parts.home
+def the_context(session: Invocation, parts: HomeContainer) -> ScopeContext:
+    """The scope context that `--workspace` and `--project` name. Raises `Ambiguous` when the home has several
+    workspaces and none was named."""
+    home, workspace, project = parts.home, session.arguments.workspace, session.arguments.project
     if workspace is not None:
         context = asked_context(
             home, workspace_id=workspace, project_path=project, project_given=project is not None
@@ -117,9 +125,8 @@ def the_context(parts: HomeContainer, workspace: str | None, project: str | None
 def choices(parts: HomeContainer) -> tuple[str, ...]:
     """The workspaces to choose from, those used last first: id, title, and when it was used where the home
     says so."""
-    from reverie.cli.answers import local_time, printable
-
-    parts.home.learn_titles(MOST_CHOICES)
+    if parts.home.sessions is not None:
+        parts.home.sessions.learn_titles(MOST_CHOICES)
     found = sorted(parts.home.contents().workspaces(), key=lambda each: -(each.updated_at or 0))
     lines = []
     for each in found[:MOST_CHOICES]:
@@ -155,15 +162,14 @@ _TITLE_CHARS = 60
 
 def show_homes(session: Invocation) -> int:
     """Each home with its projects and workspaces; exit 1 where one cannot be opened."""
-    from reverie.compose import adopt_home, open_parts
 
     given = session.arguments.home
     if session.arguments.adopt:
         adopt_home(only_home(given), session.arguments.adopt, session.profile, session.clock)
-    roots, problems = every_home(session)
+    asked = every_home(session)
     homes: list[dict[str, Any]] = []
-    errors: list[UserError] = [*problems]
-    for root in roots:
+    errors: list[UserError] = [*asked.problems]
+    for root in asked.roots:
         try:
             homes.append(_home_json(open_parts(root, session.profile, session.clock)))
         except UserError as error:
@@ -217,7 +223,8 @@ def _home_json(parts: HomeContainer) -> dict[str, Any]:
     from reverie.services.container import rooted_files
 
     home = parts.home
-    home.learn_titles(_TITLES)
+    if home.sessions is not None:
+        home.sessions.learn_titles(_TITLES)
     contents = home.contents()
     counts = dict.fromkeys((scope.value for scope in Scope), 0)
     for root in home.roots(contents):

@@ -1,7 +1,10 @@
 """The commands: parse, open, do, answer. Exit 0 done; 1 failed, skipped, held or in conflict; 2 wrong usage.
 
-Each command is one function from (arguments, session) to an exit code. What a person can mend ends as one
-line on stderr (and `reason` in the JSON); a bug ends as a traceback.
+Each command is one function from an `Invocation` to an exit code. A `UserError` ends as one line on stderr
+(and `reason` in the JSON); a bug ends as a traceback. This module is light, since an agent's runner waits for
+`reverie failures`: which home and context are meant is `cli.homes`.
+
+Threading: the main thread; `patience` adds one that checks whether the homes answer.
 """
 
 from __future__ import annotations
@@ -13,23 +16,64 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reverie import __version__
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_text
-from reverie.cli.session import Invocation
-from reverie.clock import is_time
+from reverie.clock import Clock, fixed_clock, is_time, system_clock
 from reverie.errors import UserError
 from reverie.files.paths import DiskCheck
 
-# The command line as data: one parser, one table of commands. The README's command table is tested against
-# it.
-#
-# `--home`, `--profile`, `--json` and `--now` may stand before or after the command.
+if TYPE_CHECKING:
+    from reverie.agents.discovery import TroubledPlace
+    from reverie.profile import Profile
+    from reverie.services.container import HomeContainer
+
+
+# One invocation: its options, clock and profile, and the homes that it opened.
+
+
+class Invocation:
+    """The options of one invocation, and what follows from them."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        self.as_json: bool = arguments.json
+        self.clock: Clock = system_clock if arguments.now is None else fixed_clock(arguments.now)
+        self.left_out: frozenset[Path] = frozenset()
+        """Usual places that could not be read, so that this command does without them."""
+        self._opened: list[HomeContainer] = []
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The profile of `--profile`, else the person's own."""
+        # Late: `failures` needs no profile, and an agent's runner waits for it.
+        from reverie.profile import Profile
+
+        given = self.arguments.profile
+        return Profile.under(given) if given else Profile.default()
+
+    def leave_out(self, places: Iterable[TroubledPlace]) -> None:
+        """Wait for none of these places."""
+        self.left_out |= {place.root for place in places}
+
+    def opened(self, container: HomeContainer) -> None:
+        """The command works on this home: `overwritten` checks what it saved there."""
+        self._opened.append(container)
+
+    def overwritten(self) -> list[str]:
+        """A sentence for each write of this command that another program has overwritten since."""
+        return [lost.sentence() for parts in self._opened for lost in parts.saves.settle()]
+
+
+# The command line as data; the README's command table is tested against it. `--home`, `--profile`, `--json`
+# and `--now` may stand before or after the command.
 
 
 TRIGGERS = ("manual", "compaction", "launch", "archive")
@@ -371,15 +415,10 @@ def _command(name: str | None) -> Callable[[Invocation], int]:
     return found
 
 
-# A command that waits for a home which does not answer says so, and Ctrl+C ends it.
-#
-# A share that is gone keeps whoever reads from it waiting, in the kernel, where Python's own handling of
-# Ctrl+C is not reached. So a second thread looks at the homes now and then (`files.paths`); when they do not
-# answer it says so once, and takes Ctrl+C instead. What a run had under way then is recovered by the next
-# command, as after a kill.
-#
-# Threading: `patience` is for the main thread. Where a system cannot wait for signals, Ctrl+C stays as it
-# is.
+# A share that is gone blocks its reader in the kernel, where Python's handling of Ctrl+C is not reached. So
+# a second thread checks the homes now and then; when they do not answer it says so once, and takes Ctrl+C
+# instead. What a run had under way is recovered by the next command. Where a system cannot wait for
+# signals, Ctrl+C stays as it is.
 
 
 FIRST_S = 4.0

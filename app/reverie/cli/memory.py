@@ -1,8 +1,8 @@
-"""`reverie memory`: memory commands as JSON lines, for scripts, agents and tests (design.md section 5).
+"""`memory`, `tree`, `status`, `search`: what a home holds, and memory commands as JSON lines.
 
-Each line names its own context, actor and time; a bad line is answered and the next one goes on. Besides the
-six commands of an agent there are `read`, `save`, `pin` and `index`, what an editor does. An agent's views
-count as use, a person's never do.
+Each line of `reverie memory` names its own context, actor and time; a bad line is answered, and the next one
+goes on. Besides the six commands of an agent there are `read`, `save`, `pin` and `index`, as an editor has
+them. An agent's views count as use, the user's do not (design.md section 5).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.capabilities import StatusLine
+from reverie.agents.memory_index import INDEX
 from reverie.agents.scopes import (
     FileRule,
     ProjectGap,
@@ -27,17 +28,19 @@ from reverie.agents.scopes import (
 )
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_json, print_json_line, print_text, printable, trouble
-from reverie.cli.homes import require_workspace
-from reverie.cli.session import Invocation
+from reverie.cli.homes import NAME_ONE, NO_HOME, every_home, require_workspace, the_context, the_home
+from reverie.cli.main import Invocation
 from reverie.clock import DAY_MS, HOUR_MS, is_time
+from reverie.compose import open_parts
 from reverie.errors import Conflict, StoreError, UserError
-from reverie.jobs.consolidate.coverage import Status
+from reverie.jobs.consolidate.coverage import Status, status_of
 from reverie.memory.commands import COMMANDS, MemoryCommands, normalise
-from reverie.memory.listing import index_entries, scan_scope
+from reverie.memory.listing import index_entries, scan_scope, tree
 from reverie.memory.store import MemoryStore
 from reverie.memory.write_guard import rule_under
 from reverie.services.container import HomeContainer
 from reverie.services.host import keep_usage
+from reverie.services.workbench import Workbench
 from reverie.text.summaries import some
 
 if TYPE_CHECKING:
@@ -51,7 +54,7 @@ _ACTORS = ("agent", "user")
 def memory(session: Invocation) -> int:
     """Answer the lines of stdin until it ends."""
     clock = LineClock(session.clock)
-    parts = session.home(clock)
+    parts = the_home(session, clock)
     lines = MemoryLines(
         parts,
         clock,
@@ -185,7 +188,6 @@ class MemoryLines:
         old, new = fields.get("old_path"), fields.get("new_path")
         if fields.get("command") != "rename" or not isinstance(old, str) or not isinstance(new, str):
             return None
-        from reverie.agents.claude.index import INDEX
         from reverie.services.memory_index import IndexService
 
         try:
@@ -285,11 +287,9 @@ def _path(request: Mapping[str, Any]) -> str:
 
 def show_tree(session: Invocation) -> int:
     """The three trees of a context."""
-    from reverie.memory.listing import tree
-    from reverie.services.workbench import Workbench
 
-    parts = session.home()
-    context = session.context(parts)
+    parts = the_home(session)
+    context = the_context(session, parts)
     view = Workbench(parts).view(context)
     nodes = [tree(scope, view.scopes[scope]) for scope in Scope]
     for scope, node in zip(Scope, nodes, strict=True):
@@ -321,12 +321,11 @@ def _never_has(parts: HomeContainer, context: ScopeContext, scope: Scope) -> boo
 
 def show_status(session: Invocation) -> int:
     """When each scope was consolidated last, and how that ended."""
-    from reverie.jobs.consolidate.coverage import status_of
 
-    parts = session.home()
-    context = session.context(parts)
+    parts = the_home(session)
+    context = the_context(session, parts)
     status = status_of(parts.coverage.load(), context, now=session.clock())
-    agent = parts.home.agent_status(context)
+    agent = () if parts.home.jobs is None else parts.home.jobs.agent_status(context)
     if session.as_json:
         agent_lines = [
             {"label": line.label, "text": line.text, "state": line.state, "at": line.at} for line in agent
@@ -443,19 +442,17 @@ def _line(name: str, record: Mapping[str, Any] | None, now: int, never: str) -> 
 
 def search(session: Invocation) -> int:
     """Bring the index up to date, then ask it. Finding nothing is no failure."""
-    from reverie.cli.homes import NAME_ONE, NO_HOME, every_home
-    from reverie.compose import open_parts
     from reverie.services.search import COUNT, SearchService
 
-    roots, places = every_home(session)
+    asked = every_home(session)
     service = SearchService()
-    errors: list[UserError] = [*places]
-    for root in roots:
+    errors: list[UserError] = [*asked.problems]
+    for root in asked.roots:
         try:
             service.add(open_parts(root, session.profile, session.clock))
         except UserError as error:
             errors.append(error)
-    if errors and len(errors) == len(roots) + len(places):
+    if errors and len(errors) == len(asked.roots) + len(asked.problems):
         raise errors[0]
     service.update()
     limit = session.arguments.limit
@@ -468,8 +465,8 @@ def search(session: Invocation) -> int:
     if session.as_json:
         print_json([hit.as_json() for hit in answer.hits])
     else:
-        print_text("\n".join(_hit_lines(answer.hits, several=len(roots) > 1)) or "Nothing was found.")
-        if not roots:
+        print_text("\n".join(_hit_lines(answer.hits, several=len(asked.roots) > 1)) or "Nothing was found.")
+        if not asked.roots:
             print_text(f"{NO_HOME} {NAME_ONE}")
     for problem in problems:
         trouble(problem)

@@ -1,4 +1,10 @@
-"""`consolidate`, `runs`, `diff`, `revert`: a run by hand, what ran, what it changed, and taking it back."""
+"""The commands that run jobs or show runs: `consolidate` ... `extract`, `runs`, `diff`, `revert`, `watch`.
+
+By hand neither the switch nor the day's budget counts; the rules of a sweep and of a harvest do.
+
+Late imports: each command imports its own job. Engines load pydantic and asyncio (0.2 s), which `runs` and
+`diff` do not need.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +30,17 @@ from reverie.cli.answers import (
     printable,
     trouble,
 )
-from reverie.cli.session import Invocation
-from reverie.errors import Unavailable, UserError
+from reverie.cli.homes import NAME_ONE, NO_HOME, choices, every_home, require_workspace, the_context, the_home
+from reverie.cli.main import Invocation
+from reverie.compose import open_parts
+from reverie.errors import Ambiguous, Busy, Unavailable, UserError
+from reverie.llm.keys import never_unlock
+from reverie.memory.diff import unified
+from reverie.runs.record import numbers_taken, taken_as_json
+from reverie.services.host import Host, keep_usage
 from reverie.text.summaries import some
 
 if TYPE_CHECKING:
-    from reverie.cli.homes import AskedHomes
     from reverie.jobs.consolidate.triggers import SweepResult
     from reverie.jobs.extraction.progress import ExtractProgress
     from reverie.runs.run import RunResult
@@ -40,16 +51,13 @@ if TYPE_CHECKING:
 
 
 # `sweep` and `harvest`: what the background services do, once and by hand.
-#
-# By hand neither the switch nor the day's budget counts; the rules of the sweep and of a harvest do.
 
 
 def sweep(session: Invocation) -> int:
     """The launch sweep; with `--dry-run` only which workspaces it would take, in which order."""
     from reverie.services.background import BackgroundJobs
-    from reverie.services.host import keep_usage
 
-    parts = session.home()
+    parts = the_home(session)
     if session.arguments.dry_run:
         plan = parts.sweeps.plan()
         if session.as_json:
@@ -75,14 +83,12 @@ def sweep(session: Invocation) -> int:
 
 def harvest(session: Invocation) -> int:
     """Harvest the newest compaction of a workspace, then dream; exit 1 unless both succeeded."""
-    from reverie.jobs.consolidate.harvest import follow_up
-    from reverie.jobs.consolidate.harvest_run import HarvestRequest
+    from reverie.jobs.consolidate.harvest import HarvestRequest, follow_up
     from reverie.services.background import BackgroundJobs
-    from reverie.services.host import keep_usage
 
-    parts, engine_name = session.home(), session.arguments.engine
+    parts, engine_name = the_home(session), session.arguments.engine
     keep_usage(parts)
-    context = session.context(parts)
+    context = the_context(session, parts)
     background = BackgroundJobs(parts, by_hand=True)
     extractor = background.extractor_for(context, engine_name)
     dream: RunResult | None = None
@@ -157,16 +163,14 @@ def _dream_json(result: RunResult) -> dict[str, Any]:
 
 def consolidate(session: Invocation) -> int:
     """One dream by hand; exit 1 where it did not come to pass."""
-    from reverie.cli.homes import require_workspace
     from reverie.jobs.consolidate.run import DreamRequest
-    from reverie.services.host import keep_usage
     from reverie.services.models import Models
 
     arguments = session.arguments
-    parts = session.home()
-    context = session.context(parts)
+    parts = the_home(session)
+    context = the_context(session, parts)
     if not arguments.dry_run:
-        if context.workspace_id is not None and parts.home.coverage_sidecar is not None:
+        if context.workspace_id is not None and parts.home.sidecars is not None:
             # The record would name a workspace that the agent does not know.
             require_workspace(parts, context.workspace_id, stores=False)
         keep_usage(parts)
@@ -203,7 +207,7 @@ def consolidate(session: Invocation) -> int:
 
 def show_runs(session: Invocation) -> int:
     """The runs of a home, newest first."""
-    parts = session.home()
+    parts = the_home(session)
     records = parts.runs.all(limit=session.arguments.limit)
     if session.as_json:
         print_json([record.as_json() for record in records])
@@ -229,11 +233,9 @@ def show_runs(session: Invocation) -> int:
 
 def show_diff(session: Invocation) -> int:
     """What a run changed, or would have changed."""
-    from reverie.memory.diff import unified
-    from reverie.runs.record import numbers_taken, taken_as_json
     from reverie.services.run_views import ReviewService
 
-    parts, run_id = session.home(), session.arguments.run
+    parts, run_id = the_home(session), session.arguments.run
     changes = ReviewService(parts).changes(run_id)
     taken = parts.runs.load(run_id).taken_back
     diffs = [
@@ -269,11 +271,9 @@ def show_diff(session: Invocation) -> int:
 
 def revert(session: Invocation) -> int:
     """Take a run back, or a part of it; exit 1 where somebody changed something since."""
-    from reverie.errors import Ambiguous
-    from reverie.services.host import keep_usage
     from reverie.services.run_views import ReviewService
 
-    parts, arguments = session.home(), session.arguments
+    parts, arguments = the_home(session), session.arguments
     paths, hunks = arguments.path or [], arguments.hunk or []
     if hunks and len(set(paths)) != 1:
         raise Ambiguous(
@@ -311,13 +311,11 @@ def revert(session: Invocation) -> int:
 
 def write(session: Invocation) -> int:
     """Update the project's memory from what was said last; exit 1 where nothing ran, or it failed."""
-    from reverie.errors import Ambiguous, Unavailable
     from reverie.services.background import open_writer
-    from reverie.services.host import keep_usage
 
-    parts = session.home()
+    parts = the_home(session)
     keep_usage(parts)
-    workspace_id = session.context(parts).workspace_id
+    workspace_id = the_context(session, parts).workspace_id
     if workspace_id is None:
         choices = tuple(workspace.id for workspace in parts.home.contents().workspaces())
         if choices:
@@ -347,7 +345,7 @@ def notes(session: Invocation) -> int:
     said since the last update."""
     from reverie.services.background import open_notes
 
-    parts = session.home()
+    parts = the_home(session)
     session_id = session.arguments.workspace or _only_session(parts)
     with interruptible() as cancel:
         service = open_notes(parts, cancel, by_hand=True)
@@ -369,19 +367,17 @@ def notes(session: Invocation) -> int:
 
 def _only_session(parts: HomeContainer) -> str:
     """The session, where there is one only. Raises `Ambiguous`, `Unavailable`."""
-    from reverie.errors import Ambiguous, Unavailable
 
-    found = [source.id for source in parts.home.sources() if source.kind == "session"]
-    # Of an agent that keeps no notes no session has a place for them.
-    if not found or parts.home.notes_place(found[0]) is None:
+    transcripts = parts.home.transcripts
+    sources = () if transcripts is None else transcripts.sources()
+    found = [source.id for source in sources if source.kind == "session"]
+    if not found or parts.home.notes is None:
         raise Unavailable(
             "This home has no session to keep notes of.",
             cause="Claude Code's have.",
             next_step="Name another home with --home DIR.",
         )
     if len(found) > 1:
-        from reverie.cli.homes import choices
-
         raise Ambiguous("Which session?", choices=choices(parts), next_step="Name it with --session ID.")
     return found[0]
 
@@ -395,7 +391,7 @@ def extract(session: Invocation) -> int:
     from reverie.services.background import ExtractionService
 
     arguments = session.arguments
-    service = ExtractionService(session.home())
+    service = ExtractionService(the_home(session))
     if arguments.dry_run:
         _print_candidates(
             service.candidates(arguments.project), as_json=session.as_json, to_notes=service.to_notes
@@ -470,14 +466,14 @@ def traces(session: Invocation) -> int:
 
 def _list(session: Invocation) -> int:
     rows: list[TraceSummary] = []
-    roots, places = _roots(session)
-    errors: list[UserError] = [*places]
-    for root in roots:
+    asked = every_home(session)
+    errors: list[UserError] = [*asked.problems]
+    for root in asked.roots:
         try:
             rows += _rows(session, root)
         except UserError as error:
             errors.append(error)
-    if errors and len(errors) == len(roots) + len(places):
+    if errors and len(errors) == len(asked.roots) + len(asked.problems):
         raise errors[0]
     for problem in errors:
         trouble(str(problem))
@@ -498,19 +494,18 @@ def _list(session: Invocation) -> int:
 
 
 def _one(session: Invocation, wanted: str) -> int:
-    from reverie.cli.homes import NAME_ONE, NO_HOME
     from reverie.services.traces import TraceService
 
-    roots, places = _roots(session)
+    asked = every_home(session)
     missing: UserError | None = None
-    for place in places:
+    for place in asked.problems:
         trouble(str(place))
-    for root in roots:
+    for root in asked.roots:
         service = TraceService(_parts(session, root))
         try:
             detail = service.open(wanted)
         except UserError as error:
-            if error.reason != "missing" or len(roots) == 1:
+            if error.reason != "missing" or len(asked.roots) == 1:
                 raise
             missing = error
             continue
@@ -524,15 +519,7 @@ def _one(session: Invocation, wanted: str) -> int:
     raise Unavailable(NO_HOME, next_step=NAME_ONE)
 
 
-def _roots(session: Invocation) -> AskedHomes:
-    from reverie.cli.homes import every_home
-
-    return every_home(session)
-
-
 def _parts(session: Invocation, root: Path) -> Any:
-    from reverie.compose import open_parts
-
     return open_parts(root, session.profile, session.clock)
 
 
@@ -592,12 +579,9 @@ _LOOK_S = 0.5
 
 def watch(session: Invocation) -> int:
     """Host until a signal comes."""
-    from reverie.errors import Busy
-    from reverie.llm.keys import never_unlock
-    from reverie.services.host import Host
 
     never_unlock()
-    parts = session.home()
+    parts = the_home(session)
     # Why to stop. A handler may put while `get` is under way on the same thread; an Event would wait for its
     # own lock.
     reasons: SimpleQueue[str] = SimpleQueue()

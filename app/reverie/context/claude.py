@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from reverie.agents.base import Companion, Loading
-from reverie.agents.claude.index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, falls_off, links
 from reverie.agents.claude.instruction_text import loaded_text
+from reverie.agents.memory_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, falls_off, links
 from reverie.agents.scopes import Scope
 from reverie.context.facts import ContextFacts, instructions_part, marked_lines, marks_in, with_record
 from reverie.context.view import ContextEntry, ContextPart, ContextView, Gauge, Note, Reason, State

@@ -1,10 +1,10 @@
-"""What the context of an agent is made from: read once, put together as often as one likes.
+"""What the context of an agent is made from: read once, assembled as often as needed.
 
-`gather` reads; everything after it is pure, so that an edit, a pin or another time is answered at once. What
-was read before is read again only where the file looks changed.
+`gather` reads; everything after it is pure, so that an edit, a pin or another time is answered at once. A
+file is read again only where it looks changed.
 
 Threading: `gather` blocks; any thread but the GUI's. Failure: a file that cannot be read has no data, and the
-view says so; a home that vanished raises `Unavailable`. Looking opens files for reading and nothing else.
+view says so; a home that vanished raises `Unavailable`. Nothing is written.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any, TypeVar
 from reverie.agents.base import Companion, Home, Loading
 from reverie.agents.claude.attachments import RECALL_BYTES, LoadedContext, LoadedFile, recorded
 from reverie.agents.claude.home import ClaudeHome
-from reverie.agents.claude.index import INDEX
 from reverie.agents.claude.projects import running_sessions
 from reverie.agents.codex.home import CodexHome
 from reverie.agents.codex.prompt import SUMMARY, PromptSettings, prompt_settings
 from reverie.agents.loki.home import LokiHome
+from reverie.agents.memory_index import INDEX
 from reverie.agents.reading import never_opened
 from reverie.agents.scopes import Caps, Scope, ScopeContext
 from reverie.context.view import ContextEntry, ContextPart, Gauge, Note, Reason, State
@@ -37,21 +37,10 @@ from reverie.memory.listing import IndexEntry, MemoryFile, ScopeListing, index_e
 from reverie.memory.paths import memory_path
 from reverie.text.summaries import estimate_tokens
 
-# What a session of Claude Code loaded, as its transcript records it, beside what a new session would load
-# (formats/claude-code.md sections 12.1.4 and 12.1.14).
-#
-# The record is fact, the other parts are Reverie's rules (`context.claude`), so the two check each other.
-# Each file gets one verdict: the same; changed since the record; or, where no change of the file explains
-# it, a difference that the rules or a setting must explain. A session never re-reads its files while it
-# runs.
-#
-# In recall mode the program does not load the index. It chooses memories for each prompt instead and
-# records them. Where the newest sessions of a project recalled memories and loaded no index, the index part
-# says so.
-#
-# `read_record` blocks on disk and is bounded: one transcript of the session and the newest few of the
-# project, each read once for each state of its file. The rest is pure. Threading: any thread but the GUI's.
-# Failure: a transcript that cannot be read records nothing.
+# What a session of Claude Code loaded, as its transcript records it (formats/claude-code.md sections 12.1.4
+# and 12.1.14), beside what a new session would load by Reverie's rules; the two check each other. Each file
+# is the same, changed since the record, or different without a change that explains it. In recall mode the
+# program loads no index but chooses memories for each prompt; the index part then says so.
 
 
 _SESSIONS = 5
@@ -109,7 +98,7 @@ def _of_session(home: ClaudeHome, session_id: str | None) -> LoadedContext | Non
     if session_id is None:
         return None
     try:
-        place = home.session(session_id)
+        place = home.session_place(session_id)
     except UserError:
         return None
     return None if place is None else _recorded_in(place.directory / place.files[-1])
@@ -298,11 +287,8 @@ def _recalling(part: ContextPart, facts: ContextFacts) -> ContextPart:
     )
 
 
-# What a person may want to look at in what an agent is told: text that looks like a secret or like an
-# instruction, or that hides something.
-#
-# Pure; any thread. What was found is remembered for the texts seen last, since most of them stay while one
-# is typed.
+# Marks: text that looks like a secret or an instruction, or hides something. Results are remembered for the
+# newest texts, since most of them stay while one is typed.
 
 
 _KINDS = frozenset({"secret", "instruction", "hidden", "bidi"})

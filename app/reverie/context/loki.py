@@ -5,7 +5,7 @@ Pure: the lessons were retrieved for the times that are asked for; another time 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from reverie.agents.scopes import Scope
 from reverie.context.facts import ContextFacts, Marks, marked_lines, marks_in_line
@@ -15,8 +15,8 @@ from reverie.memory.paths import memory_path
 from reverie.text.summaries import estimate_tokens
 
 
-def assemble(facts: ContextFacts, at: int) -> ContextView:
-    """The view at the time `at` (UTC ms)."""
+def assemble(facts: ContextFacts, at: int, _drafts: Mapping[str, str]) -> ContextView:
+    """The view at the time `at` (UTC ms). Unsaved texts do not matter: lessons are records."""
     nearest = min(facts.lessons, key=lambda known: abs(known - at), default=None)
     found = Retrieved() if nearest is None else facts.lessons[nearest]
     size, tokens = len(found.block.encode("utf-8", "surrogatepass")), estimate_tokens(found.block)

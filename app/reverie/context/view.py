@@ -1,7 +1,11 @@
-"""What an agent would be told, as values: parts, what is in each of them and why, the text itself.
+"""What an agent loads, as values: parts, what is in each of them and why, the text itself; and glances, which
+say what changed since a person last looked.
 
-The same for every agent, so that the window and the command know none. Frozen; safe to hand between threads.
-Sizes are bytes, tokens estimated as design.md section 5 says unless the agent counts otherwise, times UTC ms.
+The same for every agent, so that the window and the command know none. Sizes are bytes, tokens estimated as
+design.md section 5 says unless the agent counts otherwise, times UTC ms.
+
+Threading: frozen, safe to hand between threads; `Glances` blocks on disk. Failure: `UserError`; a glance that
+cannot be understood counts as none.
 """
 
 from __future__ import annotations
@@ -243,13 +247,9 @@ def notes(part: ContextPart) -> list[str]:
     return [_NOTES[note].format(detail=part.detail, line=part.cut_line) for note in part.notes]
 
 
-# What changed in a context since a person last looked at it.
-#
-# A glance is what a view amounts to: which parts told of which files, in what state and how much. One is
-# kept for each scope context of a home, in Reverie's own data directory; it holds paths and sizes, no text.
-#
-# Threading: `Glances` blocks on disk; the rest is pure. Failure: raises `UserError`; a glance that
-# cannot be understood is none.
+# Glances: what changed in a context since a person last looked at it. A glance says which parts told of
+# which files, in what state and how much; one is kept for each scope context in Reverie's own data, with
+# paths and sizes only.
 
 
 NAME = "context-seen.json"

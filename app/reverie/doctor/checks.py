@@ -1,11 +1,10 @@
-"""Why the memory writer or the dream did not run: every gate in its order, each with evidence and a fix.
+"""Why the writer or a consolidation did not run: every gate in its order, with evidence and a fix.
 
-`examine` gathers the facts and judges them; the checks themselves (`writer_checks`, `machine_checks`,
-`dream_checks`) are pure functions of the facts. The first failure is the cause: what comes after it may only
-follow from it.
+`examine` gathers the facts and judges them; the checks (`run_checks`, `claude_checks`) are pure functions of
+the facts. The first failure is the cause: later ones may only follow from it.
 
 Threading: blocks on disk, with `with_probe` on the network; any thread but the GUI's. Failure: `Unavailable`
-where the home is gone.
+where the home is gone; whatever else cannot be read is a fact, too.
 """
 
 from __future__ import annotations
@@ -15,12 +14,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import Home, SessionPlace, Workspace
-from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
+from reverie.agents.base import AgentWriter, Home, SessionPlace, Workspace
+from reverie.agents.capabilities import AgentWriterConfig, MemoryKinds, WriterPlace
 from reverie.agents.scopes import ScopeContext
 from reverie.clock import DAY_MS
-from reverie.doctor.claude_checks import CLAUDE_CHECKS
-from reverie.doctor.claude_checks import look as claude_facts
 from reverie.doctor.facts import (
     DoctorHome,
     DoctorHooks,
@@ -48,8 +45,15 @@ from reverie.doctor.run_checks import (
     no_writer,
 )
 from reverie.errors import UserError
+from reverie.jobs.consolidate.run import dream_lease_name
+from reverie.jobs.consolidate.triggers import counts, tokens_of
+from reverie.jobs.writer.service import writer_lease_name
 from reverie.jobs.writer.state import PROJECT_MEMORY, interval_of
+from reverie.llm.trace_facts import facts_of
+from reverie.llm.trace_facts import judge as trace_verdict
+from reverie.llm.trace_reader import read_dump
 from reverie.log_level import asked_by, is_debug
+from reverie.runs.record import started_of
 from reverie.settings import Settings, load_settings
 from reverie.text.summaries import some
 
@@ -58,10 +62,7 @@ if TYPE_CHECKING:
     from reverie.runs.activity import ActivityEntry
 
 
-# Gather the facts of one workspace; see `doctor.facts` for what they are and what looking never does.
-#
-# Threading: blocking, any thread but the GUI's. Failure: `Unavailable` where the home is gone; whatever
-# else cannot be read is a fact, too.
+# Gathering the facts of one workspace; see `doctor.facts`.
 
 
 _ACTIVITY_ENTRIES = 500
@@ -76,16 +77,15 @@ def gather(
     with_probe: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> WorkspaceFacts:
-    """Look at everything once. Raises `Unavailable` where the home is gone."""
-    from reverie.jobs.consolidate.service import dream_lease_name
-    from reverie.jobs.writer.service import writer_lease_name
-
+    """Read everything once. Raises `Unavailable` where the home is gone."""
     home, workspace_id = parts.home, context.workspace_id
     settings, problems = load_settings(parts.profile.settings_file)
-    place = None if workspace_id is None else home.writer_place(workspace_id)
-    config = AgentWriterConfig() if workspace_id is None else home.writer_wishes(workspace_id)
-    session = None if workspace_id is None else home.session(workspace_id)
-    turns, turns_problem = _turns(session)
+    writer, sessions = home.writer, home.sessions
+    place, agent_writer = None, AgentWriterConfig(enabled=writer is not None or workspace_id is None)
+    if writer is not None and workspace_id is not None:
+        place, agent_writer = writer.writer_place(workspace_id), writer.writer_config(workspace_id)
+    session = None if sessions is None or workspace_id is None else sessions.session_place(workspace_id)
+    turns, turns_problem = _turns(writer, session)
     memory, memory_problem = _memory(home, context, settings, place)
     entries, damage = _activity(parts)
     runs, tokens = _spent(parts, now)
@@ -99,8 +99,8 @@ def gather(
         settings=settings,
         settings_problems=problems,
         workspace=_workspace(home, workspace_id),
-        interval=interval_of(settings.system1.interval, config.interval),
-        agent_switched_off=not config.enabled,
+        interval=interval_of(settings.system1.interval, agent_writer.interval),
+        agent_switched_off=not agent_writer.enabled,
         transcript=_transcript(session),
         turns=turns,
         partial=None if session is None else look_at(session.directory / "partial.json"),
@@ -109,7 +109,7 @@ def gather(
         memory=memory,
         memory_directory=None if memory is None else _nearest_directory(memory.path.parent),
         memory_problem=memory_problem,
-        kinds=home.memory_kinds(),
+        kinds=MemoryKinds() if writer is None else writer.memory_kinds(),
         dumps=dumps,
         verdict=_verdict(dumps),
         activity=entries,
@@ -130,13 +130,12 @@ def gather(
         dream_model=hooks.dream_model() if hooks.dream_model is not None else None,
         probe=_probed(hooks, model) if with_probe else None,
         # Dumps are what a memory writer leaves: an agent without one has no place for them.
-        has_writer=home.dump_places() is not None,
+        has_writer=writer is not None,
         refusals=parts.write_guard.unknown(context),
         agent_checks=tuple(
             (check, None if check.suspect is None else maker_of(parts.actors, check.suspect))
-            for check in home.checks()
+            for check in (() if home.jobs is None else home.jobs.checks(context))
         ),
-        claude=claude_facts(home, context),
     )
 
 
@@ -154,10 +153,10 @@ def _probed(hooks: DoctorHooks, model: ModelFacts | None) -> tuple[ProbeFacts, .
 
 
 def _workspace(home: Home, workspace_id: str | None) -> Workspace | None:
-    if workspace_id is None:
+    if workspace_id is None or home.sessions is None:
         return None
     try:
-        return home.workspace(workspace_id)
+        return home.sessions.workspace(workspace_id)
     except UserError:
         return None
 
@@ -166,13 +165,11 @@ def _transcript(session: SessionPlace | None) -> FileFacts | None:
     return None if session is None else look_at(session.directory / session.files[-1])
 
 
-def _turns(session: SessionPlace | None) -> tuple[tuple[Turn, ...], str]:
-    if session is None:
+def _turns(writer: AgentWriter | None, session: SessionPlace | None) -> tuple[tuple[Turn, ...], str]:
+    if writer is None or session is None:
         return (), ""
-    from reverie.agents.mux.transcript import newest_rows
-
     try:
-        return tuple(row.turn for row in newest_rows(session.directory).events), ""
+        return tuple(row.turn for row in writer.newest_turns(session)), ""
     except UserError as error:
         return (), str(error)
 
@@ -203,14 +200,11 @@ def _verdict(dumps: tuple[Path, ...]) -> str:
     """What the newest trace comes to, in words."""
     if not dumps:
         return ""
-    from reverie.llm.trace_facts import facts_of, judge
-    from reverie.llm.trace_reader import read_dump
-
     try:
         dump = read_dump(dumps[0], sketch=True)
     except UserError as error:
         return str(error)
-    verdict = judge(facts_of(dump.document), dump.damage, lost=dump.lost)
+    verdict = trace_verdict(facts_of(dump.document), dump.damage, lost=dump.lost)
     where = verdict.evidence.sentence()
     return f"{verdict.sentence} ({where.rstrip('.')})" if where else verdict.sentence
 
@@ -238,8 +232,6 @@ def _nearest_directory(path: Path) -> FileFacts:
 
 def _spent(parts: DoctorHome, now: int) -> tuple[int, int]:
     """Background runs of the last 24 hours and their tokens, as the triggers count them."""
-    from reverie.jobs.consolidate.triggers import counts, tokens_of
-    from reverie.runs.record import started_of
 
     found = []
     for run_id in parts.runs.ids():
@@ -290,9 +282,7 @@ def judge(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
         checks = (*LAYOUT_CHECKS, no_writer, *MACHINE_CHECKS, *DREAM_CHECKS)
     elif needs_no_writer(facts):
         checks = (*LAYOUT_CHECKS, feature, *MACHINE_CHECKS, *DREAM_CHECKS)
-    claude = facts.claude
     return (
         *agent_findings(facts, fixes),
-        *(() if claude is None else (check(claude, facts.now) for check in CLAUDE_CHECKS)),
         *(check(facts, fixes) for check in checks),
     )

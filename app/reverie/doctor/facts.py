@@ -30,7 +30,6 @@ from reverie.profile import Profile
 
 if TYPE_CHECKING:
     from reverie.agents.transcripts import Turn
-    from reverie.doctor.claude_checks import ClaudeFacts
     from reverie.files.lease import LeaseHolder, Leases
     from reverie.files.watch import WatchState
     from reverie.jobs.consolidate.coverage import CoverageLog
@@ -183,8 +182,6 @@ class WorkspaceFacts:
     """Layouts and versions that Reverie does not know, each with whether a person permitted writing."""
     agent_checks: tuple[tuple[AgentCheck, Maker | None], ...] = ()
     """The agent's own gates; each with who wrote what is in the directory that it suspects."""
-    claude: ClaudeFacts | None = None
-    """The memory of a Claude Code project; None for any other."""
 
     def last(self, *events: str) -> ActivityEntry | None:
         """The newest Activity entry of this workspace (or of none) whose event is or begins with one of

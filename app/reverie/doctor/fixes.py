@@ -14,7 +14,7 @@ from typing import Any
 
 from reverie.agents.scopes import Refusal, Scope, ScopeRoot
 from reverie.doctor.facts import DoctorHome, DoctorHooks, Maker, WorkspaceFacts
-from reverie.doctor.findings import Finding, Fix
+from reverie.doctor.findings import Finding, Fix, ago
 from reverie.errors import StoreError, UserError, user_error_from_os
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private, walk_paths
@@ -154,15 +154,10 @@ class Fixes:
         self._parts.forget_settings()
 
 
-# The agent's own gates (`Home.checks`) as findings, and the way back where Reverie itself shut one.
-#
-# A directory can switch an agent's memory off by being there. Where every file in it is as Reverie wrote
-# it, a fix takes it away: its files are copied into Reverie's own directory, compared, and only then
-# removed one by one, each if it is still the same; directories go when they are empty. What somebody else
-# put there stays. Nobody knows who made an empty directory; a fix of its own removes it. All of this
-# happens under the agent's own lock, and what is there is judged again under it.
-#
-# Threading: blocks on disk. Failure: `UserError`; what was copied stays copied.
+# The agent's own gates (`Home.checks`) as findings. A directory can switch an agent's memory off by being
+# there. Where every file in it is as Reverie wrote it, a fix copies the files into Reverie's own directory,
+# compares them, and removes each if it is still the same, under the agent's lock. What somebody else put
+# there stays; an empty directory has a fix of its own.
 
 
 _MOST_FILES = 10_000
@@ -178,6 +173,8 @@ def agent_findings(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
     found = []
     for check, maker in facts.agent_checks:
         fix, evidence = None, check.evidence
+        if check.at is not None:
+            evidence = f"{evidence} ({ago(facts.now, check.at)})"
         if check.suspect is not None and maker is not None:
             evidence = f"{evidence} {_SENTENCES[maker]}"
             if maker != "others":

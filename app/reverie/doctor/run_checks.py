@@ -1,7 +1,8 @@
-"""The gates of the memory writer, in the order in which it meets them (formats/mux.md section 14).
+"""The checks of runs: the gates of memory writer and consolidation, the machine, and layouts of agents.
 
-Pure: facts in, a finding out. A gate that is shut is a failure with a fix where one press opens it; a gate
-that is open, but about which something is odd, a warning.
+The writer's gates come in the order in which it meets them (formats/mux.md section 14). Pure: facts in, a
+finding out. A closed gate is a failure, with a fix where one click opens it; an open gate with something odd
+about it is a warning.
 """
 
 from __future__ import annotations

@@ -31,10 +31,8 @@ from reverie.text.redact import PLANTED, failed_checks
 from reverie.text.secret_shapes import services
 from reverie.text.summaries import some
 
-# How this Reverie came onto the machine, and so which command mends or renews it. Looks only.
-#
-# Callable from any thread; blocks on disk for some small files. Failure: what cannot be told apart counts
-# as an environment of pip, whose advice is right for every other.
+# How Reverie was installed, and so which command repairs it. An unknown way counts as pip, whose advice is
+# right for every other.
 
 
 Kind = Literal["checkout", "deb", "folder", "pipx", "pip"]

@@ -1,5 +1,4 @@
-"""Crash records: what may stand in one, how it is named, and reading what is there (formats/loki.md
-section 10).
+"""Crash records: redaction, names, and reading what is there (formats/loki.md section 10).
 
 A record leaves `scrubbed` with fifteen keys and nothing else, each checked for its form after the redaction:
 whatever fails on the way, the answer is the minimal record, never what came in. Records on disk are read
@@ -24,15 +23,11 @@ from reverie.agents.loki.locations import CRASH_NAME
 from reverie.agents.loki.records import moment, read_object, text_of
 from reverie.text.redact import find_secrets
 
-# What must not stand in a crash record: the rules of formats/loki.md section 10, in its order.
-#
-# Secrets, then places, then mail addresses, network addresses and repository names; at last whatever else
-# Reverie's own redactor knows by its shape, so that a leak costs two mistakes. Every rule leaves a mark in
-# square brackets, and no rule looks into the mark of another: redacting twice is redacting once.
-#
-# Pure; time is linear in the text: patterns begin behind a boundary, and what follows a run cannot be in
-# it. No possessive quantifiers or atomic groups: Python before 3.11.5 matches them wrongly. Errors are
-# bugs; `failures.crash` turns them into a record that says nothing.
+# Redaction (formats/loki.md section 10): secrets, then places, then mail addresses, network addresses and
+# repository names; at last whatever Reverie's own redactor knows by its shape, so that a leak takes two
+# mistakes. Every rule leaves a mark in square brackets that no other rule reads, so redacting twice changes
+# nothing. Linear time: patterns begin behind a boundary. No possessive quantifiers or atomic groups: Python
+# before 3.11.5 matches them wrongly.
 
 
 MARK = "[REDACTED]"

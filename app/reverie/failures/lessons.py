@@ -1,14 +1,14 @@
-"""Lessons: what a failed iteration leaves for the next one, and the block that tells it (formats/loki.md
-section 11, as shipped).
+"""Lessons: what a failed iteration leaves for the next one, and the block that the agent gets of them
+(formats/loki.md section 11, as shipped).
 
-The error entry is made of the newest crash record or, without one, of phase and exit code. The block is read
-by recency: episodes in directories dated within 24 hours, at most fifty files, failures only, every error of
-theirs, newest first, three lines; then what the anti-patterns have on goal and phase. In one way it is better
-than the original: an odd episode hides no other. What the original makes of a store says
-`failures.lessons`.
+The error entry is made from the newest crash record or, without one, from phase and exit code. The block is
+made by recency: episodes in directories dated within 24 hours, at most fifty files, failures only, every
+error of theirs, newest first, three lines; then what the anti-patterns have on goal and phase. Unlike the
+original, an odd episode hides no other; the last part of this file says what the original would have made of
+the store.
 
-Looking changes nothing: neither directories nor lock files are made. Failure: never raises over what lies in
-the store; problems are told beside the block.
+Nothing is written: neither directories nor lock files. Threading: any thread but the GUI's. Failure: never
+raises over what is in the store; problems are listed beside the block.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from reverie.agents.capabilities import AntiPattern
 from reverie.agents.loki.records import (
     LATEST_MS,
-    AntiPattern,
     anti_patterns_of,
     episode_days,
     episode_files,
@@ -37,17 +37,11 @@ from reverie.agents.loki.records import (
 )
 from reverie.files.paths import is_directory, is_file, is_there, read_regular
 
-# The block of lessons exactly as loki-mode itself would inject it, and why it differs from Reverie's
-# (formats/loki.md sections 11 and 17.1).
-#
-# Reverie's own block (`failures.lessons`) leaves out what it cannot read and keeps the rest. loki-mode
-# gives up as a whole: without `index.json` it reads nothing; one episode of the wrong form closes the
-# block, whether or not that episode failed; some names are listed and then not found again; times are
-# compared as texts. This module does what loki-mode does, step by step, and names the first file that makes
-# a difference.
-#
-# The sources are plain JSON of any form; nothing here raises over them. What depends on the goal of the
-# next iteration is judged by the goal given. Looking changes nothing. Threading: any thread but the GUI's.
+# The block exactly as loki-mode would inject it, and why it differs from Reverie's (formats/loki.md
+# sections 11 and 17.1). Reverie leaves out what it cannot read; loki-mode gives up as a whole: without
+# `index.json` it reads nothing, one episode of the wrong form closes the block, some names are listed and
+# not found again, times are compared as texts. This does the same, step by step, and names the first file
+# that makes a difference.
 
 
 HEADING = "PAST FAILURES TO AVOID:"
@@ -471,18 +465,18 @@ def anti_patterns_in(memory: Path, problems: list[str]) -> tuple[AntiPattern, ..
 
 def priors_among(known: Iterable[AntiPattern], query: str) -> tuple[str, ...]:
     """What of them is told where the next iteration is about `query`, best first."""
-    return tuple(map(_told, told_among(known, query)))
+    return tuple(map(_pattern_line, injected_among(known, query)))
 
 
-def told_among(known: Iterable[AntiPattern], query: str) -> tuple[AntiPattern, ...]:
+def injected_among(known: Iterable[AntiPattern], query: str) -> tuple[AntiPattern, ...]:
     """Those of which `priors_among` tells, in its order."""
     words = query.lower().split()
     scored = [(_score(each, words), each) for each in known] if words else []
     best = sorted((pair for pair in scored if pair[0]), key=lambda pair: pair[0], reverse=True)
-    return tuple(each for _score, each in best[:MOST_PRIORS] if _told(each))
+    return tuple(each for _score, each in best[:MOST_PRIORS] if _pattern_line(each))
 
 
-def _told(each: AntiPattern) -> str:
+def _pattern_line(each: AntiPattern) -> str:
     return text_of(each.record.get("what_fails")) or each.what_fails
 
 

@@ -43,12 +43,10 @@ from reverie.errors import (
 )
 from reverie.files.directory import Directory, SwappedError, WriterLease, remove_tree
 
-# Named steps of the code that must survive a kill.
-#
-# `checkpoint("fsync")` says "this step is done now". By default nobody listens and the call costs a
-# comparison. The kill campaign sets an observer that ends the process at a chosen step; there is one
-# observer per process and it runs on whichever thread reaches the step. An exception from it travels up
-# through the interrupted operation, which must then leave the disk as after any other failure.
+# Checkpoints: named steps of code that must survive a kill. By default nobody listens and a call costs a
+# comparison. The kill campaign sets an observer that ends the process at a chosen step; there is one observer
+# per process, on whichever thread reaches the step. Its exception passes through the interrupted operation,
+# which must then leave the disk as after any other failure.
 
 
 _observer: Callable[[str], None] | None = None
@@ -533,22 +531,15 @@ def _put_back(directory: Directory, temp: str, name: str, ours: int, held: conte
         expected = put
 
 
-# Write-protected files: no permission bit lets anybody write them, so a person does not want them changed.
+# Write-protected files: no permission bit allows writing, so a person does not want them changed. The disk
+# would not refuse, since the folder's rights alone decide whether a file can be replaced; this rule does. It
+# reads the permission bits, because `os.access` always says yes to root.
 #
-# The folder's rights alone decide whether a file can be replaced, so the disk refuses nothing here; this
-# rule does. It looks at the permission bits, because `os.access` says yes to root for everything.
-#
-# Who does what with such a file:
-#
-# - Editing by hand is refused, with the next step; so are undo and revert of a change from before.
-# - Runs leave it as it is and say so in their summary. It is still read, so a model sees it.
-# - Deleting or renaming it by hand is done, and said: a person named the file, and Undo brings it back with
-# its permissions.
-# - `reverie memory` as an agent changes it with a warning. The agents write a new file and rename it, as
-# their own commands do here, so they change such files themselves; a refusal would be another answer than
-# theirs.
-#
-# Sidecars of an agent and Reverie's own files are no memories, and not meant. Pure functions, any thread.
+# Editing by hand is refused, with the next step; so are undo and revert of an earlier change. Runs leave the
+# file alone and say so in their summary; a model still sees it. Deleting or renaming it by hand is done with
+# a notice: a person named the file, and Undo brings it back with its permissions. `reverie memory` as an
+# agent changes it with a warning, because the agents' own commands do. Sidecars and Reverie's own files are
+# not meant.
 
 
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH

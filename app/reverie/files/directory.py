@@ -367,17 +367,11 @@ def _read_up_to(fd: int, limit: int) -> bytes:
     return b"".join(parts)
 
 
-# Visiting the directories below an open one, depth first, without opening the whole path for each.
-#
-# A `Descent` keeps the way to the directory that was visited last open, so the next one costs a single
-# step, however deep it lies. No symlink is followed (`files.directory`). Only the deepest `MOST_OPEN`
-# directories of the way stay open, so a deep tree does not use up the descriptors; going back above them
-# opens the path again.
-#
-# A directory that is moved away during the visit is visited to its end where it is now.
-#
-# Threading: a descent belongs to the thread that made it. Failure: `OSError` and `SwappedError`, as those
-# of `Directory.child`; the descent can go on elsewhere after them.
+# Visiting the directories below an open one, depth first. The path to the last visited directory stays open,
+# so the next one costs a single step, however deep it is; no symlink is followed. Only the deepest
+# `MOST_OPEN` directories of the path stay open, so a deep tree does not use up the descriptors; going back
+# above them opens the path again. A directory that is moved away during the visit is visited to its end where
+# it is now. A descent belongs to one thread and can go on elsewhere after an `OSError` or `SwappedError`.
 
 
 MOST_OPEN = 32
@@ -489,14 +483,9 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-# Names on file systems that do not tell upper case from lower case.
-#
-# There a path finds a file however it is spelled, and the history would keep one file under several names.
-# So names are taken as the directory lists them; and giving a file a name that differs in case only is a
-# rename, not a clash with itself.
-#
-# Threading: blocking, any thread but the GUI's. Failure: `OSError` and `SwappedError`, as those of
-# `Directory`.
+# Names on file systems that ignore case. There a path finds a file however it is spelled, and the history
+# would keep one file under several names. So names are taken as the directory lists them, and a new name that
+# differs in case only is a rename, not a conflict with itself.
 
 
 def differ_in_case_only(one: str, other: str) -> bool:

@@ -164,7 +164,7 @@ class Leases:
 
 
 class _DamagedLeasesError(Unavailable):
-    """The database is no database any more."""
+    """The file is not a database (any more)."""
 
 
 class Lease:

@@ -1,13 +1,16 @@
-"""Mutual exclusion between Reverie processes and threads for one target file, on kernel locks.
+"""Locks between processes and threads: Reverie's own, the agents', and whether the holder of one still runs.
 
-The lock belongs to an open file description, so it dies with its process, and two threads exclude each other
-as two processes do. Lock files live in Reverie's own directory, never beside the target, and are never
-deleted: removing one would let a waiter lock a file that nobody else can find. Agents do not take these
-locks; against them compare-and-swap helps.
+Reverie's own lock for a target file is a kernel lock on a file in Reverie's own directory, never beside the
+target. It belongs to an open file description, so it ends with its process, and two threads exclude each
+other as two processes do. Lock files are never deleted: a waiter could otherwise lock a file that nobody else
+can find. Agents do not take these locks; against them compare-and-swap helps. Not reentrant: a thread that
+asks twice waits for itself until the time-out.
 
 The standard library's calls are used directly: `flock` on POSIX, a byte-range lock on Windows. (A wrapper
-package costs a fiftyfold per lock and a tenth of a second of import.) Not reentrant: a thread that asks twice
-waits for itself until the time-out.
+package costs a fiftyfold per lock and a tenth of a second of import.)
+
+Threading: blocking, any thread but the GUI's. Failure: `Busy` after the time-out, `UserError` if a lock file
+cannot be made.
 """
 
 from __future__ import annotations
@@ -15,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import logging
 import os
 import sys
 import time
@@ -32,7 +34,6 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-_log = logging.getLogger("reverie.files")
 
 # Short enough that a waiter meets the gap between two locks of a busy neighbour; a try costs microseconds.
 _FIRST_WAIT_S = 0.0005
@@ -54,8 +55,8 @@ def file_lock(lock_dir: Path, target: Path, *, timeout_s: float = 10.0) -> Itera
 
 @contextlib.contextmanager
 def held_lock(file: Path, target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
-    """Hold the kernel's lock on `file` itself, which is made if it is missing, for the `with` block; its
-    directory must exist. `target`: what it stands for, in messages. Raises as `file_lock`."""
+    """Hold the kernel's lock on `file` itself, which is created if missing, for the `with` block; its
+    directory must exist. `target`: the file that it protects, in messages. Raises as `file_lock`."""
     try:
         fd = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     except OSError as error:
@@ -73,7 +74,12 @@ def held_lock(file: Path, target: Path, *, timeout_s: float = 10.0) -> Iterator[
             try:
                 _unlock(fd)
             except OSError as error:
-                _log.info("the lock for %s could not be given back: %s", target, error)
+                # Late: an agent waits for `reverie failures`, which locks, too.
+                import logging
+
+                logging.getLogger("reverie.files").info(
+                    "the lock for %s could not be given back: %s", target, error
+                )
     finally:
         with contextlib.suppress(OSError):
             os.close(fd)
@@ -122,22 +128,16 @@ else:
         fcntl.flock(fd, fcntl.LOCK_UN)
 
 
-# The lock that some agents take: an advisory `flock` on the file `<name>.lock` beside the file itself.
-#
-# For writing into a store whose own writers do the same; Reverie's own files are guarded by `files.locks`.
-# The lock file stays (its owners clear it away when it is old and free; a waiter that locked a removed one
-# begins anew). Not reentrant. Where there is no `flock` (Windows) the agents have none either, and nothing
-# is locked.
-#
-# Threading: blocking, any thread but the GUI's. Failure: `Busy` after the time-out, `UserError` where
-# the lock file cannot be made.
+# The lock that some agents take: an advisory `flock` on `<name>.lock` beside the file, for writing into a
+# store whose own writers take it too. The lock file stays (its owners remove it when it is old and free; a
+# waiter that locked a removed one starts over). Not reentrant. Without `flock` (Windows) the agents lock
+# nothing either.
 
 
 if sys.platform != "win32":
     import fcntl
 
-_LONGEST_BESIDE_WAIT_S = 0.0005
-_BESIDE_LOCK_LONGEST_WAIT_S = 0.02
+_LONGEST_BESIDE_WAIT_S = 0.02
 
 
 @contextlib.contextmanager
@@ -147,7 +147,7 @@ def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
         yield
         return
     path = target.with_name(f"{target.name}.lock")
-    deadline, wait = time.monotonic() + timeout_s, _LONGEST_BESIDE_WAIT_S
+    deadline, wait = time.monotonic() + timeout_s, _FIRST_WAIT_S
     while (fd := _locked(path, target)) is None:
         if time.monotonic() >= deadline:
             raise Busy(
@@ -156,7 +156,7 @@ def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
                 next_step="Wait until the agent has written it, then try again.",
             )
         time.sleep(wait)
-        wait = min(wait * 2, _BESIDE_LOCK_LONGEST_WAIT_S)
+        wait = min(wait * 2, _LONGEST_BESIDE_WAIT_S)
     try:
         yield
     finally:
@@ -187,10 +187,9 @@ def _locked(path: Path, target: Path) -> int | None:
     return None
 
 
-# Whether somebody holds `flock` on a file, without touching the file: by the kernel's own list of locks.
-#
-# To try the lock would get in the way of a program that takes it at that moment. Where there is no such
-# list (anywhere but Linux) nobody is said to hold anything. Threading: any thread. Failure: none.
+# Whether a process holds `flock` on a file, by the kernel's own list of locks: trying the lock would get in
+# the way of a program that takes it at that moment. Without such a list (anywhere but Linux) the answer is
+# no.
 
 
 _LIST = Path("/proc/locks")
@@ -214,14 +213,9 @@ def is_held(file: Path) -> bool:
     return False
 
 
-# Which process, and whether it still runs.
-#
-# A process id alone is given to somebody else sooner or later, so it is kept with the moment the process
-# started and the boot it belongs to. On Linux all three come from /proc; elsewhere psutil gives the start,
-# which no second process with that id shares. A zombie is dead: it does nothing any more, its parent has
-# only not looked.
-#
-# Threading: any thread.
+# Process identity. A process id is reused sooner or later, so it is kept with the start time of the process
+# and its boot. On Linux all three come from /proc; elsewhere psutil gives the start time. A zombie counts as
+# dead.
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +239,12 @@ _ours = {os.getpid()}
 
 
 def count_as_ours(pid: int) -> None:
-    """A process that this one started and that works for it alone."""
+    """Register a child process that works for this one alone."""
     _ours.add(pid)
 
 
 def is_ours(pid: int) -> bool:
-    """Whether what this process does is our own doing."""
+    """Whether this process belongs to us (this one, or a registered child)."""
     return pid in _ours or pid == os.getpid()
 
 
@@ -268,7 +262,7 @@ def is_alive(process: ProcessId) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Whether some process of this id runs here: for files of other programs, which keep no more."""
+    """Whether some process with this id runs here: for other programs' files, which keep only the id."""
     return pid > 0 and _started(pid) is not None
 
 

@@ -1,10 +1,11 @@
-"""What lies at a path, asked without raising.
+"""What is at a path: does it exist, opening it as a regular file, resolving it, whether its disk responds.
 
-`Path.exists` and its like raise where a folder on the way may not be entered. For places of others that is as
-good as nothing there: one that cannot be looked at never takes down its neighbours. A file of our own is
-another matter: that it cannot be looked at is said (`own_is_there`), never taken for its absence.
+The tests never raise, unlike `Path.exists` for a folder that may not be entered: in other programs' places
+that counts as nothing there, so that one bad entry does not hide its neighbours. A file of Reverie's own that
+cannot be examined is an error instead (`own_is_there` raises `Unavailable`), never a missing file.
 
-Threading: stateless; any thread. Failure: none, but `own_is_there` raises `Unavailable`.
+Light on imports, because the window loads it first. Threading: any thread; only `DiskCheck` and `ask_each`
+may be used where blocking is not allowed.
 """
 
 from __future__ import annotations
@@ -53,13 +54,9 @@ def own_is_there(path: Path) -> bool:
     return True
 
 
-# Opening files by name without being blocked or flooded by what lies there.
-#
-# The name of a file may lead to a pipe, a device or ten gigabytes, in a home as well as in our own folders.
-# A pipe would wait for its other end, a device never ends.
-#
-# Threading: stateless; any thread. Failure: plain `OSError`, which the caller turns into a sentence about
-# its file.
+# Opening and reading files. A name may lead to a pipe, a device or ten gigabytes, in a home as well as in
+# Reverie's own folders: opening must not block, and reading has a limit. Raises `OSError`, which the caller
+# turns into a sentence about its file.
 
 
 OWN_BYTES = 1 << 28
@@ -119,21 +116,15 @@ def _require_regular(status: os.stat_result, path: Path) -> None:
         raise NotRegularFileError(errno.EINVAL, "it is not a regular file", str(path))
 
 
-# Where a path really is, the same on every Python.
-#
-# Before 3.13 `os.path.realpath` calls itself for each symlink of a chain, so a repository with a chain of a
-# thousand links ends the caller in a RecursionError, and `Path.resolve` raises RuntimeError for a circle.
-# Since 3.13 both follow a chain of any length, also one that no system opens. Use `real_path` wherever a
+# Resolving symlinks. Before 3.13 `os.path.realpath` calls itself for each symlink of a chain, so a repository
+# with a chain of a thousand links ends in a RecursionError, and `Path.resolve` raises RuntimeError for a
+# loop. Since 3.13 both follow a chain of any length, even if the system does not. Use `real_path` wherever a
 # symlink may come from somebody else.
-#
-# Threading: blocking, any thread but the GUI's. Failure: `OSError` with `strict` only.
 
 
 def real_path(path: str | os.PathLike[str], *, strict: bool = False) -> str:
-    """The absolute path without symlinks; with them where the system would not follow so many.
-
-    `strict`: raise OSError for those, and for a path that is missing.
-    """
+    """The absolute path without symlinks; with them if there are more than the system follows. `strict`:
+    raise OSError for those, and for a missing path."""
     if not has_too_many_links(path):
         return os.path.realpath(path, strict=strict)
     if strict:
@@ -150,15 +141,10 @@ def has_too_many_links(path: str | os.PathLike[str]) -> bool:
     return False
 
 
-# Whether the disks of some places answer, asked without waiting for them.
-#
-# A share that is gone keeps whoever looks at it waiting in the kernel, for hours; so a look has a thread of
-# its own, which may hang. A place that is gone is an answer.
-#
-# `ask_each` asks any questions that way, each on its own: one that hangs holds up no other.
-#
-# Threading: any thread makes and asks one. Failure: none; what cannot be looked at has answered. What a
-# question raises is raised again by `ask_each`, once all are settled.
+# Asking whether disks respond, without waiting for them. A disconnected share blocks its callers in the
+# kernel for hours, so each check has a thread of its own, which may hang. A missing path is an answer.
+# `ask_each` asks any questions that way: one that hangs delays no other, and what one raises is raised again
+# when all are done.
 
 
 K = TypeVar("K")
@@ -171,8 +157,8 @@ MOST_LIMITS = 3
 
 
 class DiskCheck:
-    """One look at some places, in order. `at` is the one whose disk has not answered yet, None once all have;
-    `answered` is set then."""
+    """Examines some paths in order, in a thread. `at` is the path whose disk has not responded yet, None once
+    all have; `answered` is set then."""
 
     def __init__(self, places: Iterable[Path]) -> None:
         self._places = tuple(places)
@@ -183,7 +169,7 @@ class DiskCheck:
 
     @property
     def took_s(self) -> float:
-        """How long it has taken so far, in seconds."""
+        """Seconds since the check began."""
         return time.monotonic() - self._began
 
     def _run(self) -> None:
@@ -200,11 +186,11 @@ def ask_each(questions: Mapping[K, Callable[[], T]], limit_s: float) -> dict[K, 
     One without an answer is left out; its thread waits on and is left behind."""
     asking = _DiskProbe(questions)
     asking.wait(limit_s)
-    return asking.settled()
+    return asking.answers()
 
 
 class _DiskProbe(Generic[K, T]):
-    """Questions under way. Everything but the questions happens under the lock."""
+    """Questions in progress. Everything but the questions happens under the lock."""
 
     def __init__(self, questions: Mapping[K, Callable[[], T]]) -> None:
         self._questions = questions
@@ -217,10 +203,10 @@ class _DiskProbe(Generic[K, T]):
         self._threads: list[threading.Thread] = []
 
     def wait(self, limit_s: float) -> None:
-        """Until each question is answered or took too long."""
+        """Wait until each question is answered or took too long."""
         end = time.monotonic() + MOST_LIMITS * limit_s
         for _ in range(min(MOST_AT_ONCE, len(self._left))):
-            self._hire()
+            self._start_thread()
         silent: set[K] = set()
         with self._changed:
             while True:
@@ -228,7 +214,7 @@ class _DiskProbe(Generic[K, T]):
                 late = {key for key, since in self._since.items() if now - since >= limit_s} - silent
                 silent |= late
                 for _ in late if self._left else ():
-                    self._hire()
+                    self._start_thread()
                 waiting = [since for key, since in self._since.items() if key not in silent]
                 if now >= end or not (self._left or waiting):
                     silent |= set(self._since)
@@ -240,14 +226,14 @@ class _DiskProbe(Generic[K, T]):
         for thread in () if silent else self._threads:
             thread.join()  # they only end
 
-    def settled(self) -> dict[K, T]:
-        """What was answered until now."""
+    def answers(self) -> dict[K, T]:
+        """The answers so far. Raises the first error of a question."""
         with self._changed:
             if self._errors:
                 raise self._errors[0]
             return {key: self._answers[key] for key in self._questions if key in self._answers}
 
-    def _hire(self) -> None:
+    def _start_thread(self) -> None:
         thread = threading.Thread(target=self._run, name="reverie-ask", daemon=True)
         self._threads.append(thread)
         thread.start()

@@ -67,14 +67,10 @@ from reverie.files.directory import (
 )
 from reverie.files.paths import has_too_many_links, is_directory, is_there, real_path
 
-# How a relative path becomes an opened directory that cannot be left.
-#
-# Names are opened one below the other, following no symlink (`files.directory`); one that is met raises
-# `SwappedError`, and the caller resolves the path, which is refused unless its real place lies inside the
-# real root. Nothing outside the root is ever opened.
-#
-# Threading: blocking, any thread but the GUI's. Failure: `EscapesRoot` and `StoreError` for a path that is
-# refused, `OSError` for the disk.
+# Containment: how a relative path becomes an open directory. Names are opened one below the other, following
+# no symlink (`files.directory`); one that is met raises `SwappedError`, and the caller resolves the path,
+# which is refused unless its real path is inside the real root. Nothing outside the root is ever opened.
+# Failure: `EscapesRoot` and `StoreError` for a refused path, `OSError` for the disk.
 
 
 # On Windows also its own separator and the mark of a drive or an alternate stream.
@@ -197,28 +193,24 @@ def _bad_name(rel: str, done: str, cause: str) -> StoreError:
     )
 
 
-# Removing what somebody may still be writing to: set aside under a hidden name, looked at, then deleted.
+# Removing: renamed to a hidden name, inspected, then deleted. A folder always goes this way, so that it
+# vanishes at once; a file only with an `InspectEntry`, which sees what was taken, when nobody can find it to
+# write to any more, and may raise to give it back. A folder that this process could delete only in part is
+# given back whole before anything in it is deleted. If deleting fails all the same, a folder that is still
+# whole gets its name back, and the error is raised; if an inspected one has lost something by then, it counts
+# as removed, its rest keeps the hidden name until the sweep, and `LeftBehindError` says so.
 #
-# A folder always goes this way, so that it vanishes at once. With a `look` a file does, too: the look sees
-# what was taken, which nobody finds to write to any more, and may raise to give it back. Without a look a
-# file is unlinked. A folder that this process could delete only in part is given back whole before anything
-# in it is deleted. If deleting fails all the same, a folder that is still whole gets its name back, and the
-# error is raised. One that was looked at and has lost something by then counts as removed: what is left of
-# it keeps the hidden name until the sweep, and `LeftBehindError` says so.
-#
-# A kill before the look has ended leaves a held name, to which the sweep of `files.atomic` gives its own
-# name back; a kill after it leaves a temporary, which the sweep deletes. The checkpoint "hide" is passed in
-# between.
-#
-# Callable from any thread. Raises OSError, SwappedError, and what the look raises. Known limit: a file that
-# its writer made anew while it was looked at is not overwritten by the older one, which stays hidden.
+# A kill before the inspection has ended leaves a held name, which the sweep of `files.atomic` gives its own
+# name back; a kill after it leaves a temporary, which the sweep deletes. The checkpoint "hide" is in between.
+# Known limit: a file that its writer created again during the inspection is not overwritten by the older one,
+# which stays hidden.
 
 
-Look = Callable[[Directory, str], None]
+InspectEntry = Callable[[Directory, str], None]
 """Gets the directory and the name under which what was taken lies in it now."""
 
 
-def remove_entry(directory: Directory, name: str, look: Look | None) -> None:
+def remove_entry(directory: Directory, name: str, look: InspectEntry | None) -> None:
     """Remove a file, a symlink (which is not looked at) or a folder with all that is in it, durably."""
     mode = directory.lstat(name).st_mode
     if stat.S_ISLNK(mode) or (look is None and not stat.S_ISDIR(mode)):
@@ -707,7 +699,7 @@ def _all_below(directory: Directory, name: str, rel: str) -> list[DirectoryEntry
 
 
 def _is_folder(item: os.DirEntry[str]) -> bool:
-    """Whether a walk goes on there."""
+    """Whether a walk enters this entry."""
     return not item.name.startswith(".") and item.is_dir(follow_symlinks=False)
 
 

@@ -1,15 +1,15 @@
-"""The one way to read and change a JSON sidecar, an agent's or our own.
+"""Reading and changing a JSON sidecar, an agent's or Reverie's own.
 
 Reading is tolerant and never guesses: "missing" and "unreadable" are told apart, and a file that cannot be
-reached now raises Unavailable, so it is never taken for empty. Every change is a read-modify-write of the raw
-object, so fields nobody here knows and the order of keys survive.
+reached raises `Unavailable`, so it never counts as empty. Every change is a read-modify-write of the raw
+object, so unknown fields and the order of keys survive.
 
-Who enforces what: between Reverie's processes and threads the lock (`files.locks`), so no update is lost;
-against agents, who take no lock, the compare-and-swap of `files.atomic`: when the bytes on disk are no longer
-those that were read, the change is made again on what is there now. An unreadable file is kept beside its
-successor as `<name>.unreadable-<UTC ms>` before the first write, never healed into emptiness.
+Between Reverie's processes and threads a lock (`files.locks`) prevents lost updates; against agents, who take
+no lock, the compare-and-swap of `files.atomic` does: if the bytes on disk are no longer those that were read,
+the change is made again on the new ones. An unreadable file is kept beside its successor as
+`<name>.unreadable-<UTC ms>` before the first write.
 
-Callable from any thread; blocks on disk and lock, so never from the GUI thread.
+Threading: blocks on disk and lock; any thread but the GUI's. Failure: `UserError`, nothing changed.
 """
 
 from __future__ import annotations
@@ -32,13 +32,11 @@ from reverie.files.directory import Directory, SwappedError
 from reverie.files.locks import file_lock
 from reverie.files.paths import real_path
 
-# JSON objects as the agents' own JavaScript reads and writes them.
-#
-# `parse_object` is strict about what `JSON.parse` refuses (NaN, Infinity) and tolerant where that loses
-# nothing (a byte order mark; of duplicate keys the last wins, as in JavaScript). `stringify` gives the
-# bytes of `JSON.stringify(value, null, 2)`: two spaces, non-ASCII as is, lone surrogates escaped, numbers
-# in JavaScript's spelling, no newline at the end. Pure functions; written by hand because the standard
-# encoder with `indent` is several times slower and spells numbers differently.
+# JSON as the agents' JavaScript reads and writes it. `parse_object` refuses what `JSON.parse` refuses (NaN,
+# Infinity) and tolerates what loses nothing (a byte order mark; the last of duplicate keys wins). `stringify`
+# gives the bytes of `JSON.stringify(value, null, 2)`: non-ASCII as is, lone surrogates escaped, numbers in
+# JavaScript's spelling, no newline at the end. The standard encoder with `indent` is several times slower and
+# spells numbers differently.
 
 
 _BOM = b"\xef\xbb\xbf"
@@ -322,7 +320,8 @@ class _OvertakenError(Exception):
 
 
 def _says_same(written: bytes, changed: dict[str, Any], before: dict[str, Any]) -> bool:
-    """Whether an object says what it said; Python's == alone takes 1 for true and does not see order."""
+    """Whether two objects are equal in types and order as well: Python's == takes 1 for true and ignores
+    order."""
     return changed == before and written == stringify(before)
 
 

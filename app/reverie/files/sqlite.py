@@ -1,7 +1,7 @@
-"""What every database of ours that several processes share needs to know of SQLite.
+"""What every database that several processes share needs to know of SQLite.
 
-Threading: a connection belongs to who opened it; nothing is kept here. Failure: `sqlite3.Error`, of which the
-caller makes a sentence with `is_busy` and `why`.
+Threading: a connection belongs to whoever opened it; nothing is kept here. Failure: `sqlite3.Error`, which
+the caller turns into a sentence with `is_busy` and `why`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def make_private(database: Path) -> None:
 
 
 def refuse_irregular(database: Path) -> None:
-    """Raises `sqlite3.OperationalError` where the database, or what belongs to it, is no regular file: SQLite
-    would wait for ever for whoever writes into a pipe."""
+    """Raises `sqlite3.OperationalError` if the database, or a file that belongs to it, is not a regular file:
+    SQLite would wait for ever for the writer of a pipe."""
     for suffix in ("", "-journal", "-wal", "-shm"):
         path = Path(f"{database}{suffix}")
         if is_there(path) and not is_file(path):
@@ -55,7 +55,7 @@ def _use_journal(connection: sqlite3.Connection, mode: str) -> None:
 
 
 def is_damaged(error: sqlite3.Error) -> bool:
-    """Whether the file is no database, or none any more."""
+    """Whether the error means that the file is not a database (any more)."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
@@ -73,8 +73,8 @@ def set_aside(database: Path) -> Path:
 
 
 def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None = None) -> tuple[str, str]:
-    """Cause and next step for an error of SQLite that a person can mend; as given, where it is another, or
-    the `database` that could tell more is not known."""
+    """Cause and next step for an error of SQLite that a person can fix; the given ones for any other error,
+    or if `database` is not known."""
     code = getattr(error, "sqlite_errorcode", 0)
     if code in _FULL_CODES:
         return _FULL
@@ -111,5 +111,5 @@ _FULL_CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether somebody else holds the database."""
+    """Whether another connection holds the database."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY

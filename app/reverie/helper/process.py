@@ -1,13 +1,18 @@
-"""The window's end of the helper process: the one that does the window's heavy work, so that painting never
-waits for the interpreter (design.md section 3, principle 6).
+"""The window's end of the helper process, which does its heavy work so that painting never waits.
 
-Started with the first call, ended with the window: when its input ends it leaves by itself, so it never
-outlives a window that was killed. One that died is started anew by the next call; what it had under way fails
-with a sentence (runs are recovered from their journals like those of any dead process).
+The process starts with the first call and ends when its input ends, so it never outlives a window that was
+killed. If it dies, the next call starts a new one; the calls under way fail, and their runs are recovered
+from their journals like those of any dead process.
+
+Frames are pickled tuples, each behind its length. Both ends are this program, joined by pipes that nobody
+else has; nothing read from a home is ever unpickled. To the helper: `("call", id, task, home, profile,
+arguments)`, `("cancel", id)`. From it: `("ready", pid)`, `("progress", id, value)`, then exactly one of
+`("done", id, value)`, `("failed", id, UserError)`, `("stopped", id)`, `("bug", id, text)`; between them
+`("log", level, name, text)`.
 
 Threading: `call` blocks, on any thread but the GUI's, several at once; `stop` from the owner's. Failure:
-`call` raises what the task raised, if a person can mend it; `HelperStopped` for what was cancelled before it
-had an answer; `HelperGone` (`Unavailable`) where the process died; `HelperBug` for a bug in it.
+`call` raises the task's `UserError`; `HelperStopped` for a task cancelled before it had an answer;
+`HelperGone` (`Unavailable`) where the process died; `HelperBug` for a bug in it.
 """
 
 from __future__ import annotations
@@ -15,6 +20,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import pickle
+import struct
 import subprocess
 import sys
 import threading
@@ -22,12 +29,60 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import IO, Any
 
 from reverie.errors import Unavailable
 from reverie.files import locks as processes
-from reverie.helper.frames import FrameWriter, read_frame
 from reverie.profile import Profile
+
+_LENGTH = struct.Struct(">Q")
+_LARGEST = 1 << 30
+
+
+class FrameWriter:
+    """Any thread; one frame at a time."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+
+    def send(self, *frame: Any) -> None:
+        """Raises `OSError` where the other end is gone."""
+        data = pickle.dumps(frame, protocol=pickle.HIGHEST_PROTOCOL)
+        with self._lock:
+            self._stream.write(_LENGTH.pack(len(data)) + data)
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Once the frame that is on its way is sent, or fails. Calling it again is harmless."""
+        with self._lock, contextlib.suppress(OSError):  # what was still to be sent goes nowhere
+            self._stream.close()
+
+
+def read_frame(stream: IO[bytes]) -> tuple[Any, ...] | None:
+    """The next frame; None at the end of the stream, also where that comes in the middle of a frame."""
+    head = _exactly(stream, _LENGTH.size)
+    if head is None:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    if length > _LARGEST:
+        return None
+    data = _exactly(stream, length)
+    if data is None:
+        return None
+    frame: tuple[Any, ...] = pickle.loads(data)
+    return frame
+
+
+def _exactly(stream: IO[bytes], length: int) -> bytes | None:
+    parts = bytearray()
+    while len(parts) < length:
+        piece = stream.read(length - len(parts))
+        if not piece:
+            return None
+        parts += piece
+    return bytes(parts)
+
 
 log = logging.getLogger("reverie.helper")
 

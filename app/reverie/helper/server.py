@@ -1,8 +1,10 @@
-"""The helper process itself: takes calls from its input, does each on a thread of its own, says how they end.
+"""The helper process: runs the heavy methods of a workbench for the window, each call on its own thread.
 
-Ends when its input ends: everything under way is cancelled, and what does not end by itself in time is left
-to recovery, like any run of a dead process. Its standard output belongs to the frames; what anything prints
-goes to the error stream.
+What a task needs besides its arguments is on disk; what it changes reaches the window through the watcher.
+The process ends when its input ends: everything under way is cancelled, and what does not end in time is left
+to recovery. Standard output carries the frames only; prints go to standard error.
+
+Failure: a task raises `UserError`, or `TaskStopped` where it was cancelled without an answer.
 """
 
 from __future__ import annotations
@@ -24,9 +26,10 @@ from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
-from reverie.helper.frames import FrameWriter, read_frame
+from reverie.files.watch import Changes
+from reverie.helper.process import FrameWriter, read_frame
 from reverie.log_level import wanted_level
+from reverie.memory.search.index import UpdateObserver, UpdateStopped
 from reverie.memory.usage import UsageRestored
 from reverie.profile import Profile
 from reverie.services.views import MemoryView, RevertView, RunView
@@ -38,11 +41,7 @@ if TYPE_CHECKING:
     from reverie.services.lint import LintResult, LintService
 
 
-# What the helper can be asked to do: the heavy methods of a workbench, on a workbench of its own.
-#
-# Everything a task needs besides its arguments lies on disk, as for any second process; what it changes
-# reaches the window's views through the watcher, like anything else. Failure: `UserError`;
-# `TaskStopped` where it was cancelled and has nothing to say.
+# The tasks, by the names that the window calls.
 
 
 LINT_SLICE_S = 2.0
@@ -142,8 +141,6 @@ def lint(
 
 
 def update_index(runner: TaskRunner, control: TaskControl, dirty: frozenset[Path] | None) -> None:
-    from reverie.memory.search.index import UpdateObserver, UpdateStopped
-
     try:
         runner.workbench.update_index(dirty, UpdateObserver(control.cancel.is_set, control.progress))
     except UpdateStopped:

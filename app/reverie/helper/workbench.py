@@ -1,6 +1,6 @@
-"""A workbench whose heavy work is done by the helper process; everything else as ever.
+"""A workbench that leaves its heavy work to the helper process.
 
-Threading and failure: as `services.workbench` says; besides, `HelperGone` where the process died meanwhile.
+Threading and failure: as `services.workbench`; also `HelperGone` where the process died meanwhile.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.scopes import ScopeContext, ScopeRoot
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.helper.process import Helper, HelperGone, HelperStopped
 from reverie.memory.lint import no_check
 from reverie.memory.usage import UsageRestored
-from reverie.runs.changes import Progress
+from reverie.runs.result import Progress
 from reverie.services.container import HomeContainer
 from reverie.services.lint import SLICE_S, LintResult, LintService
 from reverie.services.views import MemoryView, RevertView, RunView
@@ -99,7 +99,7 @@ class HelpedWorkbench(Workbench):
             self._call(
                 "update_index",
                 None if dirty is None else frozenset(dirty),
-                progress=watcher.told,
+                progress=watcher.on_progress,
                 cancelled=watcher.stop,
             )
         except HelperStopped:

@@ -1,8 +1,8 @@
 """The Anthropic Messages format.
 
-The prompt's unchanging part (tools, system) and the conversation so far are marked for the service's cache:
-a loop sends the same text again with every step. Thinking blocks go back as they came, signature included.
-An answer is whole once its stop reason or `message_stop` has come.
+The prompt's unchanging part (tools, system) and the conversation so far are marked for the service's cache,
+because a loop sends the same text again with every step. Thinking blocks are sent back unchanged, signature
+included. An answer is whole after its stop reason or `message_stop`.
 
 Pure, except that the reader reports progress.
 """
@@ -28,7 +28,7 @@ from reverie.llm.provider import (
     ToolResult,
     ToolSpec,
 )
-from reverie.llm.transport import (
+from reverie.llm.wire import (
     Progress,
     ReplyReader,
     ServerEvent,
@@ -99,7 +99,7 @@ class AnthropicWire:
 
 
 class MessageReader:
-    """Events in, a `Turn` out."""
+    """Makes a `ModelTurn` from the events of a message."""
 
     def __init__(self, model: str, progress: Progress) -> None:
         self._model = model

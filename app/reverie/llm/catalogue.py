@@ -1,10 +1,11 @@
-"""Which model services there are, and how to reach each: what is known, overridden by the settings.
+"""Which model services there are, how to reach each, and whether a model works.
 
-A model is named `provider:model`. Local services need no key, and get no proxy; the usual ports are looked at
-on request only (`detect_local`). Whether text leaves this machine is told by the address, not by the name.
+Built-in services can be overridden by the settings. A model is named `provider:model`. Local services need no
+key and get no proxy; their usual ports are probed on request only (`detect_local`). Whether text leaves this
+machine is decided by the address, not by the name.
 
 Threading: `known` and `provider` may ask the keyring, so not on the GUI thread. Failure: `ProviderError` with
-fault `settings` or `key`; a service that is down shows only when it is asked.
+fault `settings` or `key`; a service that is down is noticed only when it is asked.
 """
 
 from __future__ import annotations
@@ -34,18 +35,10 @@ from reverie.llm.provider import (
     ToolSpec,
     UserMessage,
 )
-from reverie.llm.transport import (
-    ClientFactory,
-    Endpoint,
-    RemoteProvider,
-    Sleep,
-    Transport,
-    Wire,
-    origin,
-    stays_here,
-)
+from reverie.llm.wire import Wire, origin, stays_here
 
 if TYPE_CHECKING:
+    from reverie.llm.transport import ClientFactory, Sleep, Transport
     from reverie.settings import ProviderSettings
 
 
@@ -167,24 +160,27 @@ class Catalogue:
                 "key", f"The key for {wanted.provider} cannot be sent.",
                 cause="It holds blanks or characters that no key has.", next_step=hint,
             )  # fmt: skip
+        # Late: only a request needs httpx, which takes 0.15 s to import.
+        from reverie.llm.transport import RemoteProvider
+
         transport = self._transport(wanted, entry, key, client_factory)
-        wish = self._settings.get(wanted.provider)
+        configured = self._settings.get(wanted.provider)
         return RemoteProvider(
             self._service(wanted, entry, key),
             _wire(wanted.provider, entry),
             transport,
             destination=_destination(wanted, entry),
-            max_retries=3 if wish is None else wish.max_retries,
+            max_retries=3 if configured is None else configured.max_retries,
             sleep=self._sleep,
         )
 
     async def detect_local(self) -> tuple[LocalServer, ...]:
         """The local servers that answer now. Each port gets two seconds, all at once."""
         places = [(name, self._entry(name)) for name in _KNOWN if _KNOWN[name].local]
-        found = await asyncio.gather(*(self._look(name, entry) for name, entry in places if entry.local))
+        found = await asyncio.gather(*(self._detect(name, entry) for name, entry in places if entry.local))
         return tuple(server for server in found if server is not None)
 
-    async def _look(self, name: str, entry: _KnownService) -> LocalServer | None:
+    async def _detect(self, name: str, entry: _KnownService) -> LocalServer | None:
         wanted = ModelName(name, "models")
         key, _source = self._key(name, entry)
         transport = self._transport(wanted, entry, key if key and usable(key) else None, None)
@@ -200,16 +196,16 @@ class Catalogue:
         return None if models is None else LocalServer(name, entry.base_url, models)
 
     def _entry(self, name: str) -> _KnownService:
-        """What counts for a service: the settings over what is known."""
+        """The definition of a service: the settings over the built-in one."""
         known = _KNOWN.get(name, _KnownService("openai", "", ()))
-        wish = self._settings.get(name)
-        if wish is None:
+        configured = self._settings.get(name)
+        if configured is None:
             return known
-        url = wish.base_url or known.base_url
-        names = (wish.key_env,) if wish.key_env else known.key_names
+        url = configured.base_url or known.base_url
+        names = (configured.key_env,) if configured.key_env else known.key_names
         # A known local server keeps needing no key wherever it runs; any other only on this machine.
-        local = stays_here(url) if wish.base_url else known.local
-        return _KnownService(wish.wire or known.wire, url, names, local)
+        local = stays_here(url) if configured.base_url else known.local
+        return _KnownService(configured.wire or known.wire, url, names, local)
 
     def _checked(self, name: str) -> _KnownService:
         if name not in _KNOWN and name not in self._settings:
@@ -235,15 +231,15 @@ class Catalogue:
         return entry
 
     def _key(self, name: str, entry: _KnownService) -> tuple[str | None, KeySource]:
-        wish = self._settings.get(name)
+        configured = self._settings.get(name)
         # Headers of one's own, or a local kind of server, may stand in for a key.
         free = entry.local or (name in _KNOWN and _KNOWN[name].local)
-        needed = not free and not (wish is not None and wish.headers)
+        needed = not free and not (configured is not None and configured.headers)
         return find_key(name, entry.key_names, needed=needed, env=self._env, keys=self._keys)
 
     def _service(self, wanted: ModelName, entry: _KnownService, key: str | None) -> Service:
-        wish = self._settings.get(wanted.provider)
-        secrets = [*(wish.headers.values() if wish else ()), key or ""]
+        configured = self._settings.get(wanted.provider)
+        secrets = [*(configured.headers.values() if configured else ()), key or ""]
         hint = _key_hint(wanted.provider, entry)
         host = origin(entry.base_url)
         return Service(wanted.provider, wanted.model, host, hint, entry.local, tuple(filter(None, secrets)))
@@ -251,9 +247,11 @@ class Catalogue:
     def _transport(
         self, wanted: ModelName, entry: _KnownService, key: str | None, client_factory: ClientFactory | None
     ) -> Transport:
-        wish = self._settings.get(wanted.provider)
-        idle = (wish.timeout_s if wish else 0) or (_IDLE_LOCAL_S if entry.local else _IDLE_S)
-        headers = {**_wire(wanted.provider, entry).headers(key), **(wish.headers if wish else {})}
+        from reverie.llm.transport import Endpoint, Transport  # late: see `provider`
+
+        configured = self._settings.get(wanted.provider)
+        idle = (configured.timeout_s if configured else 0) or (_IDLE_LOCAL_S if entry.local else _IDLE_S)
+        headers = {**_wire(wanted.provider, entry).headers(key), **(configured.headers if configured else {})}
         base_url = entry.base_url.rstrip("/")
         if entry.wire == "anthropic":
             # The format's own path begins with the version; both ways of writing the address are common.
@@ -310,11 +308,8 @@ def _models(listed: Any) -> tuple[str, ...] | None:
     return tuple(name for name in ids if isinstance(name, str))
 
 
-# Does this model work? One real question with one tool, told step by step in words.
-#
-# Later steps are skipped when an earlier one fails. The question holds nothing of anybody's memories.
-#
-# Threading: one event loop. Failure: what a person can mend is a step that failed, never an exception.
+# The test of a model: one real request with one tool, reported step by step. Steps after a failed one are
+# skipped. The request holds no text of memories. What a person can fix is a failed step, never an exception.
 
 
 StepName = Literal["reachable", "key", "model", "tool-calling", "streaming"]
@@ -347,7 +342,7 @@ _PASSES = {
 
 @dataclass(frozen=True, slots=True)
 class ProbeStep:
-    """One step of a test and what came of it, as a sentence for people."""
+    """One step of a test and its result, as a sentence for people."""
 
     name: StepName
     state: StepState
@@ -362,7 +357,7 @@ class ProbeReport:
 
 
 async def probe(provider: Provider, *, limit_s: float = 60) -> ProbeReport:
-    """Ask `provider` to call one tool. What a person can mend ends up in the steps, not in an exception."""
+    """Ask `provider` to call one tool. What a person can fix is a failed step, not an exception."""
     seen: list[StreamProgress] = []
     request = ModelRequest(
         system="You test whether tool calls work. Answer with a tool call only.",

@@ -1,10 +1,10 @@
-"""Keys of model services: from the environment, else from the system's keyring; never in a file of ours.
+"""Keys of model services: from the environment, else from the system's keyring; never in a file of Reverie's.
 
-The keyring is imported on first use, and may ask its owner to unlock it: call from a worker thread. It has
-`ASK_S` seconds to answer, in a thread of its own. One that is locked, or does not answer, is reported as such
-and not asked again for a while; `never_unlock` is for where nobody may be there to answer its prompt. A
-machine without one simply has no keys in it; only storing says so, as a `UserError`. No key gets into a
-sentence.
+The keyring is imported on first use, because its back ends take long to load and most commands need no key.
+It may ask its owner to unlock it, so it is called from a worker thread, and has `ASK_S` seconds to answer, in
+a thread of its own. A keyring that is locked or does not answer is reported and not asked again for a while;
+`never_unlock` is for processes without anybody to answer its prompt. A machine without a keyring simply has
+no keys in it; only storing one raises `UserError`. No key gets into a sentence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SERVICE = "reverie"
 KeySource = Literal["environment", "keyring", "none needed", "missing", "locked", "not answering"]
-RingTrouble = Literal["", "locked", "not answering"]
+KeyringProblem = Literal["", "locked", "not answering"]
 ASK_S = 20.0
 """How long a keyring may take to answer: long enough for a person to unlock it."""
 _AGAIN_S = 30.0
@@ -36,7 +36,7 @@ class KeyStore(Protocol):
         """The key, or None; never raises for a store that cannot be read."""
 
     @property
-    def trouble(self) -> RingTrouble:
+    def trouble(self) -> KeyringProblem:
         """Why `get` could not look; empty: it could."""
 
     def set(self, provider: str, key: str) -> None:
@@ -52,11 +52,11 @@ class _Ring:
     def __init__(self) -> None:
         self.may_unlock = True
         self._asked: object = None
-        self._trouble: RingTrouble = ""
+        self._trouble: KeyringProblem = ""
         self._until = 0.0
 
     @property
-    def trouble(self) -> RingTrouble:
+    def trouble(self) -> KeyringProblem:
         return self._trouble if self._asked is _keyring() else ""
 
     def ask(self, question: Callable[[KeyringBackend], str | None]) -> str | None:
@@ -71,13 +71,13 @@ class _Ring:
         return text
 
     def forget(self) -> None:
-        """Ask it again: a person did something about it."""
+        """Ask the keyring again next time: a person changed something."""
         self._asked = None
 
 
 def _answer(
     ring: KeyringBackend, question: Callable[[KeyringBackend], str | None], *, may_unlock: bool
-) -> tuple[str | None, RingTrouble]:
+) -> tuple[str | None, KeyringProblem]:
     import keyring.errors
 
     try:
@@ -92,7 +92,7 @@ def _answer(
 
 
 def _is_locked(ring: KeyringBackend) -> bool:
-    """Whether asking would open a prompt. Only the Secret Service does that; it is only looked at."""
+    """Whether asking would open a prompt. Only the Secret Service does so; this check does not unlock it."""
     from keyring.backends import SecretService, chainer
 
     rings = ring.backends if isinstance(ring, chainer.ChainerBackend) else (ring,)
@@ -113,7 +113,7 @@ _RING = _Ring()
 
 
 def never_unlock() -> None:
-    """From now on this process opens no prompt of the keyring: nobody may be there to answer it."""
+    """This process must not open a prompt of the keyring, because nobody may be there to answer it."""
     _RING.may_unlock = False
 
 
@@ -125,7 +125,7 @@ class SystemKeys:
         return _RING.ask(lambda ring: ring.get_password(SERVICE, provider) or None)
 
     @property
-    def trouble(self) -> RingTrouble:
+    def trouble(self) -> KeyringProblem:
         return _RING.trouble
 
     def set(self, provider: str, key: str) -> None:

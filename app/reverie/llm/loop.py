@@ -40,9 +40,8 @@ from reverie.llm.trace import AgentOutcome, Trace
 from reverie.llm.vault import Vault
 from reverie.text.summaries import estimate_tokens
 
-# What a model sent, made sound: no half characters, calls with ids of their own, counts that add up.
-#
-# Pure functions; the text of a call stays as it is where it cannot be read.
+# Sanitises what a model sent: no half characters, calls with ids of their own, plausible token counts.
+# Arguments that cannot be parsed stay as they are.
 
 
 _MOST_TOKENS = 10**12
@@ -248,7 +247,7 @@ class _Run:
             self._trace.attempt(self._messages)
 
     async def _turn(self) -> ModelTurn:
-        """One answer of the model, made sound and written down."""
+        """One answer of the model, sanitised and recorded in the trace."""
         self._check()
         if self._steps >= self._limits.max_steps:
             raise _Stop("step-limit")
@@ -342,7 +341,7 @@ class _Run:
         return outcome
 
     def _prepared(self, call: ToolCall) -> tuple[Tool, Mapping[str, Any]]:
-        """The tool and the arguments it gets. Raises `UserError` for what the model can mend."""
+        """The tool and its arguments. Raises `UserError` for what the model can correct."""
         tool = self._tools.get(call.name)
         if tool is None:
             raise unknown_tool(call.name, list(self._tools.values()))
@@ -425,7 +424,7 @@ def _withheld() -> ProviderError:
 
 
 def _note_late_bug(task: asyncio.Future[ModelTurn]) -> None:
-    """A request that was given up: its fault is nobody's any more, a bug is still one."""
+    """For a request that was given up: its provider error is ignored, a bug is still logged."""
     error = None if task.cancelled() else task.exception()
     if error is not None and not isinstance(error, UserError):
         _log.error("A cancelled model request failed with %s.", type(error).__name__)

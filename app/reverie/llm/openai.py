@@ -1,11 +1,12 @@
-"""The OpenAI chat completions format, as OpenAI speaks it and as servers that imitate it do.
+"""OpenAI's two wire formats, chat completions and Responses, as OpenAI speaks them and as other servers
+imitate them.
 
-Requests hold what every imitation knows; the rest is left out when a server refuses it. Answers are read
+Chat requests hold what every imitation knows; the rest is left out when a server refuses it. Answers are read
 tolerantly: null fields, missing ids and indexes, whole calls in one chunk, names in pieces or repeated, a
-`function_call` twin, usage in a chunk without choices, no `[DONE]`. Not tolerated: what is not JSON, an
+`function_call` twin, usage in a chunk without choices, no `[DONE]`. Not tolerated: anything but JSON, an
 answer without any choice, and an end before the model said why it stopped.
 
-Pure, except that the reader reports progress.
+Pure, except that the readers report progress.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from reverie.llm.provider import (
     ToolResult,
     ToolSpec,
 )
-from reverie.llm.transport import (
+from reverie.llm.wire import (
     Progress,
     ReplyReader,
     ServerEvent,
@@ -56,6 +57,7 @@ _FINISH: Mapping[str, FinishReason] = {
 }
 _ERROR_STATUS = {
     "insufficient_quota": 402,
+    "invalid_prompt": 400,
     "invalid_request_error": 400,
     "context_length_exceeded": 413,
     "rate_limit_exceeded": 429,
@@ -66,7 +68,7 @@ _ERROR_STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class OpenAiWire:
-    """`limit_name`: how the service calls the cap of an answer."""
+    """The chat format. `limit_name`: the service's name for the cap of an answer."""
 
     limit_name: str = "max_tokens"
     path: str = "/chat/completions"
@@ -82,12 +84,12 @@ class OpenAiWire:
         system = [{"role": "system", "content": request.system}] if request.system else []
         return {
             "model": model,
-            "messages": system + [_said(message) for message in request.messages],
+            "messages": system + [_chat_message(message) for message in request.messages],
             "stream": True,
             limit: capped(request.max_output_tokens, changes),
             **({} if _NO_USAGE in changes else {"stream_options": {"include_usage": True}}),
-            **({"tools": [_tool(tool) for tool in request.tools]} if request.tools else {}),
-            **({} if _NO_SCHEMA in changes else _answer_format(request)),
+            **({"tools": [_chat_tool(tool) for tool in request.tools]} if request.tools else {}),
+            **({} if _NO_SCHEMA in changes else _chat_answer_format(request)),
         }
 
     def reader(self, model: str, progress: Progress) -> ReplyReader:
@@ -107,7 +109,7 @@ class OpenAiWire:
         return None
 
 
-def _answer_format(request: ModelRequest) -> dict[str, Any]:
+def _chat_answer_format(request: ModelRequest) -> dict[str, Any]:
     if request.answer_schema is None:
         return {}
     form = {"name": "answer", "strict": True, "schema": request.answer_schema}
@@ -128,7 +130,7 @@ class _Call:
 
 
 class ChatReader:
-    """Chunks in, a `Turn` out."""
+    """Makes a `ModelTurn` from the chunks of a chat completion."""
 
     def __init__(self, model: str, progress: Progress) -> None:
         self._model = model
@@ -185,7 +187,7 @@ class ChatReader:
         if document.get("error"):
             raise _refusal(document["error"])
         self._model = text_of(document.get("model")) or self._model
-        self._usage = _usage(mapping_of(document.get("usage"))) or self._usage
+        self._usage = _chat_usage(mapping_of(document.get("usage"))) or self._usage
         choices = document.get("choices")
         if not isinstance(choices, list) or not choices:
             return
@@ -254,7 +256,7 @@ def _grow(call: _Call, function: Mapping[str, Any]) -> None:
     call.arguments.append(json.dumps(arguments) if isinstance(arguments, dict) else text_of(arguments))
 
 
-def _usage(counts: Mapping[str, Any]) -> TokenUsage | None:
+def _chat_usage(counts: Mapping[str, Any]) -> TokenUsage | None:
     given, made = count_of(counts, "prompt_tokens"), count_of(counts, "completion_tokens")
     if not given and not made:
         return None
@@ -282,12 +284,12 @@ def _refusal(error: Any) -> ServiceRefusal:
     return ServiceRefusal(status, " ".join(kinds).strip(), text_of(error.get("message")))
 
 
-def _tool(tool: ToolSpec) -> dict[str, Any]:
+def _chat_tool(tool: ToolSpec) -> dict[str, Any]:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
 
 
-def _said(message: Message) -> dict[str, Any]:
+def _chat_message(message: Message) -> dict[str, Any]:
     if isinstance(message, ToolResult):
         return {
             "role": "tool",
@@ -312,29 +314,15 @@ def _said(message: Message) -> dict[str, Any]:
     return {"role": "user", "content": message.text}
 
 
-# The OpenAI Responses format, as OpenAI and the servers that Codex is set up for speak it.
-#
-# Nothing is stored by the service (`store` is false), so each question carries the conversation. What a
-# model thought is not sent back. An answer is whole once `response.completed` or `response.incomplete` has
-# come; its items are taken as they are done, or from the final response where a server sends no items
-# before.
-#
-# Pure, except that the reader reports progress.
+# The Responses format. The service stores nothing (`store` is false), so each request carries the
+# conversation; reasoning is not sent back. An answer is whole after `response.completed` or
+# `response.incomplete`; its items are taken as they are done, or from the final response if the server sends
+# no items before.
 
 
-_RESPONSES_RESPONSES_ERROR_STATUS = "no-answer-schema"
 _NO_LIMIT = "no-limit"
 _NO_STORE = "no-store"
 _ENDS = ("response.completed", "response.incomplete", "response.done")
-_RESPONSES_ERROR_STATUS = {
-    "insufficient_quota": 402,
-    "invalid_prompt": 400,
-    "invalid_request_error": 400,
-    "context_length_exceeded": 413,
-    "rate_limit_exceeded": 429,
-    "model_not_found": 404,
-    "invalid_api_key": 401,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,12 +350,12 @@ class ResponsesWire:
         return {
             "model": model,
             **({"instructions": request.system} if request.system else {}),
-            "input": [item for message in request.messages for item in _items(message)],
+            "input": [item for message in request.messages for item in _responses_items(message)],
             "stream": True,
             **({} if _NO_STORE in changes else {"store": False}),
             **({} if _NO_LIMIT in changes else limit),
             **({"tools": tools} if tools else {}),
-            **({} if _RESPONSES_RESPONSES_ERROR_STATUS in changes else _responses_answer_format(request)),
+            **({} if _NO_SCHEMA in changes else _responses_answer_format(request)),
         }
 
     def reader(self, model: str, progress: Progress) -> ReplyReader:
@@ -379,12 +367,12 @@ class ResponsesWire:
         if "max_output_tokens" in words:
             return _NO_LIMIT
         if "json_schema" in words or "text.format" in words:
-            return _RESPONSES_RESPONSES_ERROR_STATUS
+            return _NO_SCHEMA
         return _NO_STORE if "'store'" in words or '"store"' in words else None
 
 
 class ResponseReader:
-    """Events in, a `Turn` out."""
+    """Makes a `ModelTurn` from the events of a response."""
 
     def __init__(self, model: str, progress: Progress) -> None:
         self._model = model
@@ -406,26 +394,26 @@ class ResponseReader:
             self.ended = self.ended or self._answered
         if not data or data == "[DONE]":
             return
-        said = json_object(data)
-        kind = text_of(said.get("type")) or event.name
+        document = json_object(data)
+        kind = text_of(document.get("type")) or event.name
         if kind == "error":
-            raise _refusal(said.get("error") or said)
+            raise _refusal(document.get("error") or document)
         if kind == "response.failed":
-            raise _refusal(mapping_of(said.get("response")).get("error"))
-        index = said.get("output_index")
+            raise _refusal(mapping_of(document.get("response")).get("error"))
+        index = document.get("output_index")
         number = index if isinstance(index, int) else 0
         if kind in ("response.output_text.delta", "response.refusal.delta"):
-            self._text(number, text_of(said.get("delta")))
+            self._text(number, text_of(document.get("delta")))
         elif kind == "response.output_item.added":
-            item = mapping_of(said.get("item"))
+            item = mapping_of(document.get("item"))
             if item.get("type") == "function_call" and text_of(item.get("name")):
                 self.handed_on = True
                 self._progress(StreamProgress(tool_name=sanitise(text_of(item.get("name")))))
         elif kind == "response.output_item.done":
             self._answered = True
-            self._items[number] = mapping_of(said.get("item"))
+            self._items[number] = mapping_of(document.get("item"))
         elif kind in _ENDS:
-            self.whole(mapping_of(said.get("response")))
+            self.whole(mapping_of(document.get("response")))
 
     def whole(self, document: Mapping[str, Any]) -> None:
         if document.get("error"):
@@ -453,7 +441,7 @@ class ResponseReader:
                 calls.append(ToolCall(call_id, sanitise(text_of(item.get("name"))).strip(), sanitise(given)))
             elif item.get("type", "message") == "message":
                 # What a person has seen arrive is what counts, if a server repeats it in other words.
-                texts.append("".join(self._streamed.get(number, ())) or "".join(_responses_said(item)))
+                texts.append("".join(self._streamed.get(number, ())) or "".join(_output_texts(item)))
         message = AssistantMessage(sanitise("".join(texts)), tuple(calls))
         return ModelTurn(message, self._finish(bool(calls)), _responses_usage(self._response), self._model)
 
@@ -474,13 +462,13 @@ class ResponseReader:
             self._progress(StreamProgress(text=sanitise(text)))
 
 
-def _responses_said(item: Mapping[str, Any]) -> Iterator[str]:
+def _output_texts(item: Mapping[str, Any]) -> Iterator[str]:
     content = item.get("content")
     for part in content if isinstance(content, list) else []:
         yield text_of(mapping_of(part).get("text")) or text_of(mapping_of(part).get("refusal"))
 
 
-def _items(message: Message) -> Iterator[dict[str, Any]]:
+def _responses_items(message: Message) -> Iterator[dict[str, Any]]:
     if isinstance(message, ToolResult):
         call_id = safe_name(message.call_id, "call")
         yield {"type": "function_call_output", "call_id": call_id, "output": message.content}

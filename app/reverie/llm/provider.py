@@ -1,8 +1,8 @@
-"""The one interface to a model service, and what can go wrong with it.
+"""The interface to a model service: messages, requests, answers, and errors.
 
-A provider turns one `ModelRequest` into one `Turn`, streaming meanwhile. It retries what is worth it, never
-longer than `ModelRequest.deadline`, and raises `ProviderError` for everything a person can mend. Cancelling
-the task ends the connection at once. Threading: one event loop at a time.
+A provider turns one `ModelRequest` into one `ModelTurn`, streaming meanwhile. It retries where that may help,
+never longer than `ModelRequest.deadline`, and raises `ProviderError` for everything a person can fix.
+Cancelling the task ends the connection at once. Threading: one event loop at a time.
 """
 
 from __future__ import annotations
@@ -18,11 +18,9 @@ from typing import Any, Literal, Protocol
 from reverie.errors import UserError
 from reverie.text.redact import redact
 
-# What is said between Reverie and a model, in no provider's own words.
-#
-# Plain immutable data: providers translate it to and from their wire format, the loop passes it on, traces
-# write it down. Nothing here may hold a key or a header. Text in it has been through the vault
-# (`llm.vault`): it holds placeholders where the memories hold secrets.
+# Messages in no provider's own format: immutable data that providers translate, the loop passes on and traces
+# record. They never hold a key or a header. Their text has been through the vault (`llm.vault`): it has
+# placeholders where the memories have secrets.
 
 
 FinishReason = Literal["stop", "tool-calls", "length", "content-filter", "other"]
@@ -30,7 +28,7 @@ FinishReason = Literal["stop", "tool-calls", "length", "content-filter", "other"
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a model is told of it; `parameters` is a JSON schema of an object."""
+    """A tool, as described to a model; `parameters` is a JSON schema of an object."""
 
     name: str
     description: str
@@ -55,7 +53,7 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """What a model said. `extra` holds what its provider wants back unchanged (signed thinking), by provider
+    """A model's answer. `extra` holds what its provider wants back unchanged (signed thinking), by provider
     name."""
 
     text: str
@@ -179,12 +177,10 @@ class Provider(Protocol):
         """Let the connections go."""
 
 
-# What went wrong with a model service, in words that say what to do.
-#
-# One place turns statuses, a service's own words and broken connections into `ProviderError`s, so that no
-# key, header or memory text gets into a sentence: a service's words are cut short, cleared of secrets, and
-# left out when they quote the request. Exceptions of the HTTP library are never quoted (they may name a
-# proxy with its password). Pure functions.
+# Errors of a model service, in words that say what to do. Statuses, a service's messages and broken
+# connections become `ProviderError`s only here, so that no key, header or memory text gets into a sentence: a
+# service's message is cut short, cleared of secrets, and left out if it quotes the request. Exceptions of the
+# HTTP library are never quoted, because they may contain a proxy's password.
 
 
 _LONGEST_QUOTE = 240
@@ -209,8 +205,8 @@ class Service:
 
 
 class ServiceRefusal(Exception):
-    """A service said no: as a status, or inside a stream. `message` is its own text, not yet fit to be
-    shown; `wait_s` how long it asked to wait."""
+    """A service refused the request, by a status or inside a stream. `message` is its own text, not yet fit
+    to be shown; `wait_s` how long it asked to wait."""
 
     def __init__(
         self, status: int, kind: str = "", message: str = "", *, wait_s: float | None = None
@@ -223,7 +219,7 @@ class ServiceRefusal(Exception):
 
 
 class Malformed(Exception):
-    """What came is not what the wire format promises; the text (ours) says in which way."""
+    """The answer violates the wire format; the text (ours) says how."""
 
 
 class ServiceProblem(Exception):
@@ -239,7 +235,7 @@ class ServiceProblem(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """How one sort of refusal is told. The texts are templates over a service, its model and the status."""
+    """The texts for one kind of refusal: templates over a service, its model and the status."""
 
     fault: ProviderFault
     title: str
@@ -347,7 +343,7 @@ _NO_MODEL = re.compile(
 
 def refusal_error(service: Service, refusal: ServiceRefusal, *, quoted: str = "") -> ServiceProblem:
     """`quoted`: the request's text, which must not come back in a sentence."""
-    rule = _RULES[_sort_of(refusal)]
+    rule = _RULES[_rule_name(refusal)]
     words = {
         "called": service.called,
         "status": refusal.status,
@@ -364,7 +360,7 @@ def refusal_error(service: Service, refusal: ServiceRefusal, *, quoted: str = ""
     return ServiceProblem(error, again=rule.again, wait_s=refusal.wait_s)
 
 
-def _sort_of(refusal: ServiceRefusal) -> str:
+def _rule_name(refusal: ServiceRefusal) -> str:
     status, words = refusal.status, " ".join(refusal.message.lower().split())[:2000]
     if "insufficient_quota" in refusal.kind or "insufficient_quota" in words:
         return "credit"
@@ -530,7 +526,7 @@ def _causes(error: BaseException, depth: int = 0) -> Iterator[BaseException]:
 
 
 def _own_words(service: Service, message: str, quoted: str) -> str:
-    """What the service said, as an addition to a cause; "" when nothing of it may be shown."""
+    """The service's message as an addition to a cause; "" if none of it may be shown."""
     text = " ".join(message.split())
     for secret in service.secrets:
         if secret:

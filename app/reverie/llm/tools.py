@@ -42,8 +42,7 @@ class Tool(Protocol):
 
     @property
     def restored(self) -> frozenset[str]:
-        """Arguments that carry memory text: placeholders in them are replaced by the secrets they stand
-        for."""
+        """Arguments that carry memory text: placeholders in them are replaced by the secrets they hide."""
 
     @property
     def remarks(self) -> frozenset[str]:
@@ -51,7 +50,8 @@ class Tool(Protocol):
         in any other argument (a path would carry the secret into records) is an error."""
 
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
-        """Do it. `arguments` fit the schema of `spec`. Raises `UserError` for what the model can mend."""
+        """Execute the call. `arguments` fit the schema of `spec`. Raises `UserError` for what the model can
+        correct."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _is(value: Any, kind: str) -> bool:
 
 
 def _refuse_strange(value: Any, depth: int) -> None:
-    """Half characters cannot be written to any file, and depth serves nobody."""
+    """Refuse lone surrogates, which no file can hold, and deep nesting."""
     if depth > _MAX_DEPTH:
         raise _unusable("They are nested too deeply.")
     if isinstance(value, str) and _SURROGATE.search(value):

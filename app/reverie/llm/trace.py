@@ -1,12 +1,13 @@
-"""What an agent run said and did, as a document for people: the shape of mux's own dumps, and a part of ours.
+"""Writing traces: what an agent run said and did, as a document for people, and the files it is kept in.
 
-A `Trace` collects while the loop runs, so that a run that dies of a bug has one too. Field names and the
-values of `error` are those of formats/mux.md section 14; what mux does not know stands under `reverie`
-(`version` 1). Every text passes `clean` (the vault's `scrub`) on its way in and is cut at a bound, with a
-note of how long it was; all texts together have a bound as well.
+A `Trace` collects while the loop runs, so that a run that ends by a bug has one too. Field names and the
+values of `error` are those of formats/mux.md section 14; what mux does not know is under `reverie` (`version`
+1). Every text passes `clean` (the vault's `scrub`) on its way in and is cut at a limit, with a note of its
+length; all texts together have a limit as well. Times are UTC ms by the clock given, durations in ms by the
+monotonic clock.
 
-Not thread-safe: one loop, one trace. Times are UTC ms by the clock given, durations in ms by the monotonic
-clock.
+Threading: a `Trace` belongs to one loop; files are written on any thread but the GUI's. Failure: `UserError`
+for disk problems.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ class Trace:
         attempt["noNewMemories"] = attempt["noNewMemories"] or (success and call.name == NO_OP_TOOL)
 
     def result(self, result: ToolResult) -> None:
-        """What a tool gave back, at the step that called it; only so many of a step are kept."""
+        """The result of a tool, at the step that called it; only a limited number per step is kept."""
         results = self._attempts[-1]["stepResults"][-1]["toolResults"]
         if len(results) < _LISTED_CALLS:
             results.append(self._message(result))
@@ -166,7 +167,7 @@ class Trace:
     def end(
         self, outcome: AgentOutcome, usage: TokenUsage | None, error: BaseException | None = None
     ) -> None:
-        """The one outcome. Of a bug only its type is told: its words may hold anything."""
+        """The one outcome. For a bug only its type is recorded: its text may hold anything."""
         self.outcome, self._usage, self._ended_at = outcome, usage, self._clock()
         if not self._attempts:
             self.attempt(())
@@ -264,15 +265,10 @@ def _usage(usage: TokenUsage | None) -> dict[str, int] | None:
     return None if usage is None else asdict(usage)
 
 
-# Traces on disk: one JSON document per run, in Reverie's data directory and nowhere else.
-#
-# Layout: `<data>/traces/<home id>/<run id>.json`, mode 0600 in a directory of 0700, written atomically.
-# Every text passes the redactor once more on its way out: the trace is clean already, this is the second
-# lock. Each save prunes: the newest traces stay, as many as the count and the size allow, the one just
-# saved always.
-#
-# Threading: any thread but the GUI's. Failure: `UserError` for disk problems; a damaged trace is told
-# as such and never deleted for it. What else lies in the directory is left alone.
+# Reverie's own traces: `<data>/traces/<home id>/<run id>.json`, mode 0600 in a directory of 0700, written
+# atomically and nowhere else. Every text is redacted once more on its way out, as a second safeguard. Each
+# save prunes: the newest traces stay, as many as the count and the size allow, and always the one just saved.
+# A damaged trace is reported as such and not deleted for it; other files in the directory are left alone.
 
 
 KEEP_COUNT = 500
@@ -371,14 +367,10 @@ def _age_key(name: str) -> tuple[int, str]:
     return (int(match["started"]) if match else 0, name)
 
 
-# Dumps of writer runs in the agent's own `debug_obj`, where its people look for them (formats/mux.md
-# section 14).
-#
-# A dump is written once, redacted once more, and never altered. Reverie keeps a ledger of those it wrote,
-# in its own directory, and retention removes only what stands in there and still has the bytes it was
-# written with: a dump of the agent's, or one that somebody changed, is never touched.
-#
-# Threading: any thread but the GUI's; the ledger has a lock. Failure: `UserError`.
+# Dumps of writer runs in the agent's own `debug_obj`, where its users look for them (formats/mux.md section
+# 14). A dump is written once, redacted once more, and never altered. A ledger in Reverie's own directory
+# lists the dumps that Reverie wrote, and retention removes only a dump that is listed and still has the bytes
+# it was written with. The ledger has a lock.
 
 
 _OUTSIDE_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -427,7 +419,8 @@ class Dumps:
         return frozenset(self._root / item.rel for item in _listed(self._ledger.read().data))
 
     def prune(self, *, keep_count: int, keep_bytes: int) -> tuple[Path, ...]:
-        """Remove the oldest of Reverie's own dumps beyond the limits; the newest stays. Those gone."""
+        """Remove the oldest of Reverie's own dumps beyond the limits; the newest stays. Returns the removed
+        ones."""
         self._require()
         kept, used = 0, 0
         doomed: list[_Written] = []
@@ -461,7 +454,7 @@ class Dumps:
         raise StoreError(f"The dump {name} was not written.", cause="Its name is taken, many times over.")
 
     def _remove(self, item: _Written) -> bool:
-        """Whether it is gone by now and was ours; one that somebody changed stays, and is no longer ours."""
+        """Remove a dump; False if it was changed, is missing or cannot be reached. All leave the ledger."""
         try:
             data = self._files.read(item.rel)
             if hashlib.sha256(data).hexdigest() != item.sha256:

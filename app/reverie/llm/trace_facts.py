@@ -1,8 +1,10 @@
-"""What a trace document says, typed: attempts, steps and tool calls of either generation of mux's dumps and
-of our own.
+"""What a trace document says, typed: attempts, steps and tool calls, the timeline, and the verdict.
 
-Pure and tolerant: a field that is missing or of another kind is empty, never an error. Steps and attempts are
-numbered from 1; a call's `step` is 0 where nothing says which answer made it.
+Documents are either generation of mux's dumps, or Reverie's own. A field that is missing or of another kind
+is empty, never an error. Steps and attempts are numbered from 1; a call's `step` is 0 if nothing says which
+answer made it.
+
+Pure; any thread.
 """
 
 from __future__ import annotations
@@ -81,7 +83,7 @@ class Attempt:
 
     @property
     def text(self) -> str:
-        """Everything the model said in it."""
+        """All the model's text in it."""
         return "\n".join(step.text for step in self.steps if step.text.strip())
 
 
@@ -162,7 +164,7 @@ def whole(value: Any) -> int | None:
 
 
 def words_of(value: Any) -> str:
-    """A value in words: a text as it is, an error by its message, anything else as JSON."""
+    """A value as text: a string as it is, an error by its message, anything else as JSON."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -264,7 +266,8 @@ def _execution(item: Mapping[str, Any], attempt: int) -> Call:
 
 
 def _joined(steps: Sequence[Step], executions: Sequence[Call]) -> tuple[list[Step], list[Call]]:
-    """Which answer made which call: by id, else by name in order. Calls that never ran stand last."""
+    """Match calls to the answers that asked for them: by id, else by name in order. Calls that never ran come
+    last."""
     asked = [call for step in steps for call in step.calls]
     taken: dict[int, Call] = {}
     calls: list[Call] = []
@@ -367,10 +370,9 @@ def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-# When things happened in a run: attempts, answers and tool calls on one scale. Pure.
-#
-# Dumps of mux say when a tool ran and when the service answered, not when the model was asked: what is not
-# measured is put between its neighbours and marked as `estimated`.
+# The timeline: attempts, answers and tool calls on one scale. Dumps of mux record when a tool ran and when
+# the service answered, not when the model was asked: what is not measured is placed between its neighbours
+# and marked as `estimated`.
 
 
 SpanKind = Literal["attempt", "step", "call"]
@@ -529,12 +531,10 @@ def _first_time(facts: TraceFacts) -> int:
     return min(times, default=0)
 
 
-# Why a run wrote nothing, or that it did: one word for programs, a sentence for people, and where to look.
-#
-# Pure. The order of the questions is the rule: did time run out, was it cancelled, did it reach its goal,
-# did the service fail, did a tool refuse, was no tool called. Of a run with several attempts the cause is
-# told where it lies: a write that failed in the first attempt counts, although the second answered in
-# prose.
+# The verdict: why a run wrote nothing, or that it did, as one word for programs, a sentence for people, and
+# where the evidence is. The order of the questions is the rule: did time run out, was it cancelled, did it
+# reach its goal, did the service fail, did a tool refuse, was no tool called. Of several attempts the one
+# with the cause counts: a write that failed in the first, although the second answered in prose.
 
 
 VerdictName = Literal[

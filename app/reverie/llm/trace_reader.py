@@ -1,11 +1,10 @@
-"""Trace dumps as they are on disk, of whoever wrote them: both generations of mux's, and our own.
+"""Reading trace dumps: both generations of mux's, and Reverie's own.
 
-`read_dump` gives a document of bounded size, whatever the file's: long texts are cut, long lists end early,
-and both are told (`shortened`). Nothing is refused for what it holds: a damaged dump is opened as far as it
-can be read, with what is wrong as a sentence (`damage`). Field names are those of formats/mux.md section 14.
+`read_dump` returns a document of bounded size, whatever the file's: long texts are cut, long lists end early,
+and both are reported (`shortened`). A damaged dump is read as far as possible, with what is wrong as a
+sentence (`damage`). Field names are those of formats/mux.md section 14.
 
-Threading: blocks on disk; any thread but the GUI's. Failure: `UserError` where the file cannot be read at
-all.
+Threading: blocks on disk; any thread but the GUI's. Failure: `UserError` if the file cannot be read at all.
 """
 
 from __future__ import annotations
@@ -21,16 +20,13 @@ from typing import Any, Literal, Protocol
 from reverie.errors import UserError, user_error_from_os
 from reverie.files.paths import open_regular
 
-# A JSON document on disk, read in parts: what a 200 MB trace needs.
-#
-# `JSON.stringify(value, null, 2)` puts every member on a line of its own and indents it by two spaces a
-# level, and no string can hold a raw line break. So a member of level `n` begins where a line begins with
-# exactly `2n` spaces, and its end is where the next one begins: finding the members of a level takes one
-# search through the bytes, without decoding anything. `layout` says whether a document is laid out so; any
-# other is decoded whole (up to a bound) and laid out again in memory.
-#
-# Memory: one chunk (1 MiB) and what is asked for. Threading: safe, no state; a file is opened per read,
-# without following a link and without blocking on a pipe. Failure: plain `OSError`.
+# A JSON document on disk, read in parts, because a trace may have 200 MB. `JSON.stringify(value, null, 2)`
+# puts every member on a line of its own, indented by two spaces a level, and no string holds a raw line
+# break. So a member of level `n` begins where a line begins with exactly `2n` spaces, and ends where the next
+# one begins: one search through the bytes finds the members of a level without decoding them. Any other
+# document (see `layout`) is decoded whole, up to a limit, and laid out again in memory. At most one chunk (1
+# MiB) and what is asked for is in memory; a file is opened per read, without following a link or blocking on
+# a pipe. Raises `OSError`.
 
 
 CHUNK = 1 << 20
@@ -69,7 +65,7 @@ class MemorySource:
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """A regular file of `size` bytes when it was first looked at; what is added later is not read."""
+    """A regular file, read up to its size when it was opened."""
 
     path: Path
     size: int
@@ -215,10 +211,8 @@ def _opened(path: Path) -> int:
     return open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
 
 
-# As much of a damaged JSON text as can be read: what stands before the damage, with open brackets closed.
-#
-# Pure. Time and memory are linear in the length of the text; deep nesting ends the reading instead of the
-# program.
+# Salvage: the readable beginning of a damaged JSON text, with open brackets closed. Time and memory are
+# linear in its length; deep nesting ends the reading instead of the program.
 
 
 _TOKEN = re.compile(
@@ -238,8 +232,7 @@ _MISSING = object()
 
 
 def salvage(text: str) -> tuple[Any, str]:
-    """`(value, what is wrong)`; the second is empty for sound JSON, the value None where nothing could be
-    read."""
+    """`(value, problem)`; the problem is empty for valid JSON, the value None if nothing could be read."""
     reader = _DamagedJsonReader()
     position = len(text) - len(text.lstrip("\ufeff"))
     while True:

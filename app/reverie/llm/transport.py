@@ -1,16 +1,16 @@
-"""HTTP to one model service: one attempt at a time, its bytes counted, its silence bounded.
+"""Asking one model service over HTTP: attempts, retries, size limits and time limits.
 
-Proxies come from the environment, but never for a server on this machine: what is said to it stays here.
-Redirects are not followed (the key would go with them). A connection is used again when the answer was read
-to its end. The deadline is the caller's (`remote`): it cancels what happens here, and cancelling ends the
-connection at once.
+Proxies come from the environment, but never for a server on this machine: text for it must not leave.
+Redirects are not followed, because the key would go with them. A connection is reused if the answer was read
+to its end. Cancelling ends the connection at once. Before the first request of a process the redaction of
+secrets is tested (`text.redact`); if the test fails, nothing is ever sent.
 
-Before the first request of a process the redaction of secrets is tested (`text.redact`); if it fails,
-no question is ever sent.
+Importing this module costs 0.15 s (httpx), so `llm.catalogue`, its only importer, does so at the first
+request.
 
-Threading: one event loop between the first request and `close`. Failure: `ServiceProblem` around a
-`ProviderError`;
-`Refusal` for what the service said no to.
+Threading: one event loop between the first request and `close`. Failure: `ProviderError` from
+`RemoteProvider`; inside this module `ServiceProblem` around one, and `ServiceRefusal` for a refusal of the
+service.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import email.utils
-import ipaddress
 import json
 import random
-import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlsplit
+from typing import Any
 
-from reverie.llm import provider as faults
+import httpx
+
+from reverie.llm import provider
 from reverie.llm.provider import (
     AssistantMessage,
     Malformed,
@@ -39,92 +38,16 @@ from reverie.llm.provider import (
     ServiceProblem,
     ServiceRefusal,
     StreamProgress,
-    ToolCall,
 )
+from reverie.llm.wire import EventParser, Progress, ReplyReader, Wire, json_object, stays_here
 from reverie.text.redact import failed_checks
-
-if TYPE_CHECKING:
-    import httpx
-
-
-# Server-sent events out of bytes that may be cut anywhere.
-#
-# Our own instead of `httpx_sse`: a stream that ends inside an event can be told from one that ends after
-# it. Lines end in LF, CRLF or CR; what is not UTF-8 becomes U+FFFD. Time is linear in the bytes, however
-# they are cut. Pure; one parser per stream.
-
-
-_LINE_END = re.compile(rb"\r\n|\n|\r")
-_BOM = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True, slots=True)
-class ServerEvent:
-    """One event: its name ("" when it has none) and its data lines, joined by newlines."""
-
-    name: str
-    data: str
-
-
-class EventParser:
-    """Bytes in, complete events out."""
-
-    def __init__(self) -> None:
-        self._line: list[bytes] = []
-        self._after_cr = False
-        self._first = True
-        self._name = ""
-        self._data: list[str] = []
-
-    def feed(self, piece: bytes) -> list[ServerEvent]:
-        """The events that `piece` completes."""
-        if not piece:
-            return []
-        if self._after_cr and piece.startswith(b"\n"):
-            piece = piece[1:]
-        self._after_cr = piece.endswith(b"\r")
-        *ends, rest = _LINE_END.split(piece)
-        events = []
-        for end in ends:
-            line = b"".join([*self._line, end])
-            self._line = []
-            event = self._take(line)
-            if event is not None:
-                events.append(event)
-        if rest:
-            self._line.append(rest)
-        return events
-
-    def close(self) -> list[ServerEvent]:
-        """The event that the end of the stream left without its blank line; it may be only half of one."""
-        line = b"".join(self._line)
-        self._line = []
-        last = [self._take(line) if line else None, self._take(b"")]
-        return [event for event in last if event is not None]
-
-    def _take(self, line: bytes) -> ServerEvent | None:
-        if self._first:
-            line = line.removeprefix(_BOM)
-            self._first = False
-        if not line:
-            event = ServerEvent(self._name, "\n".join(self._data)) if self._data else None
-            self._name, self._data = "", []
-            return event
-        field, _, value = line.decode("utf-8", "replace").partition(":")
-        value = value.removeprefix(" ")
-        if field == "data":
-            self._data.append(value)
-        elif field == "event":
-            self._name = value
-        return None
-
 
 ANSWER_LIMIT_MIB = 8
 _REFUSAL_LIMIT = 64 << 10
 _AFTER_FINISH_S = 5.0
 _AFTER_END_S = 0.25
 
-ClientFactory = Callable[[], "httpx.AsyncClient"]
+ClientFactory = Callable[[], httpx.AsyncClient]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,31 +58,6 @@ class Endpoint:
     headers: Mapping[str, str] = field(repr=False)
     idle_s: float
     connect_s: float
-
-
-class ReplyReader(Protocol):
-    """Makes a `Turn` of one answer. Raises `Refusal` and `Malformed`."""
-
-    @property
-    def handed_on(self) -> bool:
-        """Whether anything of the answer has been shown."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether the answer is whole, though more (usage) may follow."""
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more follows."""
-
-    def feed(self, event: ServerEvent) -> None:
-        """The next event of a stream."""
-
-    def whole(self, document: Mapping[str, Any]) -> None:
-        """The answer of a server that does not stream."""
-
-    def turn(self) -> ModelTurn:
-        """The answer, once complete."""
 
 
 class Transport:
@@ -175,11 +73,9 @@ class Transport:
 
     async def ask(self, path: str, body: Mapping[str, Any], reader: ReplyReader) -> ModelTurn:
         """One attempt. Nothing leaves while redaction fails its own test."""
-        import httpx
-
         failed = failed_checks()
         if failed:
-            raise ServiceProblem(faults.redaction_error(failed))
+            raise ServiceProblem(provider.redaction_error(failed))
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         try:
             request = self._build("POST", path, content)
@@ -195,8 +91,6 @@ class Transport:
 
     async def get(self, path: str) -> Any:
         """The JSON document at `path` (at most 8 MiB)."""
-        import httpx
-
         try:
             response = await self._connected().send(self._build("GET", path, None), stream=True)
         except httpx.TransportError as error:
@@ -206,7 +100,7 @@ class Transport:
                 raise await self._refusal(response)
             return json_object(await self._collect(response))
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise ServiceProblem(faults.cut_off_error(self._service)) from error
+            raise ServiceProblem(provider.cut_off_error(self._service)) from error
         finally:
             await response.aclose()
 
@@ -218,17 +112,13 @@ class Transport:
 
     def _connected(self) -> httpx.AsyncClient:
         if self._client is None:
-            import httpx
-
             try:
                 self._client = self._make()
             except (ImportError, ValueError, httpx.InvalidURL) as error:
-                raise ServiceProblem(faults.proxy_settings_error(self._service)) from error
+                raise ServiceProblem(provider.proxy_settings_error(self._service)) from error
         return self._client
 
     def _new_client(self) -> httpx.AsyncClient:
-        import httpx
-
         here = stays_here(self._endpoint.base_url)
         # A TLS context costs 20 ms; without TLS, proxy and redirects there is no use for one.
         plain = here and self._endpoint.base_url.startswith("http:")
@@ -241,8 +131,6 @@ class Transport:
         )
 
     def _build(self, method: str, path: str, content: bytes | None) -> httpx.Request:
-        import httpx
-
         headers = {
             "user-agent": "reverie",
             "accept": "text/event-stream, application/json" if content else "application/json",
@@ -256,14 +144,12 @@ class Transport:
             url = self._endpoint.base_url.rstrip("/") + path
             return client.build_request(method, url, content=content, headers=headers)
         except (httpx.InvalidURL, ValueError, TypeError) as error:
-            raise ServiceProblem(faults.address_error(self._service)) from error
+            raise ServiceProblem(provider.address_error(self._service)) from error
 
     async def _read(self, response: httpx.Response, reader: ReplyReader) -> ModelTurn:
-        import httpx
-
         kind = response.headers.get("content-type", "").lower()
         if kind.startswith("text/html"):
-            raise ServiceProblem(faults.web_page_error(self._service))
+            raise ServiceProblem(provider.web_page_error(self._service))
         try:
             if kind.startswith("application/json"):
                 reader.whole(json_object(await self._collect(response)))
@@ -274,10 +160,10 @@ class Transport:
                 raise self._stopped(error, reader) from error
         except httpx.DecodingError as error:
             raise ServiceProblem(
-                faults.malformed_error(self._service, "sent bytes that cannot be unpacked")
+                provider.malformed_error(self._service, "sent bytes that cannot be unpacked")
             ) from error
         if not reader.complete:
-            raise ServiceProblem(faults.cut_off_error(self._service), again=not reader.handed_on)
+            raise ServiceProblem(provider.cut_off_error(self._service), again=not reader.handed_on)
         return reader.turn()
 
     async def _stream(self, response: httpx.Response, reader: ReplyReader) -> None:
@@ -306,15 +192,13 @@ class Transport:
         async for piece in response.aiter_bytes():
             size += len(piece)
             if size > ANSWER_LIMIT_MIB << 20:
-                raise ServiceProblem(faults.too_large_error(self._service, ANSWER_LIMIT_MIB))
+                raise ServiceProblem(provider.too_large_error(self._service, ANSWER_LIMIT_MIB))
             yield piece
 
     async def _collect(self, response: httpx.Response) -> bytes:
         return b"".join([piece async for piece in self._counted(response)])
 
     async def _refusal(self, response: httpx.Response) -> ServiceRefusal:
-        import httpx
-
         body = b""
         try:
             async for piece in response.aiter_bytes():
@@ -329,45 +213,24 @@ class Transport:
         return ServiceRefusal(response.status_code, kind, message, wait_s=wait_s)
 
     def _no_answer(self, error: httpx.TransportError) -> ServiceProblem:
-        import httpx
-
         service = self._service
         if isinstance(error, httpx.ConnectTimeout | httpx.ConnectError | httpx.ProxyError):
             proxy = isinstance(error, httpx.ProxyError)
-            return ServiceProblem(faults.unreachable_error(service, error, proxy=proxy), again=True)
+            return ServiceProblem(provider.unreachable_error(service, error, proxy=proxy), again=True)
         if isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError):
-            return ServiceProblem(faults.address_error(service))
+            return ServiceProblem(provider.address_error(service))
         if isinstance(error, httpx.TimeoutException):
-            return ServiceProblem(faults.silence_error(service, self._endpoint.idle_s))
-        return ServiceProblem(faults.cut_off_error(service), again=True)
+            return ServiceProblem(provider.silence_error(service, self._endpoint.idle_s))
+        return ServiceProblem(provider.cut_off_error(service), again=True)
 
     def _stopped(self, error: httpx.TransportError, reader: ReplyReader) -> ServiceProblem:
-        import httpx
-
         if isinstance(error, httpx.TimeoutException):
-            return ServiceProblem(faults.silence_error(self._service, self._endpoint.idle_s))
-        return ServiceProblem(faults.cut_off_error(self._service), again=not reader.handed_on)
-
-
-def stays_here(url: str) -> bool:
-    """Whether `url` is a place on this machine."""
-    try:
-        host = (urlsplit(url).hostname or "").rstrip(".")
-        return host == "localhost" or host.endswith(".localhost") or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def origin(url: str) -> str:
-    """Scheme, host and port of `url`, without user, password and path. Raises `ValueError` for no address."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    host = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}"
+            return ServiceProblem(provider.silence_error(self._service, self._endpoint.idle_s))
+        return ServiceProblem(provider.cut_off_error(self._service), again=not reader.handed_on)
 
 
 def retry_after(value: str | None, now_s: float) -> float | None:
-    """Seconds to wait by a `Retry-After` header, in seconds or as an HTTP date; None: not said."""
+    """Seconds to wait by a `Retry-After` header, in seconds or as an HTTP date; None if there is none."""
     if not value:
         return None
     try:
@@ -398,17 +261,6 @@ def refusal_words(body: bytes) -> tuple[str, str]:
     return " ".join(kind for kind in kinds if isinstance(kind, str)), message
 
 
-def json_object(text: str | bytes) -> dict[str, Any]:
-    """The JSON object in `text`. Raises `Malformed`."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        raise Malformed("sent an event that is not JSON") from None
-    if not isinstance(document, dict):
-        raise Malformed("sent an event that is not a JSON object")
-    return document
-
-
 def _is_whole(data: str) -> bool:
     if data.strip() == "[DONE]":
         return True
@@ -419,100 +271,11 @@ def _is_whole(data: str) -> bool:
     return True
 
 
-# What both wire formats share: the interface of a format, and how text and numbers of strangers are read.
-#
-# Pure.
-
-
-Progress = Callable[[StreamProgress], None]
-
-
-class Wire(Protocol):
-    """A wire format, spoken to one kind of service."""
-
-    @property
-    def path(self) -> str:
-        """Where questions go, below the base URL."""
-
-    @property
-    def models_path(self) -> str:
-        """Where the models are listed."""
-
-    def headers(self, key: str | None) -> dict[str, str]:
-        """What every request carries."""
-
-    def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
-        """The question. `changes` are what `adapt` found so far."""
-
-    def reader(self, model: str, progress: Progress) -> ReplyReader:
-        """For one answer."""
-
-    def adapt(self, status: int, words: str) -> str | None:
-        """The change of the body that a refusal in these words asks for, or None."""
-
-
-def sanitise(text: str) -> str:
-    """`text` without halves of surrogate pairs; two halves that came in separate pieces make one again."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def text_of(value: Any) -> str:
-    """A piece of text; whatever else a server puts there counts as none."""
-    return value if isinstance(value, str) else ""
-
-
-def mapping_of(value: Any) -> Mapping[str, Any]:
-    """`value` where it is a JSON object, else an empty one: what strangers send may be of any kind."""
-    return value if isinstance(value, dict) else {}
-
-
-def count_of(counts: Mapping[str, Any], *names: str) -> int:
-    """The first of these counts that is a number."""
-    for name in names:
-        value = counts.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-            return value
-    return 0
-
-
-def arguments_object(call: ToolCall) -> dict[str, Any]:
-    """A call's arguments as the object that wire formats want, even if a model sent something else."""
-    try:
-        found = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {"unreadable": call.arguments[:2000]}
-
-
-def safe_name(name: str, fallback: str) -> str:
-    """A name or id as every service takes it back."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or fallback
-
-
-def cap_named(words: str) -> str | None:
-    """The change `cap:<n>` when a service says how many tokens an answer may have at most."""
-    if "max_tokens" not in words and "max_completion_tokens" not in words:
-        return None
-    found = re.search(r"at most (\d+)|> (\d+),? which|less than or equal to (\d+)", words)
-    return f"cap:{next(number for number in found.groups() if number)}" if found else None
-
-
-def capped(tokens: int, changes: frozenset[str]) -> int:
-    """`tokens`, or the least that the `changes` named `cap:N` allow; at least 1."""
-    caps = [int(change.removeprefix("cap:")) for change in changes if change.startswith("cap:")]
-    return max(1, min([tokens, *caps]))
-
-
-# A model of a service: asks, adapts the question once per thing the service refuses, asks again when that
-# may help, and never past the deadline.
-#
-# An attempt is repeated only while nothing of its answer has been handed on: what people have seen, and
-# what a loop might have begun to act on, does not change under them. Pauses grow, with jitter, or are what
-# the service asks for; a pause that would end after the deadline ends the question at once.
-#
-# Threading: one event loop between the first question and `close`. Failure: `ProviderError` only.
+# A model of a service, with retries. A request that the service refuses because of one of its fields is
+# adapted once per field; a passing failure is retried, never past the deadline. Nothing is repeated once a
+# part of the answer has been handed on, so that what people have seen does not change. Pauses grow, with
+# jitter, or are what the service asks for; a pause that would end after the deadline ends the request at
+# once.
 
 
 _FIRST_PAUSE_S = 0.5
@@ -563,14 +326,15 @@ class RemoteProvider:
             async with asyncio.timeout(max(0.0, request.deadline - time.monotonic())):
                 return self._without_secrets(await self._persist(request, progress))
         except TimeoutError:
-            raise faults.deadline_error(self._service, self._last) from None
+            raise provider.deadline_error(self._service, self._last) from None
 
     async def close(self) -> None:
         """Close the connections."""
         await self._transport.close()
 
     def _without_secrets(self, turn: ModelTurn) -> ModelTurn:
-        """A service knows its key, and may say it: it goes into no trace and no record."""
+        """Remove keys from an answer: a service knows its key and may repeat it, and it must get into no
+        trace or record."""
 
         def clean(text: str) -> str:
             for secret in self._service.secrets:
@@ -594,14 +358,14 @@ class RemoteProvider:
                     raise trouble.error from None
                 pause = self._pause(tries, trouble)
                 if pause > request.deadline - time.monotonic():
-                    raise faults.patience_error(trouble.error, pause) from None
+                    raise provider.patience_error(trouble.error, pause) from None
                 self._last = trouble.error
             tries += 1
             progress(StreamProgress(retry=f"{self._last.title} Asking again in {pause:.0f} s."))
             await self._sleep(pause)
 
     async def _attempt(self, request: ModelRequest, progress: Progress) -> ModelTurn:
-        """One question, put differently as often as the service asks for it. Raises `ServiceProblem`."""
+        """One request, adapted as often as the service asks for it. Raises `ServiceProblem`."""
         service = self._service
         while True:
             reader = self._wire.reader(service.model, progress)
@@ -609,14 +373,14 @@ class RemoteProvider:
                 body = self._wire.body(service.model, request, self._changes)
                 return await self._transport.ask(self._wire.path, body, reader)
             except Malformed as error:
-                raise ServiceProblem(faults.malformed_error(service, str(error))) from error
+                raise ServiceProblem(provider.malformed_error(service, str(error))) from error
             except ServiceRefusal as refusal:
                 change = self._wire.adapt(refusal.status, refusal.message.lower())
                 new = change is not None and change not in self._changes
                 if new and len(self._changes) < _MOST_CHANGES and not reader.handed_on:
                     self._changes |= {str(change)}
                     continue
-                trouble = faults.refusal_error(service, refusal, quoted=_text_of(request))
+                trouble = provider.refusal_error(service, refusal, quoted=_text_of(request))
                 trouble.again &= not reader.handed_on
                 raise trouble from None
 

@@ -1,12 +1,11 @@
-"""The actor log: who of us wrote which content where, so that a watched change is attributed and never
-guessed.
+"""Who changed a memory: Reverie, the agent, or somebody outside; known, never guessed.
 
-Before each replace the store logs path and hash; a change seen later whose content has that hash is ours,
-whoever of our processes made it. A row stays until it is old and the log is long, so a watcher that wakes up
-late still finds it.
+Before each replace the store logs path and hash in the write log; a change seen later whose content has that
+hash is Reverie's, whichever process made it. A row stays until it is old and the log is long, so a watcher
+that starts late still finds it. The agent's changes are found in its transcripts.
 
-One SQLite database per profile, in the state directory. Threading: any thread; every call opens its own
-connection. Failure: `Unavailable`, and whoever was about to write does not.
+The write log is one SQLite database per profile, in the state directory. Threading: any thread but the GUI's;
+every call opens its own connection. Failure: `Unavailable`, and the caller then must not write.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.agents.base import Home, SessionPlace
-from reverie.agents.mux.transcript import FILES, STREAMED, MemoryCall, newest_memory_calls
+from reverie.agents.base import AgentWriter, Home, SessionPlace
 from reverie.agents.scopes import COMPANIONS
+from reverie.agents.transcripts import MemoryCall
 from reverie.clock import DAY_MS
 from reverie.errors import Unavailable, UserError
 from reverie.files.directory import ensure_private
@@ -71,7 +70,7 @@ class Attribution:
 
 
 class _DamagedLogError(Unavailable):
-    """The database is no database any more."""
+    """The write log is not a database any more."""
 
 
 class WriteLog:
@@ -116,7 +115,7 @@ class WriteLog:
         return self.actors_of({path: sha256}).get(path)
 
     def actors_of(self, contents: Mapping[Path, str | None]) -> dict[Path, Attribution]:
-        """As `actor_of`, several at once; those of nobody are left out."""
+        """As `actor_of`, for several at once; unknown ones are left out."""
         if not contents or not own_is_there(self._database):
             return {}
         found: dict[Path, Attribution] = {}
@@ -180,19 +179,14 @@ def path_text(path: Path | str) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-# Which changes the agent made itself: those whose content is what a memory tool call in one of the
-# transcripts in use wrote there (design.md section 4, "Actor").
+# Changes that the agent made itself: their content is what a memory tool call in one of its transcripts wrote
+# (design.md section 4, "Actor").
 #
-# Never guessed. The calls made since the last snapshot are done once more, on the contents that the history
-# holds; a change is the agent's if a call leaves exactly its bytes (or nothing, where it was deleted or
-# renamed away). Whatever else changed the file, the bytes are then others, and it stays "outside".
-#
-# What it costs is bounded: the sessions whose transcripts changed last, their last bytes, the newest calls.
-# A transcript is read again only when it changed. The agent that writes a file and is slow to tell of it in
-# its transcript is not waited for.
-#
-# Threading: any thread but the GUI's, under the history's lock. Failure: nobody is kept from a snapshot;
-# what cannot be read says nothing.
+# Nothing is guessed. The calls since the last snapshot are replayed on the contents in the history; a change
+# is the agent's if a call leaves exactly its bytes (or no file, for a deletion or rename). If anything else
+# changed the file, the bytes differ and the change stays "outside". The cost is bounded: the sessions whose
+# transcripts changed last, their last bytes, the newest calls. What cannot be read proves nothing, and no
+# snapshot fails for it.
 
 
 _MOST_SESSIONS = 8
@@ -228,8 +222,8 @@ class AgentWrites:
         self._read: dict[Path, tuple[object, tuple[MemoryCall, ...]]] = {}
 
     def of(self, changes: Sequence[SeenChange], since_ms: int | None) -> frozenset[FileKey]:
-        """The changes that are the agent's. `since_ms`: when the history was last brought up to date; what
-        was there before it began is nobody's change."""
+        """The changes that the agent made. `since_ms`: when the last snapshot was taken; what existed before
+        the first one is not a change."""
         if since_ms is None or not changes:
             return frozenset()
         try:
@@ -244,33 +238,35 @@ class AgentWrites:
     def _writes(self, since_ms: int) -> list[_ToolWrite]:
         """The newest calls of the sessions in use, oldest first."""
         found: list[_ToolWrite] = []
-        for place in self._newest(self._home.sessions_in_use()):
-            for call in self._calls(place.directory):
+        writer, sessions = self._home.writer, self._home.sessions
+        if writer is None or sessions is None:
+            return found
+        for place in self._newest(writer, sessions.sessions_in_use()):
+            for call in self._calls(writer, place):
                 if call.at_ms >= since_ms:
                     # A path that no file can have was written nowhere.
                     with contextlib.suppress(UserError):
-                        found += self._write(place.workspace_id, call)
+                        found += self._write(writer, place.workspace_id, call)
         found.sort(key=lambda write: write.call.at_ms)
         return found[-_MOST_CALLS:]
 
     @staticmethod
-    def _newest(places: Sequence[SessionPlace]) -> list[SessionPlace]:
-        changed = [(max(stamp)[0], place) for place in places if (stamp := _stamp(place.directory))]
+    def _newest(writer: AgentWriter, places: Sequence[SessionPlace]) -> list[SessionPlace]:
+        changed = [(max(stamp)[0], place) for place in places if (stamp := writer.transcript_stamp(place))]
         return [place for _at, place in sorted(changed, key=lambda each: -each[0])[:_MOST_SESSIONS]]
 
-    def _calls(self, directory: Path) -> tuple[MemoryCall, ...]:
-        stamp = _stamp(directory)
-        known = self._read.get(directory)
+    def _calls(self, writer: AgentWriter, place: SessionPlace) -> tuple[MemoryCall, ...]:
+        stamp = writer.transcript_stamp(place)
+        known = self._read.get(place.directory)
         if known is None or known[0] != stamp:
             if len(self._read) > 4 * _MOST_SESSIONS:
                 self._read.clear()
-            known = self._read[directory] = (stamp, newest_memory_calls(directory))
+            known = self._read[place.directory] = (stamp, writer.memory_calls(place))
         return known[1]
 
-    def _write(self, workspace_id: str, call: MemoryCall) -> Iterator[_ToolWrite]:
+    def _write(self, writer: AgentWriter, workspace_id: str, call: MemoryCall) -> Iterator[_ToolWrite]:
         if call.tool == "memory_write":
-            place = self._home.writer_place(workspace_id)
-            file = place.memory_file if place is not None else None
+            file = writer.writer_place(workspace_id).memory_file
             if file is not None and file.is_relative_to(self._home.root):
                 rel = file.relative_to(self._home.root).as_posix()
                 yield _ToolWrite(call, "memory_write", call.input, (COMPANIONS, rel))
@@ -292,16 +288,6 @@ class AgentWrites:
         return root.key, path.rel
 
 
-def _stamp(directory: Path) -> list[tuple[int, int, int]]:
-    """When the files of a transcript changed last, their sizes and identities."""
-    found = []
-    for name in (*FILES, STREAMED):
-        with contextlib.suppress(OSError):
-            status = (directory / name).stat()
-            found.append((status.st_mtime_ns, status.st_size, status.st_ino))
-    return found
-
-
 def _is_touched(place: FileKey, touched: set[FileKey]) -> bool:
     key, rel = place
     parts = rel.split("/")
@@ -309,7 +295,8 @@ def _is_touched(place: FileKey, touched: set[FileKey]) -> bool:
 
 
 def _matching(changes: Sequence[SeenChange], writes: Sequence[_ToolWrite]) -> set[FileKey]:
-    """Do the calls again, from each of them on: which of them the history has already, nobody knows."""
+    """Replay the calls, starting from each of them in turn, because it is unknown which of them the history
+    already has."""
     before = {(change.key, change.rel): change.before() for change in changes}
     after = {(change.key, change.rel): change.after() for change in changes}
     found: set[FileKey] = set()
@@ -411,14 +398,9 @@ def _expanded(text: str, old: str, new: str) -> str:
     return _PATTERN.sub(lambda found: parts[found.group()], new) if at >= 0 else new
 
 
-# Whose the changes of one snapshot are: ours by the actor log, the agent's by its transcripts, else
-# outside.
-#
-# `share` is asked by the history, under its lock; `log` afterwards remembers what it said: from then on an
-# old content of ours is no longer taken for our own write, and what the agent wrote is known as the
-# agent's.
-#
-# Threading: any thread but the GUI's. Failure: `Unavailable` from the log.
+# Assigns the changes of one snapshot: to Reverie by the write log, to the agent by its transcripts, else to
+# "outside". `share` is asked by the history, under its lock; `log` then remembers the answer, so that an old
+# content of Reverie's is not taken for its own write again.
 
 
 AGENT = "agent"
@@ -435,7 +417,7 @@ class ShareAssigner:
         self._by_agent: dict[Path, str | None] = {}
 
     def share(self, changes: Sequence[SeenChange], since_ms: int | None) -> list[Share]:
-        """Ours first: what is left once they are committed is somebody else's."""
+        """Reverie's changes first: what remains after their commit is somebody else's."""
         known = self._actors.known()
         contents: dict[Path, str | None] = {}
         places: dict[tuple[str, str], Path] = {}

@@ -1,8 +1,9 @@
-"""The difference between two versions of one file, as git would print it.
+"""Comparing versions of one file: a unified diff, blame, and the union of two versions.
 
-Pure text work for people and for `reverie diff`; what it prints can be fed to `git apply`, except where a
-file is binary or not valid UTF-8 (shown with U+FFFD: this is for reading, restoring takes bytes from the
-history).
+The diff is git's format and can be fed to `git apply`, except where a file is binary or not valid UTF-8
+(shown with U+FFFD: this is for reading; restoring takes bytes from the history).
+
+Pure; any thread.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from reverie.memory.front_matter import split
 
@@ -23,7 +24,8 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 _C_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
-class ChangedSpan(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ChangedSpan:
     """Lines `[old_start, old_end)` became `[new_start, new_end)`; at least one side is not empty."""
 
     old_start: int
@@ -161,11 +163,9 @@ def _ended(name: str) -> str:
     return f"{name}\t" if " " in name else name
 
 
-# Who wrote each line: the newest version's lines, each with the version that brought it.
-#
-# Pure. Versions come newest first and are read only while some line's origin is open, so a long history
-# costs as much as its answer needs. A line counts as the same while a comparison of neighbouring versions
-# keeps it; a line with another ending is another line.
+# Blame: the newest version's lines, each with the version that introduced it. Versions come newest first and
+# are read only while some line's origin is open. A line counts as the same while a comparison of neighbouring
+# versions keeps it; a line with another ending is another line.
 
 
 V = TypeVar("V")
@@ -227,15 +227,11 @@ def _kept(old: list[bytes], new: list[bytes]) -> dict[int, int]:
     return kept
 
 
-# Two versions of one note made into one that has every line of both. Pure.
-#
-# What both say in the same order stands once; where they differ, the lines of the first come before those
-# of the second. The front matter stays the first version's, since a note has only one; lines of the second
-# version's front matter that the first lacks follow at the end, as text. Lines are compared without their
-# endings; what is taken over gets the endings of the first version. So the result is a merge to be read and
-# shortened, never one in which a line is missing (`lost_lines` tells, and whoever merges asks it).
-#
-# Threading: none. Failure: bytes that are no text give None.
+# Union: two versions of one note made into one that has every line of both. Common lines appear once; where
+# the versions differ, the lines of the first come before those of the second. The front matter stays the
+# first version's; lines that only the second's has follow at the end, as text. Lines are compared without
+# their endings, and added lines get those of the first version. `lost_lines` proves that no line is missing.
+# Bytes that are not text give None.
 
 
 _BOM = "\ufeff"
@@ -264,23 +260,23 @@ def union(first: bytes, second: bytes) -> bytes | None:
         # A note without front matter gets that of the other.
         head, other_head = _with_endings(other_head, newline), ""
     if head and (body or other_body):
-        head = "".join(text_lines([head], newline))
-    kept = Counter(_content(line_union_lines_of(head)))
-    left = [line for line in _content(line_union_lines_of(other_head)) if _missing_once(kept, line)]
-    merged = _merged(line_union_lines_of(body), line_union_lines_of(other_body), newline)
+        head = "".join(_with_last_ending([head], newline))
+    kept = Counter(_content(text_lines(head)))
+    left = [line for line in _content(text_lines(other_head)) if _missing_once(kept, line)]
+    merged = _merged(text_lines(body), text_lines(other_body), newline)
     if any(line.strip() for line in left):
-        head = "".join(text_lines([head], newline))
-        merged = text_lines(merged, newline)
+        head = "".join(_with_last_ending([head], newline))
+        merged = _with_last_ending(merged, newline)
         merged += [newline, OTHER_FRONT_MATTER + newline, newline, *(line + newline for line in left)]
     return (bom + head + "".join(merged)).encode("utf-8")
 
 
 def lost_lines(result: bytes, *versions: bytes) -> tuple[str, ...]:
-    """The non-blank lines of `versions` that stand in `result` less often than in one of them."""
-    there = Counter(_content(line_union_lines_of(result.decode("utf-8", "replace").removeprefix(_BOM))))
+    """The non-blank lines of `versions` that occur in `result` less often than in one of them."""
+    there = Counter(_content(text_lines(result.decode("utf-8", "replace").removeprefix(_BOM))))
     lost: list[str] = []
     for version in versions:
-        wanted = Counter(_content(line_union_lines_of(version.decode("utf-8", "replace").removeprefix(_BOM))))
+        wanted = Counter(_content(text_lines(version.decode("utf-8", "replace").removeprefix(_BOM))))
         lost += [line for line, count in wanted.items() if line.strip() and there[line] < count]
     return tuple(lost)
 
@@ -299,14 +295,14 @@ def _merged(first: Sequence[str], second: Sequence[str], newline: str) -> list[s
         merged += first[at : span.old_end]
         new = second[span.new_start : span.new_end]
         if new:
-            merged = text_lines(merged, newline)
+            merged = _with_last_ending(merged, newline)
             merged += [_with_endings(line, newline) for line in new]
         at = span.old_end
     rest = list(first[at:])
-    return (text_lines(merged, newline) if rest else merged) + rest
+    return (_with_last_ending(merged, newline) if rest else merged) + rest
 
 
-def text_lines(lines: list[str], newline: str) -> list[str]:
+def _with_last_ending(lines: list[str], newline: str) -> list[str]:
     """The same, its last line with an ending."""
     if lines and not lines[-1].endswith("\n"):
         return [*lines[:-1], lines[-1] + newline]
@@ -317,7 +313,7 @@ def _with_endings(text: str, newline: str) -> str:
     return text.replace("\r\n", "\n").replace("\n", newline)
 
 
-def line_union_lines_of(text: str) -> list[str]:
+def text_lines(text: str) -> list[str]:
     """With their endings; `\\n` alone ends a line, as it does for the agents, and for diff and merge."""
     *whole, last = text.split("\n")
     return [line + "\n" for line in whole] + ([last] if last else [])

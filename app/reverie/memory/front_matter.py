@@ -1,12 +1,12 @@
-"""YAML front matter of memories: finding the block, reading the description from it, changing it.
+"""YAML front matter of memories: finding the block, reading the description from it, changing its keys.
 
 The rules are those of formats/mux.md section 7. A block begins with `---` at the first byte, and the agent
-looks at a bounded prefix of the file only, so a block that does not close inside it is none. A description is
-flattened to one line for show: it is untrusted text on its way into lists and prompts. `set_description` and
-`mend` edit: what they do not have to change stays byte for byte, and every edit is parsed again before it is
-believed.
+reads a bounded prefix of the file only, so a block that does not close inside it is none. A description is
+flattened to one line for display: it is untrusted text on its way into lists and prompts. `set_description`,
+`repair` and the edits of the form keep everything else byte for byte, and every edit is parsed again before
+it is accepted.
 
-Pure functions, any thread. Nothing here fails on any input: what cannot be read is a state.
+Pure; any thread. Reading never raises: what cannot be read is a state. Edits of the form raise `FrontError`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SPACES = re.compile(f"[{JS_SPACE}]+")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 # Front matter beyond this is not mended: no agent would see it, and each trial parses the block again.
-_MENDABLE_CHARS = 16_384
+_REPAIRABLE_CHARS = 16_384
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _KEY = re.compile(r"[\w$][^:#\[\]{}\"',&*!|>%@`\n]*:(?=[ \t\r\n]|\Z)")
 _HEADER_COMMENT = re.compile(r"[^\n]*?([ \t]#[^\r\n]*)")
@@ -60,29 +60,26 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """Where a block is: its YAML is `text[block_start:block_end]`, the body begins at `body_start`.
-
-    `newline` is the one after the opening fence. `bom`: the text begins with a byte order mark, so that the
-    agent, for which the first byte counts, does not see the block.
-    """
+    """The position of a front-matter block: its YAML is `text[block_start:block_end]`."""
 
     block_start: int
     block_end: int
     body_start: int
     newline: Literal["\n", "\r\n"]
+    """The line end after the opening fence."""
     bom: bool
+    """The text begins with a byte order mark, so the agent, which checks the first byte, sees no block."""
 
 
 class Description(NamedTuple):
-    """What the agent shows for a file, and how it came about.
-
-    `none`: no block, or one without a description that is a non-empty string. `malformed`: not YAML, or not
-    a mapping. `unclosed`: the opening fence only. `not-text`: the prefix is not UTF-8 or has a NUL, whatever
-    the block says. `text` is always what the agent would show: empty unless `ok` or `not-text`.
-    """
+    """The description of a file. A tuple: a listing unpacks one for each of tens of thousands of files."""
 
     text: str
+    """What the agent shows; empty unless the state is `ok` or `not-text`."""
     state: DescriptionState
+    """`none`: no block, or one without a description that is a non-empty string. `malformed`: not YAML, or
+    not a mapping. `unclosed`: the opening fence only. `not-text`: the prefix is not UTF-8 or has a NUL,
+    whatever the block says."""
 
 
 NO_DESCRIPTION = Description("", "none")
@@ -123,8 +120,7 @@ def description(prefix: bytes, caps: Caps) -> Description:
 
 
 def declared(text: str, prefix_bytes: int | None = None, *, key: str = "description") -> str | None:
-    """The description (or another key) that a text gives, exactly as it stands there; None without a block
-    that gives one."""
+    """The description (or another key) in a text, exactly as it is written; None if no block has one."""
     block = split(text, prefix_bytes)
     if block is None:
         return None
@@ -209,15 +205,13 @@ def _shown(value: str | None, limit: int) -> Description:
 
 
 def set_description(text: str, value: str, *, prefix_bytes: int | None = None) -> str:
-    """`text` with `value` as its description; all else stays byte for byte.
-
-    In a block only the lines of that key change, or one line is added; without one, a block is put before the
-    text. A malformed block is mended first; one that cannot be, or is no mapping, counts as text and gets a
-    block above it, and so does one that does not close within `prefix_bytes`.
-    """
+    """`text` with `value` as its description; everything else stays byte for byte. In a block only the lines
+    of that key change, or one line is added; without one, a block is put before the text. A malformed block
+    is repaired first; one that cannot be, or is no mapping, counts as text and gets a block above it, and so
+    does one that does not close within `prefix_bytes`."""
     if declared(text, prefix_bytes) == value:
         return text
-    base = mend(text, prefix_bytes=prefix_bytes) or text
+    base = repair(text, prefix_bytes=prefix_bytes) or text
     for candidate in _edited(base, value):
         if declared(candidate, prefix_bytes) == value and _others(candidate) == _others(base):
             return candidate
@@ -227,25 +221,25 @@ def set_description(text: str, value: str, *, prefix_bytes: int | None = None) -
     return text[:start] + block + text[start:]
 
 
-def mend(text: str, *, prefix_bytes: int | None = None) -> str | None:
+def repair(text: str, *, prefix_bytes: int | None = None) -> str | None:
     """`text` with its malformed block made well-formed by quoting the values that do not parse, or None.
 
     Keys, their order and all other bytes stay. None: there is no such block, or quoting does not help.
     """
     block = split(text, prefix_bytes)
-    if block is None or block.block_end - block.block_start > _MENDABLE_CHARS:
+    if block is None or block.block_end - block.block_start > _REPAIRABLE_CHARS:
         return None
     raw = text[block.block_start : block.block_end]
     if _parses(raw):
         return None
-    mended = ""
+    repaired = ""
     for group in _groups(raw):
         whole = "".join(group)
         # Alone first: only an alias needs what stands above it.
-        is_fine = _is_mapping(whole) or ("*" in whole and _is_mapping(mended + whole))
-        mended += whole if is_fine else _with_quoted_value(group)
-    result = text[: block.block_start] + mended + text[block.block_end :]
-    return result if _is_mapping(mended) and split(result, prefix_bytes) is not None else None
+        is_fine = _is_mapping(whole) or ("*" in whole and _is_mapping(repaired + whole))
+        repaired += whole if is_fine else _with_quoted_value(group)
+    result = text[: block.block_start] + repaired + text[block.block_end :]
+    return result if _is_mapping(repaired) and split(result, prefix_bytes) is not None else None
 
 
 def _edited(text: str, value: str) -> Iterator[str]:
@@ -372,11 +366,8 @@ def _escape(char: str) -> str:
     return _ESCAPES.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
 
 
-# How a key and its value are written in front matter: in the style they had where that can say it, else in
-# the plainest. What is yielded are tries, the best first; `memory.front_matter` reads each before it believes
-# it.
-#
-# Pure functions, any thread.
+# Writing a key and its value: in the style they had where that can express the value, else in the plainest.
+# The results are candidates, best first; each is parsed before it is used.
 
 
 _WORD_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -430,15 +421,10 @@ def key_text(name: str) -> str:
     return name if plain else literal(name, quoted=True)
 
 
-# Front matter as a form: what its keys say, and one value set, added or removed.
-#
-# An edit changes the value's own characters, or whole lines of its key, and nothing else: key order,
-# quoting style, comments, indentation, line ends and byte order mark stay. The value is written in the
-# style it had where that can say it. Every edit is read again by the agents' own YAML rules
-# (`memory.yaml12`) before it is believed: the value reads back the same, and everything else says what it
-# said. What cannot be done so is refused with `FrontError`; nothing is ever half done.
-#
-# Pure functions, any thread.
+# Front matter as a form. An edit changes the value's own characters, or whole lines of its key, and nothing
+# else: key order, quoting style, comments, indentation, line ends and byte order mark stay. Every edit is
+# parsed by the agents' own YAML rules (`memory.yaml12`) before it is used: the value reads back the same, and
+# no other key changed. An edit that cannot be made so is refused with `FrontError`.
 
 
 Reason = Literal["malformed", "not-a-mapping", "unclosed", "not-a-text", "too-long", "cannot"]
@@ -599,7 +585,7 @@ def _says(text: str, path: tuple[str, ...]) -> str | None:
 
 
 def _has(text: str, path: tuple[str, ...]) -> bool:
-    """Something stands under a path; what does not parse counts as having it."""
+    """Whether a path has a value; a block that does not parse counts as having it."""
     try:
         return _chain(_block_and_root(text)[1], path) is not None
     except yaml12.MalformedError:
@@ -613,7 +599,7 @@ def _rest(text: str, path: tuple[str, ...]) -> object:
     except yaml12.MalformedError:
         return None
     body = text[block.body_start :] if block is not None else _body(text)
-    return body, _front_edit_others(root, path)
+    return body, _other_keys(root, path)
 
 
 def _body(text: str) -> str:
@@ -625,7 +611,7 @@ def _body(text: str) -> str:
     return text[fence.end() :] if fence is not None else text[start:]
 
 
-def _front_edit_others(node: yaml12.YamlNode | None, path: tuple[str, ...]) -> object:
+def _other_keys(node: yaml12.YamlNode | None, path: tuple[str, ...]) -> object:
     if node is None:
         return ()
     if node.kind != "mapping":
@@ -634,7 +620,7 @@ def _front_edit_others(node: yaml12.YamlNode | None, path: tuple[str, ...]) -> o
     for key, value in node.pairs():
         if key.value.text != path[0]:
             found.append((outline(key), outline(value)))
-        elif len(path) > 1 and (inner := _front_edit_others(value, path[1:])):
+        elif len(path) > 1 and (inner := _other_keys(value, path[1:])):
             found.append((outline(key), inner))
     return tuple(found)
 
@@ -737,7 +723,7 @@ def _added(
 
 
 def _line_end(raw: str, at: int) -> int:
-    """Where the line ends on which the last thing before `at` stands."""
+    """The end of the line with the last thing before `at`."""
     last = len(raw[:at].rstrip(" \t\r\n"))
     end = raw.find("\n", last)
     end = len(raw) if end < 0 else end

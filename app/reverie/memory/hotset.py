@@ -1,18 +1,17 @@
-"""The hot set: which memories mux loads in full before the first word is said, and the block they make.
+"""The hot set: which memories mux loads in full at the start of a conversation, and the block they make.
 
 The rules are those of formats/mux.md sections 4 and 12: candidates are pinned or have been used, ranked by
-pin, then by use that halves every seven days, then by path; they are taken greedily while bytes, tokens,
-items and tries last, and one that does not fit lets smaller ones behind it in. Why each of the others stays
-out is kept.
+pin, then by use that halves every seven days, then by path. They are taken greedily while bytes, tokens,
+items and tries last; one that does not fit is skipped, and smaller ones behind it may still fit. The reason
+for each skip is kept.
 
-Of the block, tags, order, escaping and cutting are the agent's; its two opening sentences and the note below
-a cut file are worded by us and as long as the agent's, so that the tokens of the block are what they would
-be.
-Ties are broken by UTF-16 code unit, as in the agent's own lists; its comparison of two paths follows the
-language of its machine, which nobody else can know.
+Tags, order, escaping and cutting of the block are the agent's; its two opening sentences and the note below a
+cut file are worded by us and as long as the agent's, so that the tokens of the block are the same. Ties are
+broken by UTF-16 code unit, as in the agent's own lists; its comparison of two paths depends on the language
+of its machine, which is not known here.
 
-Pure: bytes come from `read`, the time and the token counter are arguments. Any thread. Nothing here fails on
-any content; what `read` cannot give is a reason.
+Pure: bytes come from `read`, the time and the token counter are arguments. Any thread. Nothing raises on any
+content.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from reverie.memory.front_matter import JS_SPACE
 from reverie.memory.paths import utf16_key
@@ -45,7 +44,7 @@ _CLOSE = "</hot_memories>"
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """What fits. Bytes are UTF-8 bytes of the texts, tokens those of the whole block."""
+    """Limits of the hot set. Bytes are UTF-8 bytes of the texts, tokens those of the whole block."""
 
     item_bytes: int = 16_384
     total_bytes: int = 49_152
@@ -57,16 +56,19 @@ class Budgets:
 BUDGETS = Budgets()
 
 
-class HotCandidate(NamedTuple):
-    """A memory of the agent's index. `last_accessed_at` UTC ms, None: never."""
+@dataclass(frozen=True, slots=True)
+class HotCandidate:
+    """A memory of the agent's index."""
 
     path: str
     pinned: bool
     access_count: int
     last_accessed_at: int | None
+    """UTC ms; None: never."""
 
 
-class Ranked(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Ranked:
     """A candidate and its score at the time of the ranking."""
 
     candidate: HotCandidate
@@ -75,20 +77,23 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HotItem:
-    """A memory that is loaded: `text` as it is cut (not escaped), `bytes` and `tokens` of that text."""
+    """A memory that is loaded."""
 
     path: str
     pinned: bool
     truncated: bool
     text: str
+    """As it is cut, not escaped."""
     bytes: int
+    """Of `text`, in UTF-8."""
     tokens: int
+    """Of `text`."""
     score: float
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedMemory:
-    """A memory that is not."""
+    """A memory that is not loaded."""
 
     path: str
     reason: SkipReason
@@ -98,14 +103,17 @@ class SkippedMemory:
 
 @dataclass(frozen=True, slots=True)
 class HotSet:
-    """`block` as it stands in the prompt, empty without an item; `total_tokens` are its tokens, `total_bytes`
-    the bytes of the texts in it. `skipped` in the order of the ranking, then those never used, by path."""
+    """The memories that are loaded, and why each of the others is not."""
 
     items: tuple[HotItem, ...]
     skipped: tuple[SkippedMemory, ...]
+    """In the order of the ranking, then those never used, by path."""
     total_bytes: int
+    """Bytes of the texts in the block."""
     total_tokens: int
+    """Tokens of the whole block."""
     block: str
+    """As it is in the prompt; empty without an item."""
 
 
 def score(access_count: int, last_accessed_at: int | None, now: int) -> float:

@@ -1,10 +1,10 @@
-"""What a person may want to know of one memory before an agent reads it: pure rules over its bytes.
+"""Checks of one memory before an agent reads it: pure rules over its bytes.
 
-Findings are reasons to look, in calm words, never a reason to change anything: no rule here edits, hides or
-sorts out a memory. Sentences quote no memory text (what they are about may be a secret); the line says where.
+Findings are reasons for a person to read a line; no rule edits, hides or sorts out a memory. Sentences quote
+no memory text, because it may be a secret; the line number says where.
 
-Bounds: of a text only the first `LOOKED_AT_BYTES` are looked at, and of one kind at most `SHOWN_OF_A_KIND`
-findings are given, the last saying how many more there are. Pure; any thread; `check` may raise to stop.
+Limits: of a text only the first `CHECKED_BYTES` are checked, and at most `MAX_SHOWN_PER_KIND` findings of a
+kind are returned, the last one saying how many more there are. Any thread; `check` may raise to stop.
 """
 
 from __future__ import annotations
@@ -12,21 +12,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from reverie.agents.scopes import Caps
-from reverie.memory import front_matter as frontmatter
-from reverie.memory import yaml12
+from reverie.memory import front_matter, yaml12
 from reverie.text.redact import Secret, find_secrets
 from reverie.text.summaries import some
 
-# Text that speaks to a model instead of noting something: phrases that are typical of prompt injection.
-#
-# An own list, kept short: a note that says how to work ("never push to main") is what memories are for, so
-# only phrases count that try to set other instructions aside, hide something from the person, change who
-# the model is, fetch its prompt, carry secrets away or imitate the frame of a chat. A find is a reason to
-# read the line, no more. Pure; every repetition in a pattern is bounded, so time is linear in the text.
+# Phrases that are typical of prompt injection. The list is short on purpose: a note that says how to work
+# ("never push to main") is what memories are for, so only phrases count that override other instructions,
+# hide something from the person, change who the model is, ask for its prompt, carry secrets away or imitate
+# the frame of a chat. Every repetition is bounded, so time is linear in the text.
 
 
 # Between two words: spaces, a line break, quoting and emphasis.
@@ -188,15 +186,13 @@ def instruction_lines(text: str) -> list[int]:
     return lines
 
 
-# Characters that hide in a text: invisible ones, those that turn its direction, and control characters.
-#
-# A model reads them, a person does not see them. What real scripts need is left alone: joiners inside emoji
-# and inside the scripts that use them, balanced direction marks in lines that hold right-to-left letters,
-# the flag sequences of tag characters, one variation selector behind its base. Pure; time is linear in the
-# text.
+# Characters that a model reads and a person does not see: invisible ones, direction marks and control
+# characters. What real scripts need is left alone: joiners inside emoji and the scripts that use them,
+# balanced direction marks in lines with right-to-left letters, flag sequences of tag characters, one
+# variation selector behind its base. Time is linear in the text.
 
 
-Hiding = Literal["zero-width", "tags", "bidi", "control"]
+HiddenKind = Literal["zero-width", "tags", "bidi", "control"]
 
 _ZERO_WIDTH = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2064\u206a-\u206f"
 _ZERO_WIDTH += "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef"
@@ -215,19 +211,21 @@ _RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 _KEYCAPS = frozenset("#*0123456789")
 
 
-class Hidden(NamedTuple):
-    """One hidden character. `line` counts from 1, by line feeds."""
+@dataclass(frozen=True, slots=True)
+class HiddenCharacter:
+    """One hidden character."""
 
     line: int
+    """Counts line feeds, from 1."""
     char: str
-    kind: Hiding
+    kind: HiddenKind
 
 
-def hidden_characters(text: str) -> list[Hidden]:
+def hidden_characters(text: str) -> list[HiddenCharacter]:
     """Every hidden character that no real script explains, in order."""
     if _ANY.search(text) is None:
         return []
-    found: list[Hidden] = []
+    found: list[HiddenCharacter] = []
     for number, line in enumerate(text.split("\n"), 1):
         if _ANY.search(line) is not None:
             found += _in_line(number, line)
@@ -236,7 +234,7 @@ def hidden_characters(text: str) -> list[Hidden]:
 
 
 def without_invisible(text: str) -> str:
-    """The text as it reads once what nobody sees is taken out; line feeds stay where they are."""
+    """The text without invisible characters; line feeds stay where they are."""
     return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
@@ -245,7 +243,7 @@ def spelled_by_tags(text: str) -> str:
     return "".join(chr(ord(char) - 0xE0000) for char in text if 0xE0020 <= ord(char) <= 0xE007E)
 
 
-def _in_line(number: int, line: str) -> list[Hidden]:
+def _in_line(number: int, line: str) -> list[HiddenCharacter]:
     flags = {at for match in _FLAG.finditer(line) for at in range(*match.span())}
     directed = _is_directed(line)
     found = []
@@ -256,11 +254,11 @@ def _in_line(number: int, line: str) -> list[Hidden]:
             continue
         if kind == "zero-width" and _is_at_home(line, at):
             continue
-        found.append(Hidden(number, char, kind))
+        found.append(HiddenCharacter(number, char, kind))
     return found
 
 
-def _kind(char: str) -> Hiding:
+def _kind(char: str) -> HiddenKind:
     if 0xE0000 <= ord(char) <= 0xE007F:
         return "tags"
     if char in _OVERRIDES or char in _CLOSES or char in _OPENS or char in _MARKS:
@@ -305,10 +303,10 @@ LintKind = Literal[
 ]  # fmt: skip
 Severity = Literal["error", "warning", "note"]
 
-LOOKED_AT_BYTES = 1024 * 1024
-SHOWN_OF_A_KIND = 8
+CHECKED_BYTES = 1024 * 1024
+MAX_SHOWN_PER_KIND = 8
 _PROSE = frozenset({"", "md", "markdown", "mdx", "txt"})
-_LINT_SECRETS = {
+_SECRET_LABELS = {
     "private-key": "a private key",
     "provider-key": "a provider's key",
     "jwt": "a signed token",
@@ -317,7 +315,7 @@ _LINT_SECRETS = {
     "password": "a password",
     "token": "a token",
 }
-_HIDDEN: dict[Hiding, tuple[LintKind, str]] = {
+_HIDDEN: dict[HiddenKind, tuple[LintKind, str]] = {
     "zero-width": ("hidden", "{count} here cannot be seen, but a model reads them."),
     "tags": ("hidden", "{count} here spell text that a model reads and nobody sees."),
     "bidi": ("bidi", "{count} here change the reading direction: the line may read otherwise than it shows."),
@@ -325,13 +323,16 @@ _HIDDEN: dict[Hiding, tuple[LintKind, str]] = {
 }
 
 
-class LintFinding(NamedTuple):
-    """One thing to look at. `line` counts from 1; 0: the whole file. `sentence` quotes no memory text."""
+@dataclass(frozen=True, slots=True)
+class LintFinding:
+    """One thing that a person may want to check in a file."""
 
     kind: LintKind
     severity: Severity
     line: int
+    """Counts from 1; 0 is the whole file."""
     sentence: str
+    """For people; quotes no text of the memory."""
 
 
 def no_check() -> None:
@@ -354,8 +355,8 @@ def lint(
     """
     total = len(data) if size is None else size
     found = list(_about_the_file(data, total, caps, unseen_reason))
-    is_whole = total <= len(data) <= LOOKED_AT_BYTES
-    text, bad_line = _decoded(data[:LOOKED_AT_BYTES], is_whole=is_whole)
+    is_whole = total <= len(data) <= CHECKED_BYTES
+    text, bad_line = _decoded(data[:CHECKED_BYTES], is_whole=is_whole)
     if bad_line:
         found.append(_bad_bytes(bad_line))
     if "\0" in text:
@@ -410,9 +411,9 @@ def _bad_bytes(line: int) -> LintFinding:
 def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[LintFinding]:
     if not caps.descriptions:
         return
-    state = frontmatter.description(data, caps).state
+    state = front_matter.description(data, caps).state
     limit = f"{caps.description_prefix_bytes:,}"
-    if text.startswith(frontmatter.BOM) and frontmatter.split(text) is not None:
+    if text.startswith(front_matter.BOM) and front_matter.split(text) is not None:
         yield LintFinding(
             "front-matter",
             "warning",
@@ -427,7 +428,7 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
             "The front matter cannot be read, so the agent shows no description.",
         )
     elif state == "unclosed":
-        is_long = frontmatter.split(text) is not None
+        is_long = front_matter.split(text) is not None
         yield LintFinding(
             "front-matter",
             "warning",
@@ -444,7 +445,7 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
 
 def _broken_line(text: str) -> int:
     """The line the parser stumbled over, else that of the opening fence."""
-    block = frontmatter.split(text)
+    block = front_matter.split(text)
     if block is None:
         return 1
     try:
@@ -459,7 +460,7 @@ def _broken_line(text: str) -> int:
 def _secrets(text: str) -> Iterator[LintFinding]:
     secrets = find_secrets(text)
     for line, secret in _with_lines(text, secrets):
-        said = _LINT_SECRETS.get(secret.kind, "a secret")
+        said = _SECRET_LABELS.get(secret.kind, "a secret")
         yield LintFinding(
             "secret",
             "warning",
@@ -503,10 +504,10 @@ def _bounded(found: Iterable[LintFinding]) -> Iterator[LintFinding]:
     for each in found:
         by_kind.setdefault(each.kind, []).append(each)
     for several in by_kind.values():
-        yield from several[:SHOWN_OF_A_KIND]
-        more = len(several) - SHOWN_OF_A_KIND
+        yield from several[:MAX_SHOWN_PER_KIND]
+        more = len(several) - MAX_SHOWN_PER_KIND
         if more > 0:
-            next_one = several[SHOWN_OF_A_KIND]
+            next_one = several[MAX_SHOWN_PER_KIND]
             sentence = f"{more} more like this from here on."
             yield LintFinding(next_one.kind, next_one.severity, next_one.line, sentence)
 

@@ -1,15 +1,17 @@
-"""What one scope holds: every memory with its description, pin and use, and whether the agent sees it.
+"""The contents of one scope: every memory with its description, pin and use, and whether the agent sees it.
 
 People see every file; what lies beyond the agent's caps or rules is marked, with the reason in words
 (design.md section 4). `index_entries` is the agent's own view of a listing (formats/mux.md section 7): its
 order, its cap, without the names it refuses.
 
-A later scan may start from an earlier listing: files that look unchanged are not read again, and with a set
-of dirty paths only those places are looked at.
+A scan may start from an earlier listing: files that look unchanged are not read again, and with a set of
+dirty paths only those places are examined. A file that vanishes during a scan is left out; one that cannot be
+read is kept, with the reason.
 
-Failure: a root that is missing is empty, unless its home is gone too: then `Unavailable` is raised, for a
-vanished disk is not a thousand deletions. A root that is there but cannot be read says so in `unavailable`, a
-directory in `problems`. Blocking I/O; any thread but the GUI's.
+Failure: a missing root is empty, unless its home is missing too: then `Unavailable` is raised, because a
+disconnected disk is not a thousand deletions. It is also raised when this process has no file descriptor
+left. A root that exists and cannot be read says so in `unavailable`, a directory in `problems`. Threading:
+blocking, any thread but the GUI's; a scanner belongs to one thread and one scan, listings may be shared.
 """
 
 from __future__ import annotations
@@ -38,11 +40,6 @@ if TYPE_CHECKING:
     from reverie.memory.front_matter import DescriptionState
 
 
-# What a listing of one scope is: values and the rules that need no disk.
-#
-# Pure; everything here may be shared between threads.
-
-
 # Both take a relative path: its logical key, None without an owner; its usage, None for none.
 KeyOf = Callable[[str], str | None]
 UsageOf = Callable[[str], MemoryUsage | None]
@@ -53,60 +50,65 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class MemoryFile(NamedTuple):
-    """One memory. `size` in bytes; `description` as the agent shows it; `inode` is 0 where there is none.
-
-    `unseen_reason` says in words why the agent does not read the file; empty when `seen_by_agent`. A named
-    tuple, because a frozen dataclass takes seven times as long to make, and there are tens of thousands.
-    """
+    """One memory. A named tuple: a frozen dataclass takes seven times as long to make, and there are tens of
+    thousands."""
 
     rel: str
     size: int
+    """Bytes."""
     mtime_ns: int
     inode: int
+    """0 where the file system has none."""
     description: str
+    """As the agent shows it."""
     description_state: DescriptionState
     usage: MemoryUsage
     seen_by_agent: bool
     unseen_reason: str
+    """Why the agent does not read the file; empty when `seen_by_agent`."""
 
 
-class Use(NamedTuple):
-    """Usage by relative path, and which path each logical key stands for."""
+@dataclass(frozen=True, slots=True)
+class ScopeUsage:
+    """Pins and use of one root's files."""
 
     rels: Mapping[str, str]
+    """Relative path by logical key."""
     by_rel: Mapping[str, MemoryUsage]
 
 
 @dataclass(frozen=True)
 class ScopeListing:
-    """One scope. `files` and `directories` are ordered by UTF-16 code unit of their relative paths.
-
-    `unavailable` says in words why there is nothing to list, `gap` why a context has no project scope; then
-    `root` may be None. `problems` are sentences on directories that could not be read. With `names_only` only
-    the names in `files` mean anything. The rest is what a later scan starts from: `faults` are the problems
-    by path, `use` what the files' usage was taken from (None: the keys of this home cannot be turned back),
-    `scanned_ns` the earliest time of a look at a file, in ns since the epoch.
-    """
+    """The contents of one scope. Paths are relative, in order of their UTF-16 code units."""
 
     root: ScopeRoot | None
+    """None: there is nothing to list (see `unavailable`)."""
     unavailable: str
+    """Why there is nothing to list, as a sentence; else empty."""
     gap: ProjectGap | None
+    """Why a context has no project scope."""
     files: tuple[MemoryFile, ...]
     directories: tuple[str, ...]
     problems: tuple[str, ...]
+    """Sentences about directories that could not be read."""
     names_only: bool = False
+    """Of `files` only `rel` is set."""
     faults: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    use: Use | None = field(default=None, compare=False, repr=False)
+    """`problems` by path. This field and the next two are for a later, incremental scan."""
+    use: ScopeUsage | None = field(default=None, compare=False, repr=False)
+    """Where the files' usage comes from; None: this home's keys cannot be turned back into paths."""
     scanned_ns: int = field(default=0, compare=False)
+    """The earliest time at which a file was examined, in ns since the epoch."""
 
 
 def unseen_reason(rel: str, size: int, caps: Caps) -> str:
-    """Why the agent would not read a file of this name and size, wherever it stands in its list; or empty."""
+    """Why the agent would not read a file of this name and size, regardless of its position; empty if it
+    would."""
     # Nearly every name passes at this glance; only ASCII spaces are white space that is printable.
     if not rel.isprintable() or _SUSPECT.search(rel) or ".." in rel or rel.endswith(" "):
-        from reverie.memory.front_matter import JS_SPACE
+        from reverie.memory.front_matter import JS_SPACE  # late: few names need it, none before first paint
 
-        if is_unspeakable(rel):
+        if is_undecodable(rel):
             return "its name is not valid UTF-8"
         problem = rel_problem(rel)
         if problem is not None:
@@ -116,7 +118,7 @@ def unseen_reason(rel: str, size: int, caps: Caps) -> str:
     return f"it is larger than {caps.file_bytes:,} bytes" if size > caps.file_bytes else ""
 
 
-def is_unspeakable(rel: str) -> bool:
+def is_undecodable(rel: str) -> bool:
     """Whether a name found on disk has bytes that are no UTF-8, so that no agent can name it."""
     return _SURROGATE.search(rel) is not None
 
@@ -142,8 +144,8 @@ def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
 
 def mark_old(files: MutableSequence[MemoryFile], newest: int) -> None:
     """Mark the notes that are not among the `newest` changed last (0: all count), in place, and unmark those
-    that are again. Of two changed at one time the first in order counts. What the agent does not see for
-    another reason keeps that one, and takes no place."""
+    that are again. Of two with the same time the first in order counts. A file that the agent does not see
+    for another reason keeps that reason, and does not count."""
     if not newest:
         return
     reason = f"it is not among the {newest:,} changed last; only a line of the index leads to it"
@@ -162,7 +164,7 @@ def mark_old(files: MutableSequence[MemoryFile], newest: int) -> None:
 
 
 def position(files: Sequence[MemoryFile], rel: str) -> tuple[int, bool]:
-    """Where `rel` stands, or would stand, in an ordered sequence; and whether it is there."""
+    """The index of `rel` in an ordered sequence, or where it belongs; and whether it is there."""
     index = bisect.bisect_left(files, utf16_key(rel), key=_rank)
     return index, index < len(files) and files[index].rel == rel
 
@@ -176,9 +178,9 @@ def below(files: Sequence[MemoryFile], directory: str) -> Sequence[MemoryFile]:
     return files[start : bisect.bisect_left(files, utf16_key(directory + "0"), lo=start, key=_rank)]
 
 
-def use_of(
-    root: ScopeRoot, usage: Mapping[str, MemoryUsage], key_of: KeyOf, previous: Use | None = None
-) -> Use | None:
+def scope_usage(
+    root: ScopeRoot, usage: Mapping[str, MemoryUsage], key_of: KeyOf, previous: ScopeUsage | None = None
+) -> ScopeUsage | None:
     """The usage of one root's files by relative path; None if a key cannot be turned back into its path.
 
     A path is believed if `key_of` gives its key again. `previous` is an earlier answer for the same root.
@@ -198,26 +200,18 @@ def use_of(
                 if key_of(rel) != key:
                     return None
         rels[key] = rel
-    return Use(rels, {rel: usage[key] for key, rel in rels.items()})
+    return ScopeUsage(rels, {rel: usage[key] for key, rel in rels.items()})
 
 
 def _rank(file: MemoryFile) -> bytes:
     return utf16_key(file.rel)
 
 
-# Reading the directories of one scope: which memories there are, and what stands at their beginning.
-#
-# Who is listed follows formats/mux.md section 5: no names that begin with a dot, no symlinks, nothing but
-# regular files and real directories. Everything is opened relative to the directory it was found in and,
-# where the system can, without following symlinks (else by path, after a look), so that nothing swapped in
-# meanwhile leads the scan out of its root. Only the root itself may be a symlink.
-#
-# What vanishes while it is read is left out: it is gone. What cannot be read is kept and named in words.
-# `Unavailable` is raised when this process has no file descriptor left, for then what it sees means
-# nothing.
-#
-# This is the hot path of the program: per file one open, one stat, one read; no `Path` objects. A `Scanner`
-# belongs to one thread and one scan.
+# Scanning. Files are listed by the rules of formats/mux.md section 5: no hidden names, no symlinks, only
+# regular files in real directories. Everything is opened relative to its directory, without following
+# symlinks where the system can (else by path, after a check), so nothing swapped in meanwhile leads the scan
+# out of its root; only the root itself may be a symlink. This is the hot path of the program: per file one
+# open, one stat, one read, and no `Path` objects.
 
 
 # Deeper directories are named, not entered: each level holds a descriptor open.
@@ -246,12 +240,10 @@ Handle = int | str
 
 
 class ScopeScanner:
-    """Collects `files` (unsorted), `directories` and `faults` (a sentence per directory) of one root.
-
-    `known` are the files of an earlier scan. One that was last modified before `settled_ns`, still has its
-    size, mtime and inode and is not among `dirty` is not read again. With `trusting`, files of large
-    directories that are not dirty are not even looked at. `without`, `headed`: see `agents.scopes.ScopeRoot`.
-    """
+    """Collects `files` (unsorted), `directories` and `faults` (a sentence per directory) of one root. `known`
+    are the files of an earlier scan. A file that was last modified before `settled_ns`, has the same size,
+    mtime and inode and is not among `dirty` is not read again. With `trusting`, files of large directories
+    that are not dirty are not even examined. `without`, `headed`: see `agents.scopes.ScopeRoot`."""
 
     def __init__(
         self,
@@ -376,7 +368,7 @@ class ScopeScanner:
 
 
 class NameScanner(ScopeScanner):
-    """Collects names only: no file is opened or looked at. Sizes, descriptions and times are empty."""
+    """Collects names only, without opening or examining a file. Sizes, descriptions and times are empty."""
 
     def __init__(self, root: str, *, without: str = "") -> None:
         super().__init__(root, NO_CAPS, without=without)
@@ -456,10 +448,8 @@ def read_rel(root: str, rel: str, size: int) -> tuple[os.stat_result, bytes]:
 
 
 def is_gone(error: OSError) -> bool:
-    """Whether the thing vanished, or became another kind of thing, while it was looked at.
-
-    Raises `Unavailable` if the error is this process's own poverty.
-    """
+    """Whether the entry vanished, or became something else, meanwhile. Raises `Unavailable` if this process
+    has no file descriptor left."""
     if error.errno in _NO_DESCRIPTORS:
         raise user_error_from_os(error, "The memories could not be listed.") from error
     return error.errno in _GONE
@@ -470,16 +460,11 @@ def unreadable_folder(rel: str, error: OSError) -> str:
     return f"The folder {rel} could not be read: {error.strerror or error}."
 
 
-# A listing brought up to date by looking only where something changed.
-#
-# `dirty` are paths at or below the root, files or directories, there or gone. For each, the directory it is
-# in is listed again; a directory among them is scanned with all below it, and so is one that was not known
-# before. As long as `dirty` names everything that changed, the result is that of a full scan
-# (test_listing.py tries random changes); what no event told is found too in directories of up to
-# `scanning.SMALL` entries that are listed again.
-#
-# Cost: what is looked at, plus a little for each change; never a sort of everything for one changed file.
-# Threading and failure: as `memory.listing`.
+# Updating a listing. `dirty` are paths at or below the root, existing or not. The directory of each is listed
+# again; a directory among them, or a new one, is scanned with everything below it. If `dirty` names
+# everything that changed, the result is that of a full scan (test_listing.py tries random changes);
+# directories of up to `SMALL` entries are compared whole, which also finds unreported changes. The cost
+# depends on what is examined: one changed file never sorts everything.
 
 
 # Beyond this many changes sorting everything is cheaper than placing each.
@@ -503,8 +488,8 @@ def dirty_rels(root: ScopeRoot, dirty: Iterable[Path]) -> set[str] | None:
     return {rel for rel in rels if not root.leaves_out(rel)}
 
 
-class Update:
-    """One update of `previous` for changes at `rels`, which `run` makes; the rest then says what is now."""
+class ListingUpdate:
+    """An update of `previous` for changes at `rels`: call `run`, then ask for the results."""
 
     def __init__(
         self,
@@ -575,7 +560,7 @@ class Update:
         return sorted(kept | noted, key=utf16_key)
 
     def faults(self) -> dict[str, str]:
-        """What could not be read, by path; what was not looked at now keeps its fault."""
+        """What could not be read, by path; a path that was not examined keeps its fault."""
         replaced = self._listed | self._scanned
         kept = {
             rel: fault
@@ -599,7 +584,7 @@ class Update:
                 self._listed.add(rel)
 
     def _give_up(self, rel: str, error: OSError) -> None:
-        """A known directory can no longer be read, so nothing known of it counts."""
+        """Forget the files of a known directory that can no longer be read."""
         self._remember(below(self._previous.files, rel))
         self._scanned.add(rel)
         self._known -= {known for known in self._known if known == rel or known.startswith(rel + "/")}
@@ -653,7 +638,7 @@ _RACY_NS = 2_000_000_000
 
 
 class IndexEntry(TypedDict):
-    """One line of the agent's index, in the spelling of its own list operation."""
+    """One line of the agent's index, with the keys of its own list operation."""
 
     path: str
     scope: str
@@ -673,15 +658,13 @@ def scan_scope(
     dirty: Collection[Path] | None = None,
     available: Callable[[], bool] = lambda: True,
 ) -> ScopeListing:
-    """The scope as it is now. `usage` is by logical key; `key_of` gives the key of a relative path.
-
-    Without `dirty` every file is looked at, and read again if its size, mtime or inode differ from those in
-    `previous`; with it only what those absolute paths name. `available` says whether the home is there:
-    raises `Unavailable` if it is not and the root is missing.
-    """
+    """Scan a scope. `usage` is by logical key; `key_of` gives the key of a relative path. Without `dirty`
+    every file is examined, and read again if its size, mtime or inode differ from those in `previous`; with
+    it only what those absolute paths name. `available` says whether the home exists: if it does not and the
+    root is missing, `Unavailable` is raised."""
     if previous is not None and (previous.names_only or previous.unavailable or previous.root != root):
         previous = None
-    use = use_of(root, usage, key_of, previous.use if previous is not None else None)
+    use = scope_usage(root, usage, key_of, previous.use if previous is not None else None)
 
     # The table's own method where there is one: it is called for each file.
     usage_of: UsageOf = use.by_rel.get if use is not None else lambda rel: usage.get(key_of(rel) or "")
@@ -689,10 +672,10 @@ def scan_scope(
     def look() -> ScopeListing:
         rels = dirty_rels(root, dirty) if previous is not None and dirty is not None else None
         if previous is None or rels is None:
-            return _all(root, caps, usage_of, use, previous)
-        return _changed(root, caps, usage_of, use, previous, rels)
+            return _scan_all(root, caps, usage_of, use, previous)
+        return _scan_changed(root, caps, usage_of, use, previous, rels)
 
-    return _present(root, available, look)
+    return _checked_listing(root, available, look)
 
 
 def names_only(root: ScopeRoot, *, available: Callable[[], bool] = lambda: True) -> ScopeListing:
@@ -703,7 +686,7 @@ def names_only(root: ScopeRoot, *, available: Callable[[], bool] = lambda: True)
         scanner.scan()
         return _listing(root, in_order(scanner.files), scanner.directories, scanner.faults, names_only=True)
 
-    return _present(root, available, look)
+    return _checked_listing(root, available, look)
 
 
 def index_entries(listing: ScopeListing, scope: Scope, caps: Caps) -> list[IndexEntry]:
@@ -718,7 +701,7 @@ def index_entries(listing: ScopeListing, scope: Scope, caps: Caps) -> list[Index
             lastAccessedAt=file.usage.last_accessed_at,
         )
         for file in listing.files[: caps.files_per_scope]
-        if rel_problem(file.rel) is None and not is_unspeakable(file.rel)
+        if rel_problem(file.rel) is None and not is_undecodable(file.rel)
     ]
 
 
@@ -747,10 +730,10 @@ def tree(scope: Scope, listing: ScopeListing) -> dict[str, Any]:
     return top
 
 
-def _present(
+def _checked_listing(
     root: ScopeRoot, available: Callable[[], bool], look: Callable[[], ScopeListing]
 ) -> ScopeListing:
-    """What `look` sees; a missing root is empty as long as its home is there."""
+    """The result of `look`; a missing root is empty as long as its home exists."""
     try:
         listing = look()
         os.stat(root.directory)  # noqa: PTH116 - a root that vanished meanwhile was not seen as it was
@@ -769,11 +752,11 @@ def _present(
     return listing
 
 
-def _all(
+def _scan_all(
     root: ScopeRoot,
     caps: Caps,
     usage_of: UsageOf,
-    use: Use | None,
+    use: ScopeUsage | None,
     previous: ScopeListing | None,
 ) -> ScopeListing:
     started = time.time_ns()
@@ -796,15 +779,15 @@ def _all(
     return _listing(root, files, directories, scanner.faults, use=use, scanned_ns=started)
 
 
-def _changed(
+def _scan_changed(
     root: ScopeRoot,
     caps: Caps,
     usage_of: UsageOf,
-    use: Use | None,
+    use: ScopeUsage | None,
     previous: ScopeListing,
     rels: set[str],
 ) -> ScopeListing:
-    update = Update(root, caps, usage_of, previous, rels, previous.scanned_ns - _RACY_NS)
+    update = ListingUpdate(root, caps, usage_of, previous, rels, previous.scanned_ns - _RACY_NS)
     update.run()
     files = update.files()
     for rel in _used_otherwise(files, previous.use, use):
@@ -819,8 +802,10 @@ def _changed(
     return _listing(root, files, update.directories(), update.faults(), use=use, scanned_ns=scanned_ns)
 
 
-def _used_otherwise(files: Sequence[MemoryFile], before: Use | None, now: Use | None) -> list[str]:
-    """The paths whose usage is not what it was; all of them where nobody can tell."""
+def _used_otherwise(
+    files: Sequence[MemoryFile], before: ScopeUsage | None, now: ScopeUsage | None
+) -> list[str]:
+    """The paths whose usage changed; all of them if that is unknown."""
     if before is None or now is None:
         return [file.rel for file in files]
     old, new = before.by_rel, now.by_rel
@@ -834,7 +819,7 @@ def _listing(
     faults: Mapping[str, str],
     *,
     names_only: bool = False,
-    use: Use | None = None,
+    use: ScopeUsage | None = None,
     scanned_ns: int = 0,
 ) -> ScopeListing:
     problems = tuple(faults[rel] for rel in sorted(faults, key=utf16_key))

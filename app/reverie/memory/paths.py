@@ -1,7 +1,7 @@
 """Memory paths: the virtual names `/memories/<scope>/<relative>` that people and models see.
 
-Pure text rules, applied before anything touches the disk (formats/mux.md section 5). Containment on disk is
-the business of `files.rooted`; both together are the security envelope that `memory.store` enforces.
+Pure text rules, applied before anything touches the disk (formats/mux.md section 5); any thread. Containment
+on disk is enforced by `files.rooted`; both together are the security envelope of `memory.store`.
 """
 
 from __future__ import annotations
@@ -120,9 +120,8 @@ def _refused(text: str, problem: str) -> PathRuleError:
     return PathRuleError(f"Invalid memory path {shown!r}:", cause=f"{problem}.", next_step=_NEXT_STEP)
 
 
-# What moving memories into a folder means: which path becomes which, and what stands in the way.
-#
-# Pure functions over memory paths; any thread. Nothing fails: what cannot move is said in the plan.
+# Moving memories into a folder: the new path of each, and what cannot move. Nothing raises: a memory that
+# cannot move is named in the plan.
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +179,10 @@ def _inside_another(path: str, paths: Sequence[str]) -> bool:
     return any(path.startswith(other + "/") for other in paths)
 
 
-# Where the history keeps companions: files that an agent loads beside its memories.
-#
-# Those in the home have one place together, below the home's directory. Those outside, which belong to a
-# project, have a place for each directory: the history of a home outlives a project that is moved or
-# renamed, and no file's place depends on the project it was reached through. A companion outside is what
-# lies in its own directory; a symbolic link that leads out of it is not followed.
-#
-# Pure.
+# Where the history keeps companions, the files that an agent loads beside its memories. Those in the home
+# share one key. Those outside belong to a project and have a key for each directory, because the history
+# outlives a project that is moved, and no file's place may depend on the project it was reached through. A
+# companion outside is what lies in its own directory; a symlink that leads out of it is not followed.
 
 
 _OUTSIDE = f"{COMPANIONS}@"

@@ -1,10 +1,10 @@
-"""The files of a root as a run sees them where some hold many memories each: such a file is a folder, and
-each record in it a file (`agents.capabilities`).
+"""The files of a root as a run sees them if some hold many memories each: such a file is a folder, and each
+record in it a file (`agents.capabilities`).
 
-For runs only; people and the agent see the files themselves. Reading is free; `swap` is the only way to
-write a record: under the agent's own lock, comparing the record as it stands at that moment, and by
-compare-and-swap of the whole file, for writers that take no lock. So whatever else is written into the file
-meanwhile stays.
+For runs only; people and the agent see the files themselves. Reading takes no lock; `swap` is the only way to
+write a record: under the agent's own lock, comparing the record as it is at that moment, and by compare-and-
+swap of the whole file, for writers that take no lock. So nothing that others write into the file meanwhile is
+lost.
 
 A file that cannot be read whole shows no records. Threading: blocking, any thread but the GUI's. Failure:
 `UserError`, nothing changed.
@@ -38,11 +38,11 @@ def run_files(
     wrote: Callable[[str, str | None], None] = lambda _rel, _sha256: None,
     nothing_else: bool = False,
 ) -> ScopeFiles:
-    """The files of a root as runs of this home see them. `lock_dir`: where Reverie's own locks lie; without
-    it records are only read. `wrote` is told of a file with records at the last moment before it changes.
-    `nothing_else`: where a home has records, nothing but these is seen."""
+    """The files of a root as runs of this home see them. `lock_dir`: the directory of Reverie's own locks;
+    without it records are only read. `wrote` is called with a file of records just before it changes.
+    `nothing_else`: only records are visible, in a home that has them."""
     base = RootedDirectory(root.directory, without=root.without, private=root.private)
-    records = home.records()
+    records = home.records
     if records is None:
         return base
     return RecordFiles(base, records, lock_dir=lock_dir, wrote=wrote, nothing_else=nothing_else)
@@ -72,7 +72,7 @@ class RecordFiles:
         return self._records.holder(rel)
 
     def place(self, rel: str) -> int | None:
-        """Where the record stands in its file now; None: nowhere."""
+        """The position of the record in its file now; None if it is not there."""
         found = self._record(rel)
         return None if found is None else found.place
 
@@ -167,8 +167,8 @@ class RecordFiles:
         *,
         place: int | None = None,
     ) -> None:
-        """The record becomes `data` (None: it goes; one that is not there comes to stand at `place`), unless
-        `compare`, which gets it as it stands, raises."""
+        """Replace the record by `data` (None: remove it; a new one is inserted at `place`), unless `compare`,
+        which gets the current record, raises."""
         holder, name = self.holder(rel), rel.rpartition("/")[2]
         text = None if data is None else data.decode("utf-8", "surrogatepass")
         with self._locked(holder):

@@ -1,12 +1,10 @@
-"""Snapshots: what the history gets to see, when, and in whose name.
+"""How a change of memories is recorded: snapshots in the history, attribution, usage.
 
-One `Snapshots` per home. `observe` commits what changed since the last snapshot under the name of whoever
-changed it: the actor log knows our own writes by path and hash, the transcripts in use what the agent's
-memory tools wrote (`memory.attribution`); anything else is "outside", never guessed. `record` commits under
-a given actor, before and after runs and hand edits.
+`Snapshots.observe` commits what changed since the last snapshot in the name of whoever changed it
+(`memory.attribution`). `record` commits under a given actor, before and after runs and hand edits.
 
 Threading: blocking, any thread but the GUI's; commits of one home are serialised by the history's own lock.
-Failure: raises `UserError`. Callers that are about to destroy something must let it stop them.
+Failure: `UserError`. A caller that is about to destroy something must not go on then.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reverie.agents.base import Home
 from reverie.agents.scopes import COMPANIONS, ScopeRoot
@@ -27,7 +25,7 @@ from reverie.files.atomic import is_temporary
 from reverie.files.directory import Directory, SwappedError, everything_below
 from reverie.files.locks import file_lock, lock_beside
 from reverie.files.paths import is_directory, is_file, is_link, own_is_there
-from reverie.memory.attribution import OUTSIDE, AgentWrites, ShareAssigner
+from reverie.memory.attribution import OUTSIDE, AgentWrites, ShareAssigner, WriteLog
 from reverie.memory.history.history import History, SnapshotSource
 from reverie.memory.history.reader import HistoryPlace
 from reverie.memory.history.roots import SeenChange
@@ -37,13 +35,10 @@ from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage, unescaped
 from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, write_locks
 
-if TYPE_CHECKING:
-    from reverie.memory.attribution import WriteLog
-
 
 def never_kept(directory: Path) -> list[str]:
-    """Names below a directory that no walk of the history lists; what a killed write of ours left is not
-    meant. Raises `Unavailable` where a folder cannot be read: what is in it is not known."""
+    """Names below a directory that the history never lists, except temporary files of killed writes. Raises
+    `Unavailable` if a folder cannot be read, because its contents are unknown."""
     return [
         item.name
         for _rel, item in _all_below(directory)
@@ -151,8 +146,7 @@ class Snapshots:
     def record_companion(
         self, path: str | Path, *, actor: str, source: str, run_id: str | None = None
     ) -> str | None:
-        """Commit one companion (below the home, or an absolute path) as it stands now; None where nothing
-        changed."""
+        """Commit one companion (below the home, or an absolute path) as it is now; None if unchanged."""
         self._require_same()
         place = companion_place(self._home.root, self._home.root / path)
         head = self.history.head()
@@ -185,12 +179,12 @@ class Snapshots:
         return before != content and bool(self._agent.of([change], newest[0].at_ms))
 
     def preserve(self, root: ScopeRoot, rel: str) -> None:
-        """Make sure the history holds what stands at this path, before it is changed."""
+        """Make sure the history holds the file or folder at this path, before it is changed."""
         self.observe(source="before a change", dirty=[root.directory / rel])
 
     def refuse_unkept(self, root: ScopeRoot, rel: str) -> None:
-        """Raises `StoreError` (reason "not-kept") where something at this path or below it could not be
-        brought back: the history has no bytes of it, or it cannot be read now, so that nobody knows."""
+        """Raises `StoreError` (reason "not-kept") if something at or below this path could not be restored:
+        the history has no bytes of it, or it cannot be read now, so that this is unknown."""
         path, shown = root.directory / rel, str(memory_path(root.scope, rel))
         head = self.history.head()
         versions = {} if head is None else self.history.files(head, root.key)
@@ -213,8 +207,8 @@ class Snapshots:
                 raise user_error_from_os(error, f"{shown} was not deleted: {each} cannot be read.") from error
 
     def keep(self, versions: Iterable[tuple[ScopeRoot, str, str]]) -> None:
-        """Make sure the history holds these versions (root, path, sha256) where they stand now. Companions
-        are the business of who changes them."""
+        """Make sure the history holds the current versions of these files (root, path, sha256). Callers
+        record companions themselves."""
         wanted = [each for each in versions if each[0].key != COMPANIONS]
         kept = self.history.newest([HistoryPlace(root.key, rel) for root, rel, _sha256 in wanted])
         unseen = [
@@ -241,16 +235,10 @@ class Snapshots:
         return SnapshotSource(root.key, root.directory, metadata=metadata, without=root.without)
 
 
-# What a change by hand or by an agent's command means beyond the file: locks, attribution, usage, history.
-#
-# `DiskChangeListener` is handed to a `MemoryStore` that works on the disk. Usage follows formats/mux.md
-# section 8:
-# an agent's read and any write count as one use; a person's read never does (the commands do not report
-# it).
-#
-# Threading: as the store. Failure: history is asked first, so a change that could not be undone does not
-# happen. A use that cannot be counted after the change is a warning: the change was made. A read that
-# cannot be counted is a read all the same, and a line in the log.
+# What a change means beyond the file, for a store that works on the disk: locks, attribution, usage, history.
+# Usage follows formats/mux.md section 8: an agent's read and any write count as one use, a person's read does
+# not (the commands do not report it). The history comes first, so a change that could not be undone is not
+# made. A use that cannot be counted after a change is a warning; after a read, a line in the log.
 
 
 _log = logging.getLogger("reverie.memory")

@@ -1,25 +1,26 @@
 """The files of one scope root, as the store sees them: on disk, or as a copy-on-write overlay over the disk.
 
-`ScopeFiles` is what the store needs and no more. `files.rooted.RootedDirectory` is the real one;
-`OverlayFiles` lets a run work on a copy, so that preview, dry run and the real thing are one code path
+`ScopeFiles` is the interface that the store needs. `files.rooted.RootedDirectory` implements it for the disk;
+`OverlayFiles` lets a run work on a copy, so that preview, dry run and the real run are one code path
 (design.md section 4).
 
 Invariants: an overlay never writes to its base; what it read from the base is remembered, so that the
 transaction can compare-and-swap against exactly what the run saw; and it refuses what the disk would refuse
-(a file below a file, a name that is too long) or a person (a write-protected file), so that a run hears of it
-while it can still choose another way. Not thread-safe: one run, one overlay.
+(a file below a file, a name that is too long) or a person forbids (a write-protected file), so that a run
+learns of it while it can still choose another way. Not thread-safe: one run, one overlay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
+from reverie.agents.scopes import COMPANIONS, ScopeRoot
 from reverie.errors import Conflict, StoreError
 from reverie.files.atomic import refuse_write_protected
 from reverie.files.rooted import DirectoryEntry, RemovalCheck, Walk
-from reverie.memory.paths import utf16_key
+from reverie.memory.paths import memory_path, utf16_key
 
 # What the usual file systems allow; the one below may allow less, which the transaction then finds.
 _NAME_BYTES = 255
@@ -30,7 +31,7 @@ class ScopeFiles(Protocol):
     only."""
 
     def entry(self, rel: str) -> DirectoryEntry | None:
-        """What stands at `rel`; None for nothing."""
+        """The file or folder at `rel`; None if there is none."""
 
     def listed(self, rel: str) -> str:
         """`rel` as the directories spell it, where the file system does not tell upper from lower case."""
@@ -47,16 +48,16 @@ class ScopeFiles(Protocol):
         mode: int | None = None,
         before_replace: Callable[[bytes | None], None] | None = None,
     ) -> None:
-        """Write a whole file, and the folders above it. `create_only`: `Conflict` where something stands
-        there already. `before_replace` gets the bytes there are at the last moment (None: no file), and
-        raises to refuse. `mode`: permission bits; None keeps them."""
+        """Write a whole file, and the folders above it. `create_only`: raise `Conflict` if the path exists.
+        `before_replace` gets the current bytes at the last moment (None: no file), and raises to refuse.
+        `mode`: permission bits; None keeps them."""
 
     def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
         """Remove a file, or a folder with all that is in it. `check` gets what was taken, before it is
         deleted, and raises to give it back."""
 
     def rename(self, rel: str, new_rel: str) -> None:
-        """Move a file or folder to a place where nothing stands; else `Conflict`."""
+        """Move a file or folder; raises `Conflict` if the new path exists."""
 
     def walk(self, *, files_limit: int | None = None) -> Walk:
         """Every entry below the root in the agent's order of names; with `files_limit` up to the last of so
@@ -64,14 +65,34 @@ class ScopeFiles(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class OverlayChange:
-    """One file that differs from the base: its bytes before and after, None where there is no file. `mode`:
-    the permissions that a file that was renamed takes along."""
+class FileChange:
+    """One change of a file, made by an overlay, a job or a person. Carried out only where the file still is
+    as in `before`."""
 
+    root: ScopeRoot
     rel: str
+    """Path below the root's directory."""
     before: bytes | None
+    """None: there is no file."""
     after: bytes | None
+    """None: it is deleted."""
     mode: int | None = None
+    """Permission bits of a file that is created; None: as usual, or as they are."""
+    place: int | None = None
+    """For a record that comes back: its position in the file that holds it."""
+
+    @property
+    def path(self) -> str:
+        """As people see it: a memory path; a companion has none and is called by its path in the home."""
+        is_companion = self.root.key == COMPANIONS
+        return self.rel if is_companion else str(memory_path(self.root.scope, self.rel))
+
+    @property
+    def command(self) -> Literal["create", "delete", "str_replace"]:
+        """The command that a run's record lists it under."""
+        if self.after is None:
+            return "delete"
+        return "create" if self.before is None else "str_replace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +167,7 @@ class OverlayFiles:
             self._modes[rel] = mode
 
     def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
-        """As `ScopeFiles.remove`, in memory, where nobody comes between: the transaction checks."""
+        """As `ScopeFiles.remove`, in memory. No check for other writers: the transaction does that."""
         entry = self.entry(rel)
         if entry is None:
             raise StoreError(f"There is no memory {rel}.", reason="missing")
@@ -211,13 +232,17 @@ class OverlayFiles:
         found = sorted(entries.values(), key=lambda entry: utf16_key(entry.rel))
         return Walk(entries=_cut(found, files_limit), problems=base.problems)
 
-    def changes(self) -> tuple[OverlayChange, ...]:
-        """What differs from the base as this overlay first saw it, in path order."""
-        return tuple(
-            OverlayChange(rel, self._seen.get(rel), after, self._modes.get(rel))
-            for rel, after in sorted(self._written.items(), key=lambda item: utf16_key(item[0]))
-            if self._seen.get(rel) != after
-        )
+    def changes(self, root: ScopeRoot) -> tuple[FileChange, ...]:
+        """What differs from the base as this overlay first saw it, in path order; `root` is the base's.
+
+        A renamed file keeps its mode, unless it replaces another file."""
+        found = []
+        for rel, after in sorted(self._written.items(), key=lambda item: utf16_key(item[0])):
+            before = self._seen.get(rel)
+            if before != after:
+                mode = self._modes.get(rel) if before is None else None
+                found.append(FileChange(root, rel, before, after, mode))
+        return tuple(found)
 
     def removed_directories(self) -> tuple[str, ...]:
         """Directories that should vanish once they are empty, deepest first."""
@@ -253,7 +278,7 @@ class OverlayFiles:
         return self._from_base(rel, None)
 
     def _refuse_protected(self, rel: str, done: str) -> None:
-        """What nobody may write no run changes (`files.atomic`)."""
+        """Refuse a change of a write-protected file (see `files.atomic`)."""
         if rel not in self._written and not self._is_removed(rel):
             entry = self._base.entry(rel)
             if entry is not None and entry.kind == "file":
@@ -276,7 +301,7 @@ class OverlayFiles:
         return data if limit is None else data[:limit]
 
     def _hidden(self) -> int:
-        """At most so many files of the base are not in this view any more."""
+        """An upper bound of the base's files that this view hides."""
         if self._removed_directories:
             return len(self._base.walk().entries)
         return sum(data is None for data in self._written.values())

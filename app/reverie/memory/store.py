@@ -1,21 +1,18 @@
 """The one store: every change of a memory, by hand, by model or by rules, goes through here.
 
 It enforces the security envelope once: path rules (`memory.paths`), containment (`files.rooted`), caps of the
-home and what else is refused (`memory.store`), what the agent would not accept
-(`Home.check_content`), compare-and-swap, atomic writes. It holds no constant
-of any agent. What else a change means (usage, attribution, history) is the business of the `ChangeListener`
-handed
-in, so that the same store serves the disk and a run's overlay, where nothing but the overlay changes until
-the run's transaction applies it.
+home, what the agent would not accept (`Home.check_content`), compare-and-swap, atomic writes. It holds no
+constant of any agent. What else a change means (usage, attribution, history) is left to a `ChangeListener`,
+so that the same store serves the disk and a run's overlay, where nothing but the overlay changes until the
+run's transaction applies it.
 
 Rules: formats/mux.md sections 5 and 6. Deliberate differences: replacement text is literal (`$&` is not
 expanded); a file that is not valid UTF-8 can be read but is never rewritten.
 
-Threading: blocking; call from any thread but the GUI's. Mutations of one root are serialised between all
-Reverie processes of a profile by `ChangeListener.exclusive`; towards agents every write is a
-compare-and-swap.
-Failure: `UserError` and nothing changed. What goes wrong once the change is made (its use cannot be
-counted, its directory not synced) is a warning to `ChangeListener.warn`, never an error.
+Threading: blocking; any thread but the GUI's. Mutations of one root are serialised between all Reverie
+processes of a profile by `ChangeListener.exclusive`; towards agents every write is a compare-and-swap.
+Failure: `UserError` and nothing changed. What goes wrong once the change is made (its use cannot be counted,
+its directory not synced) is a warning to `ChangeListener.warn`, never an error.
 """
 
 from __future__ import annotations
@@ -25,9 +22,9 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from reverie.agents.base import Home
+from reverie.agents.base import Home, check_content
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError
 from reverie.files.atomic import is_write_protected, made_all_the_same
@@ -37,10 +34,8 @@ from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import ScopeFiles
 from reverie.text.summaries import some
 
-# What the store refuses, and in which words: the security envelope but for paths and containment
-# (`memory.paths`, `files.rooted`).
-#
-# Threading: as the store. Failure: `StoreError`, `Conflict`, raised before anything changed.
+# What the store refuses, and in which words, apart from paths and containment (`memory.paths`,
+# `files.rooted`). `StoreError` or `Conflict`, raised before anything changed.
 
 
 def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
@@ -54,7 +49,7 @@ def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
 
 
 def missing(parsed: MemoryPath) -> StoreError:
-    """Nothing stands at this path."""
+    """There is nothing at this path."""
     return StoreError(
         f"There is no memory {parsed}.",
         next_step="View its directory to see what is there.",
@@ -129,16 +124,14 @@ def refuse_scope_root(parsed: MemoryPath, done: str) -> None:
 
 
 def refuse_directory(parsed: MemoryPath, entry: DirectoryEntry | None) -> None:
-    """Raises `StoreError` where a folder stands; nothing at all is fine."""
+    """Raises `StoreError` for a folder; a missing path is fine."""
     if entry is not None and entry.kind != "file":
         raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")
 
 
-# What a change of a memory means beyond the file: the interface that the store tells, and the one of who
-# has nothing to do with it. For the disk itself: `memory.recording`.
-#
-# Threading: on the store's thread. Failure: `will_change` and `will_delete` may refuse; what goes wrong
-# once the change is made is a warning.
+# What a change means beyond the file: the interface that the store calls, and the one that does nothing.
+# `memory.recording` has the one for the disk. `will_change` and `will_delete` may refuse; what goes wrong
+# after the change is a warning.
 
 
 class ChangeListener(Protocol):
@@ -163,10 +156,10 @@ class ChangeListener(Protocol):
         """A file was created or written."""
 
     def deleted(self, root: ScopeRoot, rel: str) -> None:
-        """A file or folder is gone."""
+        """A file or folder was deleted."""
 
     def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None:
-        """A file or folder stands at `new_rel` now."""
+        """A file or folder was moved to `new_rel`."""
 
     def read(self, root: ScopeRoot, rel: str) -> None:
         """The agent viewed a file: that is a use."""
@@ -261,7 +254,7 @@ class MemoryStore:
         return parsed, root, self._files_of(root)
 
     def entry(self, path: str | MemoryPath) -> DirectoryEntry | None:
-        """What stands at the path; None for nothing. Raises `StoreError` for no memory path,
+        """The file or folder at the path; None if there is none. Raises `StoreError` for an invalid path,
         `ScopeUnavailable`."""
         parsed, _root, files = self.resolve(path)
         return files.entry(parsed.rel)
@@ -303,7 +296,7 @@ class MemoryStore:
                     raise changed(parsed, "it changed meanwhile")
                 refuse_no_text(parsed, valid=present.valid)
             before = None if entry is None else present.content.encode("utf-8")
-            self.home.check_content(root, parsed.rel, before, data)
+            check_content(self.home, root, parsed.rel, before, data)
 
             def compare(current: bytes | None) -> None:
                 # Valid text has the same hash decoded as in bytes, and other bytes never have.
@@ -332,7 +325,7 @@ class MemoryStore:
                     reason="exists",
                 )
             refuse_full_scope(parsed, files, self.home.caps)
-            self.home.check_content(root, parsed.rel, None, data)
+            check_content(self.home, root, parsed.rel, None, data)
             self._effects.will_change(root, parsed.rel)
             self._write(root, files, parsed, data, None, create_only=True)
         self._effects.wrote(root, parsed.rel)
@@ -347,7 +340,7 @@ class MemoryStore:
                 after = change(before)
                 data = encoded(parsed, after, self.home.caps)
                 expected = before.encode("utf-8")
-                self.home.check_content(root, parsed.rel, expected, data)
+                check_content(self.home, root, parsed.rel, expected, data)
 
                 def compare(current: bytes | None, expected: bytes = expected) -> None:
                     if current != expected:
@@ -378,7 +371,7 @@ class MemoryStore:
         self._effects.deleted(root, parsed.rel)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, parsed: MemoryPath) -> None:
-        """Raises `_Overtaken`, and gives back what it took, where somebody wrote after the history looked."""
+        """Raises `_Overtaken`, and restores what it took, if somebody wrote after the history was taken."""
         entry = files.entry(parsed.rel)
         if entry is None:
             raise missing(parsed)
@@ -391,7 +384,7 @@ class MemoryStore:
         self._effects.will_change(root, parsed.rel)
         self._effects.will_delete(root, parsed.rel)
         for rel in below:
-            self.home.check_content(root, rel, files.read(rel, limit=_MOST_READ), None)
+            check_content(self.home, root, rel, files.read(rel, limit=_MOST_READ), None)
             self._effects.replacing(root, rel, None)
 
         def unchanged(taken: list[DirectoryEntry], taken_content: bytes | None) -> None:
@@ -436,8 +429,8 @@ class MemoryStore:
                 )
             contents = {rel: files.read(rel, limit=_MOST_READ) for rel in below}
             for rel, data in contents.items():
-                self.home.check_content(root, target.rel + rel[len(source.rel) :], None, data)
-                self.home.check_content(root, rel, data, None)
+                check_content(self.home, root, target.rel + rel[len(source.rel) :], None, data)
+                check_content(self.home, root, rel, data, None)
             self._effects.will_change(root, source.rel)
             for rel, data in contents.items():
                 self._effects.replacing(root, target.rel + rel[len(source.rel) :], data)
@@ -468,9 +461,9 @@ class MemoryStore:
         *,
         mode: int | None = None,
     ) -> None:
-        """One file becomes exactly these bytes (None: it goes) if its bytes still have this hash (None: no
-        file). Neither cap nor use is looked at: who changes several files as one decides on both. What
-        stands there must be in the history already. Raises `Conflict`."""
+        """Set one file to exactly these bytes (None: delete it) if its bytes still have this hash (None: no
+        file). Neither cap nor use is considered: the caller, who changes several files as one, decides on
+        both. The history must already hold the current bytes. Raises `Conflict`."""
         parsed, root, files = self.resolve(path)
         whole = after is None or expected_sha256 is None
         refuse_untouchable(self.home, root, parsed, "changed", as_a_whole=whole)
@@ -502,7 +495,7 @@ class MemoryStore:
 
         content = files.read(parsed.rel)
         compare([], content)
-        self.home.check_content(root, parsed.rel, content, None)
+        check_content(self.home, root, parsed.rel, content, None)
         self._effects.replacing(root, parsed.rel, None)
         protected = self._protected(files, parsed.rel)
         with self._made():
@@ -529,7 +522,7 @@ class MemoryStore:
         def before_replace(current: bytes | None) -> None:
             if compare is not None:
                 compare(current)
-            self.home.check_content(root, parsed.rel, current, data)
+            check_content(self.home, root, parsed.rel, current, data)
             self._effects.replacing(root, parsed.rel, data)
 
         protected = [] if create_only else self._protected(files, parsed.rel)
@@ -597,7 +590,8 @@ class MemoryStore:
         }
 
 
-class _Stamp(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Stamp:
     """What tells that a file was not changed since."""
 
     inode: int

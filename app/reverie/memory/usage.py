@@ -1,19 +1,21 @@
-"""Pins and use of the memories of one home: the sidecar of formats/mux.md section 8, and its keeper.
+"""Pins and use of the memories of one home: the agent's sidecar (formats/mux.md section 8), and Reverie's
+notes on it.
 
-Every change is one read-modify-write through `files.sidecar`: between the Reverie processes of a profile none
-is lost, and unknown fields and entries that nobody touched stay as they are. What the agent's loader would
-throw away is moved to `<sidecar>.rejected.json` beside it on the next save, never dropped. A home without a
-usage sidecar gets one in Reverie's own data directory.
+Every change is one read-modify-write through `files.sidecar`: no update is lost between the Reverie processes
+of a profile, and unknown fields and untouched entries stay as they are. What the agent's loader would throw
+away is moved to `<sidecar>.rejected.json` beside it on the next save. A home without a usage sidecar gets one
+in Reverie's own data directory.
 
-Towards an agent app that overwrites its sidecar from memory there is a ledger (`memory.usage_rules`) in
-Reverie's data directory. It is written ahead of each change, under the sidecar's lock, and knows the file
-that the change was made on, so that after a kill between the two writes the change has not happened. Every
-change, like `reapply_lost`, first puts back what the agent has overwritten. A file that Reverie wrote ends
-with a newline, which no agent writes: so a Reverie with another profile is not taken for the agent.
+An agent that overwrites its sidecar from memory would undo Reverie's changes. A ledger (`memory.usage_rules`)
+in Reverie's data directory remembers them. It is written ahead of each change, under the sidecar's lock, and
+names the file that the change was made on, so after a kill between the two writes the change counts as not
+made. Every change, like `reapply_lost`, first puts back what the agent has overwritten. A file written by
+Reverie ends with a newline, which no agent writes, so a Reverie with another profile is not mistaken for the
+agent.
 
-Threading: any thread but the GUI's. Failure: `Unavailable` (also when the home is gone: that is not "no
-pins"), `Busy`, `Conflict`, and nothing changed. An unreadable sidecar reads as no entries, as for the agent,
-and is set aside before the first write.
+Threading: any thread but the GUI's. Failure: `Unavailable` (also when the home is missing: that does not mean
+"no pins"), `Busy` or `Conflict`, and nothing changed. An unreadable sidecar reads as empty, as it does for
+the agent, and is kept under another name before the first write.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from reverie.files.directory import ensure_private
 from reverie.files.locks import file_lock
 from reverie.files.paths import read_regular
 from reverie.files.sidecar import Sidecar, parse_object, stringify
-from reverie.memory import usage_rules as rules
+from reverie.memory import usage_rules
 from reverie.memory.usage_rules import (
     Delta,
     Entries,
@@ -47,20 +49,15 @@ from reverie.memory.usage_rules import (
     is_below,
     judged,
     put_back,
-    spelt,
+    to_raw,
     unescaped,
     usage_of,
 )
 from reverie.memory.write_guard import ReadOnlyStore
 
-# Where the ledger of usage changes lies: one JSON file in Reverie's own data directory.
-#
-# It is replaced whole, so that it is never half written, but not forced to the disk: it protects against an
-# agent that overwrites a file, and an outdated or missing ledger after a power failure protects a little
-# less and harms nothing. Forcing it would double the cost of each counted use.
-#
-# Who holds the lock on the usage sidecar may write; readers need none. What is damaged in the file is left
-# out, item by item. Failure: `Unavailable`.
+# The ledger is replaced whole, so it is never half written, but not synced: it protects against an agent that
+# overwrites a file, and an outdated ledger after a power failure harms nothing. A sync would double the cost
+# of each counted use. Only the holder of the lock on the usage sidecar writes it; damaged items are left out.
 
 
 class LedgerFile:
@@ -81,14 +78,19 @@ class LedgerFile:
     def write(self, ledger: Ledger) -> None:
         """Replace the file whole. Raises `UserError`; the old one stays then."""
         ensure_private(self._path.parent)
-        temporary = self._path.with_name(temporary_name(self._path.name))
-        try:
-            temporary.write_bytes(stringify(_stored(ledger)))
-            temporary.replace(self._path)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise user_error_from_os(error, f"“{self._path.name}” could not be written.") from error
+        _replace_unsynced(self._path, _stored(ledger))
+
+
+def _replace_unsynced(path: Path, data: dict[str, Any]) -> None:
+    """Replace a JSON file whole, without a sync. Raises `UserError`; the old one stays then."""
+    temporary = path.with_name(temporary_name(path.name))
+    try:
+        temporary.write_bytes(stringify(data))
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise user_error_from_os(error, f"“{path.name}” could not be written.") from error
 
 
 def _stored(ledger: Ledger) -> dict[str, Any]:
@@ -106,8 +108,8 @@ def _stored(ledger: Ledger) -> dict[str, Any]:
 
 def _stored_delta(delta: Delta) -> dict[str, Any]:
     return {
-        "before": None if delta.before is None else spelt(delta.before),
-        "after": None if delta.after is None else spelt(delta.after),
+        "before": None if delta.before is None else to_raw(delta.before),
+        "after": None if delta.after is None else to_raw(delta.after),
         "at": delta.at,
         "lost": delta.lost,
         "overwritten": delta.overwritten,
@@ -143,17 +145,10 @@ def _origin_from(raw: object) -> tuple[str, Ledger] | None:
     return str(raw.get("version")), _ledger_from({**raw["ledger"], "origin": None})
 
 
-# Which of the uses that a sidecar counts are a person's saves and pins or Reverie's runs, not the agent's.
-#
-# The agent's own code counts each of its reads and, for whoever makes them, each save, pin and command
-# (formats/mux.md section 8), and ranks by that count. Reverie counts alike, so that both sides add up; this
-# tally, in Reverie's data directory, tells the two apart where they are shown. It never changes a sidecar.
-#
-# The tally follows a memory that is moved, and waits for one that is deleted, in case the deletion is
-# undone. It is replaced whole under a lock. What cannot be read counts as nothing.
-#
-# Threading: any thread but the GUI's. Failure: `UserError` by `change` alone, before the file is
-# touched.
+# The agent's sidecar counts every use, also the saves and pins of a person and the runs of Reverie
+# (formats/mux.md section 8). The tally keeps Reverie's own share, so that the two can be shown apart; it
+# never changes a sidecar. It follows a memory that is moved, and waits for one that is deleted in case the
+# deletion is undone. A file that cannot be read counts as zero uses.
 
 
 MOST_GONE = 2_000
@@ -169,7 +164,7 @@ class Tally:
         """Of memories that were deleted; the newest last."""
 
     def add(self, key: str, count: int = 1) -> None:
-        """So many more, or fewer."""
+        """Add `count` uses; it may be negative."""
         left = max(0, self.uses.get(key, 0) + count)
         self.uses[key] = left
         if not left:
@@ -191,7 +186,7 @@ class Tally:
     def apply(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
     ) -> None:
-        """A change of several entries by a run or by hand, or its undo: what it counted more is ours."""
+        """A change of several entries by a run or by hand, or its undo: additional uses are Reverie's."""
         left = {key: self.uses.get(key, 0) for key in before if before[key] and not after.get(key)}
         for key in left:
             self.drop(key)
@@ -232,14 +227,7 @@ class OwnUses:
             rule(tally)
             if (tally.uses, tally.gone) == before:
                 return
-            temporary = self._path.with_name(temporary_name(self._path.name))
-            try:
-                temporary.write_bytes(stringify({"uses": tally.uses, "gone": tally.gone}))
-                temporary.replace(self._path)
-            except OSError as error:
-                with contextlib.suppress(OSError):
-                    temporary.unlink()
-                raise user_error_from_os(error, f"“{self._path.name}” could not be written.") from error
+            _replace_unsynced(self._path, {"uses": tally.uses, "gone": tally.gone})
 
     def _read(self) -> Tally:
         try:
@@ -273,13 +261,13 @@ _CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.EINVAL, errn
 
 
 def _is_closed(error: Unavailable) -> bool:
-    """Whether it is the sidecar alone that cannot be read; a home that is gone has other causes."""
+    """Whether only the sidecar cannot be read; a missing home has other causes."""
     return isinstance(error.__cause__, OSError) and error.__cause__.errno in _CLOSED
 
 
 @dataclass(frozen=True, slots=True)
 class UsageRestored:
-    """What keeping Reverie's changes of pins and use came to."""
+    """The result of restoring Reverie's changes of pins and use."""
 
     keys: tuple[str, ...] = ()
     """The keys put back now."""
@@ -303,8 +291,9 @@ class UsageLog:
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         """`require` raises `ReadOnlyStore` while the home's own sidecar must not be written."""
-        path = home.usage_sidecar or own_sidecar
-        in_home = require if home.usage_sidecar is not None else lambda: None
+        in_home = home.sidecars is not None
+        path = own_sidecar if home.sidecars is None else home.sidecars.usage
+        permitted = require if in_home else lambda: None
         rejected = path.with_name(f"{path.name}.rejected.json")
         self._home = home
         self._lock_dir = lock_dir
@@ -312,21 +301,21 @@ class UsageLog:
         self._seconds = seconds
         self._put_back_at = -_PACE_S
         self._noticed_at = 0.0
-        ending = b"\n" if home.usage_sidecar is not None else b""
-        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock, require=in_home, ending=ending)
+        ending = b"\n" if in_home else b""
+        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock, require=permitted, ending=ending)
         self._own_uses = OwnUses(own_sidecar.with_name(FILE), lock_dir=lock_dir)
-        self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock, require=in_home)
+        self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock, require=permitted)
         # A sidecar of our own is overwritten by nobody.
-        self._ledger = LedgerFile(own_sidecar.with_name(LEDGER)) if home.usage_sidecar is not None else None
+        self._ledger = LedgerFile(own_sidecar.with_name(LEDGER)) if in_home else None
 
     def load(self) -> dict[str, MemoryUsage]:
         """Every entry that says something, by logical key."""
         self._require_home()
-        return rules.usages(self._sidecar.read().data)
+        return usage_rules.usages(self._sidecar.read().data)
 
     def load_for_showing(self) -> dict[str, MemoryUsage]:
-        """As `load`, with a mark at the pins that the running agent has not read yet. A sidecar that may not
-        be read shows as no entries: `problem` says so."""
+        """As `load`, with a mark at pins that the running agent has not read yet. A sidecar that may not be
+        read gives no entries; `problem` says so."""
         try:
             found = self.load()
         except Unavailable as error:
@@ -362,17 +351,17 @@ class UsageLog:
 
     def record_read(self, key: str) -> None:
         """Count one use."""
-        self._change(lambda entries: rules.note_use(entries, key, self._clock(), write=False), [key])
+        self._change(lambda entries: usage_rules.note_use(entries, key, self._clock(), write=False), [key])
 
     def record_write(self, key: str, *, own: bool = False) -> None:
         """Count one use that was a write; `own`: a person's or Reverie's, not the agent's."""
-        self._change(lambda entries: rules.note_use(entries, key, self._clock(), write=True), [key])
+        self._change(lambda entries: usage_rules.note_use(entries, key, self._clock(), write=True), [key])
         if own:
             self._tally(lambda tally: tally.add(key))
 
     def set_pinned(self, key: str, pinned: bool, *, own: bool = False) -> None:
         """Pin, which counts as use, or unpin, which does not: the statistics stay."""
-        self._change(lambda entries: rules.note_pin(entries, key, pinned, self._clock()), [key])
+        self._change(lambda entries: usage_rules.note_pin(entries, key, pinned, self._clock()), [key])
         if own and pinned:
             self._tally(lambda tally: tally.add(key))
 
@@ -380,7 +369,7 @@ class UsageLog:
         """Move the entry and those below it, over whatever is there; `counts`: with one write on the new
         key."""
         self._change(
-            lambda entries: rules.note_rename(entries, old_key, new_key, self._clock(), counts=counts),
+            lambda entries: usage_rules.note_rename(entries, old_key, new_key, self._clock(), counts=counts),
             subtrees=[old_key, new_key],
         )
 
@@ -393,7 +382,7 @@ class UsageLog:
 
     def delete(self, key: str) -> None:
         """Drop the entry and those below it."""
-        self._change(lambda entries: rules.note_delete(entries, key), subtrees=[key])
+        self._change(lambda entries: usage_rules.note_delete(entries, key), subtrees=[key])
         self._tally(lambda tally: tally.drop(key))
 
     def apply_delta(
@@ -402,12 +391,12 @@ class UsageLog:
         """Three-way, field by field: what is still as in `before` becomes as in `after`; the rest stays. What
         is counted more is Reverie's."""
         if before or after:
-            self._change(lambda entries: rules.merge(entries, before, after), [*before, *after])
+            self._change(lambda entries: usage_rules.merge(entries, before, after), [*before, *after])
             self._tally(lambda tally: tally.apply(before, after))
 
     def _tally(self, rule: Callable[[Tally], object]) -> None:
-        """Note whose uses these were. The sidecar is changed by now: what fails here only blurs what is
-        shown."""
+        """Note Reverie's share of the uses. The sidecar is already changed: a failure here only makes the
+        display less exact."""
         try:
             self._own_uses.change(rule)
         except UserError as error:
@@ -462,8 +451,8 @@ class UsageLog:
         tell: bool = False,
         put_back: bool = True,
     ) -> UsageRestored:
-        """Apply `rule`, which changes no entries but those named. `tell`: count what a person is told of as
-        told. Without `put_back`, what was lost is only noted."""
+        """Apply `rule`, which changes only the named entries. `tell`: mark what the result announces as
+        announced. Without `put_back`, lost changes are only noted."""
         self._require_home()
         if self._ledger is None:
             ensure_private(self._sidecar.path.parent)
@@ -490,12 +479,12 @@ class UsageLog:
             self._sidecar.update(change)
         except UserError:
             if base is not None and outcome is not None:
-                self._take_back(outcome.ledger, base)
+                self._restore_ledger(outcome.ledger, base)
             raise
         return UsageRestored() if outcome is None else outcome.kept
 
     def _file_name(self) -> str:
-        """Tells the file that stands there from any other that ever did; empty if there is none."""
+        """Identifies the current file among all that were ever there; empty if there is none."""
         try:
             status = self._sidecar.path.stat()
         except FileNotFoundError:
@@ -504,8 +493,9 @@ class UsageLog:
             raise user_error_from_os(error, f"“{self._sidecar.path.name}” could not be read.") from error
         return f"{status.st_ino} {status.st_mtime_ns}"
 
-    def _take_back(self, ledger: Ledger, base: Ledger) -> None:
-        """A change that was refused is not to be made later on, as one that the agent overwrote."""
+    def _restore_ledger(self, ledger: Ledger, base: Ledger) -> None:
+        """Restore the ledger after a refused change, which must not be made later as one that the agent
+        overwrote."""
         with file_lock(self._lock_dir, self._sidecar.path):
             if self._ledger is not None and self._ledger.read().version == ledger.version:
                 self._ledger.write(base)
@@ -521,7 +511,8 @@ class UsageLog:
         self._rejected.update(add)
 
     def _file_test(self) -> Callable[[str], bool]:
-        """Whether a key stands for something on disk; the home is asked for its stores at the first call."""
+        """Returns a test whether a key names something on disk; asks the home for its roots at the first
+        call."""
         roots: list[ScopeRoot] = []
 
         def exists(key: str) -> bool:
@@ -554,13 +545,17 @@ class _Request:
     exists: Callable[[str], bool]
 
     def states(self, entries: Entries, also: Iterable[str] = ()) -> dict[str, MemoryUsage | None]:
-        keys = [*also, *self.keys, *(key for top in self.subtrees for key in rules.keys_below(entries, top))]
-        return {key: rules.usage_of(entries[key]) if key in entries else None for key in keys}
+        keys = [
+            *also,
+            *self.keys,
+            *(key for top in self.subtrees for key in usage_rules.keys_below(entries, top)),
+        ]
+        return {key: usage_rules.usage_of(entries[key]) if key in entries else None for key in keys}
 
 
 @dataclass(frozen=True, slots=True)
 class _UsageOutcome:
-    """What a change comes to; `data` None: the sidecar stays as it is."""
+    """The result of a change. `data` None: the sidecar stays as it is."""
 
     data: dict[str, Any] | None
     ledger: Ledger
@@ -571,10 +566,12 @@ class _UsageOutcome:
 def _outcome(
     data: dict[str, Any], file: str, base: Ledger | None, request: _Request, *, by_agent: bool
 ) -> _UsageOutcome:
-    """Put back what was lost, then make the change. `base` None: nobody overwrites this sidecar."""
+    """Restore lost changes, then make the new one. `base` None: no agent overwrites this sidecar."""
     raw = data.get("entries")
     entries = raw if isinstance(raw, dict) else {}
-    rejected = {"entries": raw} if raw is not None and raw is not entries else rules.take_rejects(entries)
+    rejected = (
+        {"entries": raw} if raw is not None and raw is not entries else usage_rules.take_rejects(entries)
+    )
     found = _version(entries)
     before = ledger = Ledger() if base is None else base.as_of(file)
     if data and ledger.deltas and ledger.version != found:
@@ -589,7 +586,7 @@ def _outcome(
     request.rule(entries)
     if _version(entries) == found:
         return _UsageOutcome(None, ledger, {}, UsageRestored((), announce, pending=bool(lost)))
-    rules.prune(entries)
+    usage_rules.prune(entries)
     data["entries"] = entries
     ledger = ledger.with_changes(states, request.states(entries, states), request.now)
     origin = file, replace(before, origin=None)

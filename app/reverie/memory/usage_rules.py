@@ -1,11 +1,11 @@
-"""Pins and use of memories as the agent's sidecar spells them: the rules, without the file.
+"""Pins and use of memories in the agent's format: the rules, without the file.
 
 Shape and coercions are those of formats/mux.md section 8. Every rule works in place on the raw `entries`
-object of the sidecar, so that fields nobody here knows survive in it and the order of keys is the one that
-the agent's own code would leave.
+object of the sidecar, so that unknown fields survive in it and keys stay in the order in which the agent's
+own code would leave them.
 
-Pure functions on dicts, any thread. Nothing fails on any content: what is no number, no flag or no object
-counts as absent, item by item.
+Pure; any thread. Nothing raises on any content: what is not a number, flag or object counts as absent, item
+by item.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ UNUSED = MemoryUsage()
 
 
 def usage_of(raw: object) -> MemoryUsage:
-    """What one raw entry says; anything but an object says nothing."""
+    """The usage in one raw entry; anything but an object counts as empty."""
     if not isinstance(raw, dict):
         return UNUSED
     return MemoryUsage(
@@ -63,7 +63,7 @@ def usage_of(raw: object) -> MemoryUsage:
 
 
 def usages(data: Mapping[str, Any]) -> dict[str, MemoryUsage]:
-    """What a whole sidecar says, without the entries that say nothing."""
+    """The usage in a whole sidecar, without empty entries."""
     entries = data.get("entries")
     if not isinstance(entries, dict):
         return {}
@@ -109,25 +109,24 @@ def note_delete(entries: Entries, key: str) -> None:
 
 
 def put(entries: Entries, key: str, usage: MemoryUsage | None) -> None:
-    """Make an entry say `usage` and keep its unknown fields; None removes it with all it has."""
+    """Set an entry to `usage` and keep its unknown fields; None removes it with all its fields."""
     if usage is None:
         entries.pop(key, None)
         return
     raw = entries.get(key)
-    entries[key] = {**(raw if isinstance(raw, dict) else {}), **spelt(usage)}
+    entries[key] = {**(raw if isinstance(raw, dict) else {}), **to_raw(usage)}
 
 
-def spelt(usage: MemoryUsage) -> dict[str, Any]:
-    """A raw entry that says `usage`."""
+def to_raw(usage: MemoryUsage) -> dict[str, Any]:
+    """A raw entry for `usage`."""
     return {name: getattr(usage, attribute) for attribute, name in _NAMES.items()}
 
 
 def merge(
     entries: Entries, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
 ) -> None:
-    """Three-way: what is still as in `before` becomes as in `after`, field by field; other changes stay.
-
-    A count is as in `before` only with its time: alone it may have come there by a use of somebody else."""
+    """Three-way merge: fields that are still as in `before` become as in `after`; other changes stay. A count
+    is as in `before` only if its time is too: the count alone may be equal by chance."""
     for key in {**before, **after}:
         base, target = before.get(key) or UNUSED, after.get(key) or UNUSED
         now = usage_of(entries.get(key))
@@ -149,14 +148,14 @@ def take_rejects(entries: Entries) -> dict[str, Any]:
 
 
 def prune(entries: Entries) -> None:
-    """Remove the entries that say nothing at all, as the agent does on each save."""
+    """Remove empty entries, as the agent does on each save."""
     silent = [key for key, raw in entries.items() if isinstance(raw, dict) and _says_nothing(raw)]
     for key in silent:
         del entries[key]
 
 
 def unescaped(component: str) -> str:
-    """The text that a component of a logical key stands for, escaped as in formats/mux.md section 8."""
+    """Decodes a component of a logical key, escaped as in formats/mux.md section 8."""
     return component.replace("%3A", ":").replace("%25", "%")
 
 
@@ -179,28 +178,19 @@ def _time(value: object) -> int | None:
     return None if number is None else max(int(number), 1)
 
 
-# What Reverie changed in the agent's usage sidecar, kept until the agent is seen to know it.
+# The ledger: Reverie's changes to the agent's usage sidecar, until the agent is known to have read them.
 #
-# The running agent app reads its sidecar once and writes it whole, from memory, at every use
-# (formats/mux.md section 8 and 20.D1): a pin set meanwhile is overwritten again and again until the agent
-# is restarted. Reverie therefore keeps, per logical key, how an entry was before its changes and how it
-# made it. Each version of the file that Reverie did not write is judged:
+# The agent app reads its sidecar once and then writes it whole, from memory, at every use (formats/mux.md
+# sections 8 and 20.D1), so a pin set meanwhile is overwritten until the agent restarts. The ledger keeps each
+# changed entry before and after. A version of the file that Reverie did not write is judged: if the agent
+# wrote it with the change in it, the delta is done; if the agent wrote it without, the change is made again,
+# except for a pin that the agent itself changed; if another Reverie wrote it, it proves nothing. A delta also
+# ends when a person reverses the change, when its file is deleted, or after 30 days without a sign of the
+# agent.
 #
-# * The agent wrote it and it contains our change: the agent knows it, and the delta is done.
-# * The agent wrote it without our change: the change is made again on top of what is there, and kept. A pin
-# that the agent itself changed since its last version is the agent's, and that part of the delta is
-# dropped.
-# * Another Reverie (another profile) wrote it: it proves nothing about the agent, so the delta stays.
-#
-# A delta also ends when a person takes the change back, when its file goes, or after 30 days without a sign
-# of the agent.
-#
-# What tells a version that contains our change from one that does not: pins, write times, and that each use
-# by the agent raises the count and the time together. Deltas are ordered: an agent that knows one knows
-# those made before it, and one that lacks one lacks those made after it. Where nothing decides, a delta
-# that the agent overwrote before counts as overwritten again, and any other as known.
-#
-# Pure. A ledger is a value, which `memory.usage` stores.
+# A version contains a change or not by its pins, its write times, and because each use by the agent raises
+# count and time together. Deltas are ordered: an agent that knows one knows all earlier ones. Where nothing
+# decides, a delta that the agent overwrote before counts as overwritten again, and any other as known.
 
 
 MAX_DELTAS = 2_000
@@ -396,13 +386,13 @@ def _remade(
     made = MemoryUsage(
         after.pinned if ours else now.pinned,
         max(now.access_count + after.access_count - before.access_count, 0),
-        _usage_deltas_time(before.last_accessed_at, after.last_accessed_at, now.last_accessed_at),
-        _usage_deltas_time(before.last_write_at, after.last_write_at, now.last_write_at),
+        _merged_time(before.last_accessed_at, after.last_accessed_at, now.last_accessed_at),
+        _merged_time(before.last_write_at, after.last_write_at, now.last_write_at),
     )
     return None if made == UNUSED else made
 
 
-def _usage_deltas_time(before: int | None, after: int | None, now: int | None) -> int | None:
+def _merged_time(before: int | None, after: int | None, now: int | None) -> int | None:
     if now == before:
         return after
     return now if now is None or after is None else max(now, after)

@@ -1,17 +1,16 @@
-"""The one place that decides whether Reverie may write into a store.
+"""May Reverie write into a store now? Permissions for unknown layouts, and the lock of the agent.
 
-A home reports layouts and versions that Reverie does not know (`Home.write_refusals`). Such a store is
-read-only until a person permits writing. A permission is kept in Reverie's own data directory, per home id
-and store, together with the evidence that the person saw; any other evidence, such as the next version, asks
+A home reports layouts and versions that Reverie does not know (`Home.write_refusals`). Such a store is read-
+only until a person permits writing. A permission is kept in Reverie's own data directory, per home id and
+store, together with the evidence that the person saw; any other evidence, such as the next version, asks
 again.
 
-Who asks: the store's effects, transactions (runs, undo and recovery), sidecars inside a home, the agent's
-lock, companions, records, trace dumps, recorded failures and the doctor's fixes. Runs ask once more before
-they begin, so that they stand down before they think. A test opens every path and fails on a write below a
-home that is refused.
+Every path that writes asks here: the store, transactions (runs, undo, recovery), sidecars inside a home, the
+agent's lock, companions, records, trace dumps, recorded failures and the doctor's fixes. Runs ask once more
+before they begin. A test opens every path and fails on a write below a home that is refused.
 
-Threading: any thread but the GUI's; nothing is cached. Failure: `ReadOnlyStore`, or `Unavailable` where
-another home was put in the place of this one; before anything changed.
+Threading: any thread but the GUI's; nothing is cached. Failure: `ReadOnlyStore`, `Busy`, or `Unavailable` if
+another home was put in the place of this one; raised before anything changed.
 """
 
 from __future__ import annotations
@@ -168,21 +167,15 @@ def _covers(permitted: dict[str, Any], refusal: Refusal) -> bool:
     return refusal.permissible and isinstance(entry, dict) and entry.get("evidence") == refusal.evidence
 
 
-# The lock that an agent holds while it rewrites a store (`Home.write_lock`): Reverie takes it around every
-# write of its own, and stands down while the agent holds it.
+# The lock that an agent holds while it rewrites a store (`Home.write_lock`). Codex holds `flock` on a file in
+# its home for a whole consolidation and overwrites what is written meanwhile. While Reverie holds it, the
+# agent postpones its job, so Reverie takes it around each write only, never while a model thinks. It is
+# reentrant per thread: a change of several files takes it once. Without `flock` (Windows) it is not taken.
 #
-# Codex holds `flock` on a file in its home for the whole of a consolidation. What somebody writes meanwhile
-# it overwrites. While we hold the lock, the agent leaves its job waiting and comes back later, so it is
-# held for the moment of writing only, never while a model thinks. Reentrant per thread: a change of several
-# files takes it once. Where there is no `flock` (Windows) the agent's lock is not taken.
-#
-# Before the agent's lock comes Reverie's own for the same file, so that threads and processes of one
-# profile wait for each other, and none of them takes another for the agent. The order is the same
-# everywhere: Reverie's own lock, the agent's, then those of directories and files.
-#
-# Threading: blocking, any thread but the GUI's. Failure: `Busy` (reason "agent-busy") while the agent holds
-# it, `Busy` without that reason where another Reverie keeps us waiting too long, `UserError` where a
-# lock file cannot be opened.
+# Reverie's own lock for the same file comes first, so that threads and processes of one profile wait for each
+# other and none of them mistakes another for the agent. The order is the same everywhere: Reverie's own lock,
+# the agent's, then those of directories and files. `Busy` has the reason "agent-busy" if the agent holds the
+# lock, none if another Reverie does.
 
 
 if sys.platform != "win32":
@@ -210,7 +203,9 @@ def write_locks(
     home: Home, roots: Iterable[ScopeRoot], *, lock_dir: Path, patience_s: float = PATIENCE_S
 ) -> Iterator[None]:
     """Hold the agent's locks of these roots for the `with` block. `lock_dir`: of Reverie's own locks."""
-    locks = {lock.file: lock for root in roots if (lock := home.write_lock(root)) is not None}
+    rules = home.store_rules
+    found = () if rules is None else map(rules.write_lock, roots)
+    locks = {lock.file: lock for lock in found if lock is not None}
     with contextlib.ExitStack() as stack:
         for file in sorted(locks):
             if file not in _held.files:
@@ -224,8 +219,11 @@ def write_locks(
 def refuse_while_agent_writes(home: Home, context: ScopeContext | None = None, *, lock_dir: Path) -> None:
     """Raise `Busy` while the agent rewrites a store of this context (None: any store of the home): for a run,
     before it begins."""
+    rules = home.store_rules
+    if rules is None:
+        return
     for root in home.roots() if context is None else _roots_of(home, context):
-        lock = home.write_lock(root)
+        lock = rules.write_lock(root)
         if lock is None or lock.file in _held.files or not is_held(lock.file):
             continue
         with file_lock(lock_dir, lock.file, timeout_s=OWN_PATIENCE_S):  # it may have been one of us

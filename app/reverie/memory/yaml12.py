@@ -58,10 +58,8 @@ class MalformedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a node stands for, as far as this program asks.
-
-    `text` if it is a string; `identity` makes two mapping keys the same (collections never are).
-    """
+    """The value of a node, as far as this program needs it. `text` if it is a string; two mapping keys with
+    the same `identity` are equal (collections never are)."""
 
     text: str | None
     identity: tuple[str, object] | None
@@ -210,7 +208,7 @@ class _Builder:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
     def _block_column(self) -> int:
-        """What belongs to the innermost block must stand further in than this; PyYAML lets much pass."""
+        """The column that children of the innermost block must exceed; PyYAML accepts more."""
         return next((node.column for node in reversed(self._open) if not node.flow), -1)
 
     def _check_continued(self, lines: list[str]) -> None:
@@ -278,7 +276,7 @@ def _weight(node: YamlNode) -> int:
 
 
 def _resolved(text: str, tag: str | None, *, plain: bool) -> Value:
-    """The value of a scalar. With an explicit tag the agent's parser looks at the text, quoted or not."""
+    """The value of a scalar. With an explicit tag the agent's parser checks the text, quoted or not."""
     name = (tag or "").removeprefix(_TAG)
     if tag is None or tag == "!":
         kinds: tuple[str, ...] = ("null", "bool", "int", "float") if plain and tag is None else ()

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
+from reverie.agents.scopes import COMPANIONS, Scope
 from reverie.errors import StoreError, user_error_from_os
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private
@@ -69,32 +69,6 @@ class Journal:
     """As the record has them in the end; empty where the coverage record holds them."""
     commit: str = ""
     """Of the history, for a change by hand: it holds the contents before; empty: the images do."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedChange:
-    """One file as the run wants it: bytes before and after, None where there is no file. `place`: for a
-    record that comes back."""
-
-    root: ScopeRoot
-    rel: str
-    before: bytes | None
-    after: bytes | None
-    mode: int | None = None
-    place: int | None = None
-
-    @property
-    def path(self) -> str:
-        """As people see it; a companion has no memory path, and is called by its place in the home."""
-        key = self.root.key
-        return self.rel if key == COMPANIONS else str(memory_path(self.root.scope, self.rel))
-
-    @property
-    def command(self) -> str:
-        """What it is among the ops of a run."""
-        if self.after is None:
-            return "delete"
-        return "create" if self.before is None else "str_replace"
 
 
 class Contents(Protocol):

@@ -20,11 +20,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from reverie.agents.base import check_content
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.memory.recording import Snapshots
+from reverie.memory.scope_files import FileChange
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
-from reverie.runs.journal import FileIntent, Journal, PlannedChange
+from reverie.runs.journal import FileIntent, Journal
 from reverie.runs.record import (
     Outcome,
     Parts,
@@ -54,7 +56,7 @@ def merged(
     snapshots: Snapshots,
     taken: frozenset[int] | None = frozenset(),
     part: frozenset[int] | None = None,
-) -> PlannedChange | None:
+) -> FileChange | None:
     """What the file should become, None if it stays. `taken` was taken back before; `part` goes back now,
     None for all of the file. Raises `Conflict` where both sides changed the same lines."""
     before, after = transaction.images.get(intent.before), transaction.images.get(intent.after)
@@ -65,7 +67,7 @@ def merged(
         return None
     if current == base:
         root = transaction.root_of(intent)
-        return PlannedChange(root, intent.rel, current, wanted, intent.mode, intent.place)
+        return FileChange(root, intent.rel, current, wanted, intent.mode, intent.place)
     if current is None or base is None or wanted is None:
         raise Conflict(f"{intent.path} changed since the run.")
     merge = snapshots.history.merge(base, current, wanted)
@@ -75,7 +77,7 @@ def merged(
         raise Conflict(f"{intent.path} changed since the run: the lines fit in more than one place.")
     if merge.content == current:
         return None
-    return PlannedChange(transaction.root_of(intent), intent.rel, current, merge.content)
+    return FileChange(transaction.root_of(intent), intent.rel, current, merge.content)
 
 
 def _fits_once(snapshots: Snapshots, base: bytes, current: bytes, wanted: bytes) -> bool:
@@ -101,7 +103,7 @@ class RevertPlan:
     part: Parts | None
     taken: Parts
     counts: dict[str, int]
-    changes: list[PlannedChange] = field(default_factory=list)
+    changes: list[FileChange] = field(default_factory=list)
     conflicts: list[FileIntent] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
     """Those of the conflicts that may not be written, by path: why."""
@@ -124,7 +126,7 @@ def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
             plan.conflicts.append(intent)
         elif found != intent.before:
             root, before = transaction.root_of(intent), transaction.images.get(intent.before)
-            plan.changes.append(PlannedChange(root, intent.rel, current, before, intent.mode, intent.place))
+            plan.changes.append(FileChange(root, intent.rel, current, before, intent.mode, intent.place))
     # What moves back is never nowhere.
     plan.changes.sort(key=lambda change: change.after is None)
     return plan
@@ -364,7 +366,7 @@ class RevertJob(Job[RevertPlan]):
                 before = taken.get(intent.path, frozenset())
                 change = merged(source, intent, self._parts.snapshots, before, hunks)
                 if change is not None:
-                    self._parts.home.check_content(change.root, change.rel, change.before, change.after)
+                    check_content(self._parts.home, change.root, change.rel, change.before, change.after)
             except (Conflict, StoreError) as error:
                 if part is not None:
                     raise not_taken_back(original, error) from error

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -27,18 +28,121 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from reverie.agents.scopes import COMPANIONS, ScopeRoot
 from reverie.errors import Conflict, UserError
 from reverie.files.lease import Lease, LeaseHeld
-from reverie.runs.changes import Progress
+from reverie.memory.scope_files import FileChange
 from reverie.runs.journal import Journal, UsageDelta
-from reverie.runs.journal import PlannedChange as FileChange
-from reverie.runs.limits import STOPS, RunLimits, StopCheck, stop_of
 from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord, not_applied
 from reverie.runs.recovery import RunDependencies, recover
+from reverie.runs.result import Progress
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
+
+# What may stop a run, and how a run that was stopped is told and kept: the same for every kind of run.
+#
+# `Limits.check` is called every few milliseconds by whoever does the thinking; that is how cancel, the
+# lease and the wall clock reach it. `RunLimits.check` is called before each effect.
+#
+# Threading: the events may be set by any thread; the rest belongs to the run's own. Failure: `Cancelled`,
+# `TimedOut`, `LeaseLost`.
+
+
+_log = logging.getLogger("reverie.runs")
+
+
+class Cancelled(Exception):
+    """The person or the program asked the run to stop."""
+
+
+class TimedOut(Exception):
+    """The run used up its wall-clock limit."""
+
+
+STOPS = (Cancelled, TimedOut, UserError)
+"""What ends a run in the ordinary way; anything else is a bug of ours, or comes from outside."""
+
+
+class StopCheck:
+    """Cancel, lease and wall clock in one check; cheap enough to be called every few milliseconds."""
+
+    def __init__(
+        self, cancel: threading.Event, lease_lost: threading.Event, time_limit_s: float, *, ends: bool = True
+    ) -> None:
+        """`ends` False: `check` leaves the time to whoever thinks."""
+        self._cancel = cancel
+        self._lease_lost = lease_lost
+        self._ends = ends
+        self.allowed_ms = round(time_limit_s * 1000)
+        self.deadline = time.monotonic() + time_limit_s
+        """On `time.monotonic`'s clock."""
+
+    def cancelled(self) -> bool:
+        """Whether somebody asked the run to stop."""
+        return self._cancel.is_set()
+
+    def check(self) -> None:
+        """Raises `Cancelled`, `LeaseLost`, `TimedOut`; to be asked at each step."""
+        if self._cancel.is_set():
+            raise Cancelled
+        self.require_lease()
+        if not self._ends:
+            return
+        if time.monotonic() > self.deadline:
+            raise TimedOut
+
+    def require_lease(self) -> None:
+        """Raises `LeaseLost`."""
+        if self._lease_lost.is_set():
+            raise LeaseLost(
+                "The run stopped: its lease ran out while this process was held up.",
+                next_step="Run it again; another run may have come first.",
+            )
+
+
+class RunLimits:
+    """What may stop a run: `limits` at any step, and before each effect also the proof that the lease is
+    still ours, because the heartbeat of a process that was suspended speaks too late."""
+
+    def __init__(self, lease: Lease, cancel: threading.Event, time_limit_s: float) -> None:
+        self.limits = StopCheck(cancel, lease.lost, time_limit_s)
+        self._lease = lease
+
+    def check(self) -> None:
+        """As `Limits.check`, and renews the lease, which fails where another owner has it by now."""
+        self._lease.renew()
+        self.limits.check()
+
+    def require_lease(self) -> None:
+        """The proof alone. Raises `LeaseLost`."""
+        self._lease.renew()
+        self.limits.require_lease()
+
+
+class Stop(NamedTuple):
+    """How a run that was stopped is told. `why` is the beginning of a sentence."""
+
+    outcome: Outcome
+    why: str
+    reason: str
+    next_step: str = ""
+
+
+def stop_of(error: BaseException, time_limit_s: float) -> Stop:
+    """What became of a run that `error` ended; a lost lease is the business of whoever recovers the run."""
+    if isinstance(error, Cancelled):
+        return Stop("cancelled", "Cancelled", "cancelled")
+    if isinstance(error, TimedOut):
+        limit = f"The time limit of {time_limit_s:g} s was reached"
+        return Stop("failed", limit, "timeout", "Run it again, or allow it more time.")
+    if isinstance(error, UserError):
+        why = " ".join(part for part in (error.title, error.cause) if part).rstrip(".")
+        return Stop("failed", why, error.reason, error.next_step)
+    if isinstance(error, Exception):
+        return Stop("failed", "Stopped by a bug", "bug")
+    return Stop("cancelled", "Stopped from outside", "cancelled")
+
 
 LEASE_WAIT_S = 60.0
 LEASE_STEP_S = 0.05

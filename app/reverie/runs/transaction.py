@@ -42,18 +42,10 @@ from reverie.files.paths import own_is_there
 from reverie.files.rooted import opened_below
 from reverie.memory.paths import is_hidden, memory_path
 from reverie.memory.record_files import RecordFiles
-from reverie.memory.scope_files import ScopeFiles
+from reverie.memory.scope_files import FileChange, ScopeFiles
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.runs.journal import (
-    Contents,
-    FileIntent,
-    Journal,
-    PlannedChange,
-    UsageDelta,
-    load_journal,
-    save_journal,
-)
+from reverie.runs.journal import Contents, FileIntent, Journal, UsageDelta, load_journal, save_journal
 from reverie.runs.record import fenced
 
 _log = logging.getLogger("reverie.runs")
@@ -123,7 +115,7 @@ class Transaction:
 
     def prepare(
         self,
-        changes: Sequence[PlannedChange],
+        changes: Sequence[FileChange],
         *,
         emptied: Sequence[tuple[ScopeRoot, str]] = (),
         removed: Sequence[tuple[str, str]] = (),
@@ -171,7 +163,7 @@ class Transaction:
         checkpoint("journal")
         return journal
 
-    def intent(self, change: PlannedChange) -> FileIntent:
+    def intent(self, change: FileChange) -> FileIntent:
         """The durable form of a change; its contents are kept."""
         return FileIntent(
             key=change.root.key,
@@ -341,7 +333,7 @@ class Transaction:
         entry = self._files_of(self.root_of(intent)).entry(intent.rel)
         return entry is not None and entry.kind != "file"
 
-    def _mode_now(self, change: PlannedChange) -> int | None:
+    def _mode_now(self, change: FileChange) -> int | None:
         entry = self._files_of(change.root).entry(change.rel)
         return None if entry is None else entry.mode & 0o777
 
@@ -463,7 +455,7 @@ class Transaction:
             return False
         return True
 
-    def _missing_directories(self, changes: Sequence[PlannedChange]) -> tuple[tuple[str, str], ...]:
+    def _missing_directories(self, changes: Sequence[FileChange]) -> tuple[tuple[str, str], ...]:
         """The directories that these changes will make, deepest first."""
         found: dict[Path, tuple[str, str]] = {}
         for change in changes:
@@ -502,7 +494,7 @@ class Transaction:
             _log.warning("run %s was applied but not marked so: %s", self._directory.name, error)
 
 
-def _makes_hidden(change: PlannedChange) -> bool:
+def _makes_hidden(change: FileChange) -> bool:
     """A companion's place is the agent's to choose, not the run's."""
     is_new = change.before is None and change.after is not None
     return is_new and change.root.key != COMPANIONS and is_hidden(change.rel)

@@ -1,10 +1,12 @@
-"""Which engine a background run uses, and the triggers of one home wired to it.
+"""The jobs of one home wired to their engines: consolidation, memory writer, session notes, extraction.
 
-A background run never asks anybody: it uses what the settings say, else the agent's own model, else the rules
-(`services.models`), and sends nothing to where no person has agreed that it goes. The switch and the budget
-are read anew for each trigger, so that a switch turned off stops the next run.
+A background run asks no questions: it uses the model that the settings name, else the agent's own, else the
+rules (`services.models`), and sends nothing to a destination that the user has not consented to. A model from
+the settings that cannot be asked stops the run; one that was only inferred is skipped. The switch and the
+budget are read again for each trigger, so that turning a switch off stops the next run.
 
-Threading: blocking; any thread but the GUI's. Failure: `UserError` for an engine that cannot be asked.
+Threading: blocking; any thread but the GUI's. Failure: `UserError` for an engine that cannot be asked; a run
+itself ends in a result.
 """
 
 from __future__ import annotations
@@ -18,17 +20,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.capabilities import AgentWriterConfig
-from reverie.agents.codex.home import CodexHome
-from reverie.agents.codex.locations import KIND
 from reverie.agents.scopes import ScopeContext
 from reverie.files.sidecar import Sidecar
+from reverie.jobs.consolidate.extractors import ModelExtractor, RulesExtractor, candidates_in, sentences
+from reverie.jobs.consolidate.triggers import Budget, TriggerDependencies, Triggers
+from reverie.jobs.extraction.model import ModelStageOne, ModelStageTwo
 from reverie.jobs.extraction.progress import ExtractProgress, ExtractResult
+from reverie.jobs.extraction.run import ExtractDependencies
 from reverie.jobs.extraction.service import Engines, ExtractRequest, ExtractService
+from reverie.jobs.extraction.stage_one import RulesStageOne, preference_in
+from reverie.jobs.extraction.stage_two import RulesMerge
 from reverie.jobs.extraction.state import SKIP_WORDS, ExtractState, SelectionLimits
-from reverie.jobs.extraction.writing import ExtractDependencies
-from reverie.jobs.notes.engine import NotesEngine, RulesNotes
+from reverie.jobs.notes.engine import ModelNotes, NotesEngine, RulesNotes
 from reverie.jobs.notes.service import NotesBook, NotesDependencies, NotesOutcome, NotesService, NotesStanding
-from reverie.jobs.writer.engine import RulesWriter, WriterEngine
+from reverie.jobs.writer.engine import ModelWriter, RulesWriter, WriterEngine, corrections
 from reverie.jobs.writer.service import WriterDependencies, WriterService
 from reverie.jobs.writer.state import OwnMarks
 from reverie.llm.trace import Dumps
@@ -36,7 +41,7 @@ from reverie.log_level import asked_by, is_debug
 from reverie.memory.attribution import AGENT, OUTSIDE
 from reverie.services.container import HomeContainer
 from reverie.services.models import AUTO, RULES, ModelChoice, Models, own_instructions
-from reverie.settings import System1Settings
+from reverie.settings import System1Settings, load_settings
 
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Trigger
@@ -65,18 +70,13 @@ class BackgroundJobs:
         """What mines a transcript. Raises `UserError`."""
         name = self._name(context, requested)
         if name == RULES:
-            from reverie.jobs.consolidate.extractors import RulesExtractor
-
             return RulesExtractor()
-        from reverie.jobs.consolidate.extractors import ModelExtractor
 
         self._models.provider(name)  # what is wrong with it is said before the run begins
         return ModelExtractor(self._models.asking(name), workspace_name=context.workspace_id or "")
 
     def triggers(self, cancel: threading.Event) -> Triggers:
         """The triggers of this home; `cancel` ends what they have under way."""
-        from reverie.files.sidecar import Sidecar
-        from reverie.jobs.consolidate.triggers import TriggerDependencies, Triggers
 
         parts = self._parts
         seen = parts.own_sidecars / "seen-coverage.json"
@@ -106,22 +106,13 @@ class BackgroundJobs:
         return name
 
     def _budget(self) -> Budget:
-        from reverie.jobs.consolidate.triggers import Budget
-        from reverie.settings import load_settings
-
         settings, _problems = load_settings(self._parts.profile.settings_file)
         home = settings.background.of(self._parts.home_id)
         return Budget(home.enabled, home.runs_per_day, home.tokens_per_day)
 
 
-# The memory writer of one home, wired: which engine it uses, and where it keeps what it knows.
-#
-# The model is what the settings name for the writer; else what the agent itself would use for it, the model
-# of the turn that triggered the run, the agent's default; else the rules. A model that the settings name
-# and that cannot be asked stops the run (`model-unavailable`); one that was only guessed is passed over.
-# Nothing is sent to where no person has agreed that memories of this home go.
-#
-# Threading: any thread but the GUI's. Failure: `UserError`.
+# The memory writer: the model of the settings, else the agent's own, that of the turn, its default, the
+# rules.
 
 
 def open_writer(
@@ -185,13 +176,11 @@ class WriterEngines:
         cannot be asked."""
         name, _why = self.choose(self._parts.read_settings().system1, config, turn_model)
         if name == RULES:
-            from reverie.jobs.consolidate.extractors import candidates_in
 
             def statements(text: str) -> Iterator[str]:
                 return (str(candidate["text"]) for candidate in candidates_in(text))
 
             return RulesWriter(statements, self._parts.clock)
-        from reverie.jobs.writer.engine import ModelWriter
 
         return ModelWriter(
             self._models.asking(name), own_instructions(self._parts, context, config, "writer")
@@ -210,17 +199,10 @@ class WriterEngines:
         return choice.engine, choice.reason
 
 
-# The session notes of one home, wired: which engine updates them, and where Reverie keeps what it knows.
-#
-# The model is what the settings name for the notes; else what the agent itself would use, where it can be
-# reached; else the rules. A model that the settings name and that cannot be asked stops the update. Nothing
-# is sent to where no person has agreed that memories of this home go, unless the person who starts it named
-# the model in the settings.
-#
-# `SessionNotes` is what the window asks. Threading: any thread but the GUI's. Failure: `UserError`.
+# Session notes. A model that the settings name needs no further consent where the user starts the run.
 
 
-class SessionNotes:
+class SessionNotesService:
     """Session notes as the window shows and updates them."""
 
     def __init__(self, parts: HomeContainer) -> None:
@@ -228,7 +210,8 @@ class SessionNotes:
 
     def keeps_notes(self, session_id: str) -> bool:
         """Whether this home has notes for this session (there need be none yet). Raises `UserError`."""
-        return self._parts.home.notes_place(session_id) is not None
+        notes = self._parts.home.notes
+        return notes is not None and notes.notes_place(session_id) is not None
 
     def standing(self, session_id: str) -> NotesStanding:
         """State, size, problems and what stands between now and the next update. Reads the transcript the
@@ -260,7 +243,8 @@ class NotesFollower:
 
     def follow(self, session_id: str) -> bool:
         """Update its notes if they are due; False for a session that has none. Raises `UserError`."""
-        if self._parts.home.notes_place(session_id) is None:
+        notes = self._parts.home.notes
+        if notes is None or notes.notes_place(session_id) is None:
             return False
         self._service.on_change(session_id)
         return True
@@ -314,10 +298,7 @@ class NotesEngines:
         """The engine for a run in `context`. Raises `UserError`."""
         name, _why = self.choose(context)
         if name == RULES:
-            from reverie.jobs.writer.engine import corrections
-
             return RulesNotes(corrections, self._parts.clock)
-        from reverie.jobs.notes.engine import ModelNotes
 
         return ModelNotes(self._models.asking(name))
 
@@ -325,21 +306,16 @@ class NotesEngines:
         """The engine's name and why it is this one. Raises `UserError` where the model that the settings
         name cannot be asked."""
         setting = self._parts.read_settings().notes.model
-        guess = self._parts.home.dream_wishes(context.workspace_id).model
+        models = self._parts.home.models
+        guess = None if models is None else models.dream_config(context.workspace_id).model
         choice = self._models.choose_in_background(
             setting, [(guess, "It is the agent's own model.")], by_hand=self._by_hand
         )
         return choice.engine, choice.reason
 
 
-# The extraction of one Codex home, wired: which engine, which limits, and what a window is told of it.
-#
-# The engine is what a person named, else what the settings say for extraction, else what a consolidation
-# would use (`services.models`). Nothing is sent to where no person has agreed that memories of this home
-# go.
-#
-# Threading: blocking; any thread but the GUI's. `progress` is called on the thread that runs it. Failure:
-# `UserError` for an engine that cannot be asked; a run itself ends in a result.
+# Extraction from Codex rollouts: the engine that the user named, else that of the settings, else that of a
+# consolidation.
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,13 +358,13 @@ class ExtractionService:
     @property
     def available(self) -> bool:
         """Whether this home keeps rollouts that can be extracted; costs nothing."""
-        return self._parts.home.kind == KIND
+        return self._parts.home.extraction is not None
 
     @property
     def to_notes(self) -> bool:
         """Whether each result becomes a note to the agent, which folds it into its memory itself."""
-        home = self._parts.home
-        return isinstance(home, CodexHome) and home.extracts_to_notes
+        extraction = self._parts.home.extraction
+        return extraction is not None and extraction.extracts_to_notes
 
     def status(self, project_path: str | None = None) -> ExtractView:
         """Where extraction stands, for one directory or for all. Reads beginnings of rollouts."""
@@ -457,11 +433,7 @@ class ExtractionService:
 
     def _engines(self, name: str) -> Engines:
         if name == RULES:
-            from reverie.jobs.extraction.stage_one import RulesStageOne
-            from reverie.jobs.extraction.stage_two import RulesMerge
-
             return Engines(RULES, lambda: RulesStageOne(_statements), RulesMerge)
-        from reverie.jobs.extraction.model import ModelStageOne, ModelStageTwo
 
         asking = self._models.asking(name)
         return Engines(name, lambda: ModelStageOne(asking), lambda: ModelStageTwo(asking))
@@ -517,8 +489,6 @@ def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractR
 
 def _statements(text: str) -> Iterator[str]:
     """What a person says outright: whole sentences by the rules of the harvest, else the clause in one."""
-    from reverie.jobs.consolidate.extractors import candidates_in, sentences
-    from reverie.jobs.extraction.stage_one import preference_in
 
     for sentence in sentences(text):
         whole = next(candidates_in(sentence), None)

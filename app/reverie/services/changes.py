@@ -29,6 +29,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from reverie.agents.base import check_content
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError
 from reverie.files.atomic import is_write_protected, remove_mark
@@ -37,11 +38,11 @@ from reverie.files.paths import is_directory, own_is_there, real_path
 from reverie.memory.history.history import History
 from reverie.memory.history.roots import FileVersion
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
+from reverie.memory.scope_files import FileChange
 from reverie.memory.store import MemoryStore, refuse_untouchable, sha256_of_bytes
 from reverie.memory.usage_rules import UNUSED, MemoryUsage
 from reverie.memory.write_guard import ReadOnlyStore, write_locks
 from reverie.runs.journal import FileIntent, Journal, UsageDelta, load_journal
-from reverie.runs.journal import PlannedChange as FileChange
 from reverie.runs.revert import taken_back
 from reverie.runs.transaction import Recovered, Transaction
 from reverie.services.container import HomeContainer, rooted_files
@@ -563,7 +564,7 @@ class ChangeSet:
             apply_usage=apply_usage,
             attribute=attribute,
             require=parts.write_guard.require,
-            check_content=parts.home.check_content,
+            check_content=partial(check_content, parts.home),
             locked=partial(write_locks, parts.home, lock_dir=parts.profile.locks),
             swapped=swapped,
             overtaken=_overtaken,

@@ -1,11 +1,14 @@
 """Everything that works on one home, wired together once and built on first use.
 
-`HomeContainer` is what the composition root hands to services and commands: nothing is opened, created or
-imported before somebody asks for it, so that listing a tree needs neither history nor leases (and looking
-stays free of side effects). Heavy libraries are imported inside the part that needs them.
+`HomeContainer` is what the composition root hands to services and commands. Nothing is opened or created
+before it is needed, so listing a tree needs neither history nor leases and has no side effects.
 
-Threading: parts are safe for any thread but the GUI's. Two threads that ask first may build one twice, which
-does no harm: what must be shared lies on disk, under locks.
+Late imports: whoever shows or lists memories needs no runs and no settings. `jobs.consolidate` and
+`runs.recovery` load pydantic and asyncio (0.2 s), `llm.trace` loads ssl, and each command and window would
+pay for that at its start.
+
+Threading: the parts are safe on any thread but the GUI's. Two threads may build the same part twice, which is
+harmless: shared state lies on disk, under locks. Failure: `UserError` from the part that is used.
 """
 
 from __future__ import annotations
@@ -17,34 +20,36 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import Home
+from reverie.agents.base import Home, check_content
 from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.clock import Clock
+from reverie.files.lease import Leases
 from reverie.files.rooted import RootedDirectory
+from reverie.memory.attribution import WriteLog
+from reverie.memory.history.history import History
+from reverie.memory.record_files import run_files
+from reverie.memory.recording import DiskChangeListener, Snapshots
+from reverie.memory.scope_files import ScopeFiles
+from reverie.memory.store import MemoryStore
 from reverie.memory.usage import UsageLog
+from reverie.memory.write_guard import PERMISSIONS, WriteGuard, write_locks
 from reverie.profile import Profile
-from reverie.services.lost_saves import SaveWatch
+from reverie.runs.activity import Activity
+from reverie.runs.journal import Images
+from reverie.runs.record import RunStore
+from reverie.runs.transaction import Transaction
+from reverie.services.drafts import SaveWatch
 
 if TYPE_CHECKING:
-    from reverie.files.lease import Leases
     from reverie.jobs.consolidate.agent_lock import AgentLocks
     from reverie.jobs.consolidate.coverage import CoverageLog
     from reverie.jobs.consolidate.harvest import HarvestService
-    from reverie.jobs.consolidate.run import DreamDependencies
-    from reverie.jobs.consolidate.service import DreamService
+    from reverie.jobs.consolidate.run import DreamDependencies, DreamService
     from reverie.jobs.consolidate.triggers import SweepService
     from reverie.llm.trace import TraceStore
-    from reverie.memory.attribution import WriteLog
-    from reverie.memory.recording import Snapshots
-    from reverie.memory.scope_files import ScopeFiles
-    from reverie.memory.store import MemoryStore
-    from reverie.memory.write_guard import WriteGuard
-    from reverie.runs.activity import Activity
-    from reverie.runs.record import RunStore
     from reverie.runs.recovery import Recovery, RunDependencies
     from reverie.runs.revert import Reverter
-    from reverie.runs.transaction import Transaction
     from reverie.settings import Settings
 
 _log = logging.getLogger("reverie.services")
@@ -63,7 +68,7 @@ class HomeKey:
 
 
 class HomeContainer:
-    """The parts of one home. Cached properties: the first use builds, and later ones share."""
+    """The parts of one home; each is built when it is first used, and then shared."""
 
     def __init__(
         self, key: HomeKey, profile: Profile, clock: Clock, settings: Callable[[], Settings]
@@ -82,24 +87,22 @@ class HomeContainer:
         return self._settings()
 
     def read_settings(self) -> Settings:
-        """The settings as the file has them now, whatever counts here."""
+        """The settings as the file has them now; `settings` are those this home was wired with."""
         return self._settings()
 
     def forget_settings(self) -> None:
-        """The settings changed: read them again, and wire anew what was wired with them."""
+        """The settings changed: read them again, and rebuild what depends on them."""
         for name in ("settings", "dreams"):
             self.__dict__.pop(name, None)
 
     @property
     def own_sidecars(self) -> Path:
-        """Where Reverie keeps what it knows of this home; made on first use."""
+        """Reverie's own directory for this home; created on first use."""
         return self.profile.ensure(self.profile.own_sidecars(self.home_id))
 
     @cached_property
     def write_guard(self) -> WriteGuard:
         """Decides which stores of this home may be written."""
-        from reverie.memory.write_guard import PERMISSIONS, WriteGuard
-
         file = self.profile.own_sidecars(self.home_id) / PERMISSIONS
         return WriteGuard(
             self.home,
@@ -124,23 +127,19 @@ class HomeContainer:
     def coverage(self) -> CoverageLog:
         from reverie.jobs.consolidate.coverage import CoverageLog
 
-        lock_dir, in_home = self.profile.locks, self.home.coverage_sidecar
-        if in_home is not None:
-            return CoverageLog(in_home, lock_dir=lock_dir, clock=self.clock, require=self.write_guard.require)
+        lock_dir, sidecars = self.profile.locks, self.home.sidecars
+        if sidecars is not None:
+            require = self.write_guard.require
+            return CoverageLog(sidecars.coverage, lock_dir=lock_dir, clock=self.clock, require=require)
         own = self.own_sidecars / "memory-consolidation.json"
         return CoverageLog(own, lock_dir=lock_dir, clock=self.clock)
 
     @cached_property
     def actors(self) -> WriteLog:
-        from reverie.memory.attribution import WriteLog
-
         return WriteLog(self.profile.actor_log)
 
     @cached_property
     def snapshots(self) -> Snapshots:
-        from reverie.memory.history.history import History
-        from reverie.memory.recording import Snapshots
-
         history = History(
             self.profile.history(self.home_id),
             lock_dir=self.profile.locks,
@@ -158,14 +157,10 @@ class HomeContainer:
 
     @cached_property
     def leases(self) -> Leases:
-        from reverie.files.lease import Leases
-
         return Leases(self.profile.leases_database)
 
     @cached_property
     def runs(self) -> RunStore:
-        from reverie.runs.record import RunStore
-
         return RunStore(self.profile.runs(self.home_id))
 
     @cached_property
@@ -176,8 +171,6 @@ class HomeContainer:
 
     @cached_property
     def activity(self) -> Activity:
-        from reverie.runs.activity import Activity
-
         return Activity(self.profile.activity(self.home_id), lock_dir=self.profile.locks, clock=self.clock)
 
     @cached_property
@@ -215,7 +208,7 @@ class HomeContainer:
     @cached_property
     def run_dependencies(self) -> RunDependencies:
         """What the memory writer and session notes of this home work on."""
-        from reverie.jobs.consolidate.service import dream_lease_name
+        from reverie.jobs.consolidate.run import dream_lease_name
         from reverie.runs.recovery import RunDependencies
 
         return RunDependencies(
@@ -250,7 +243,7 @@ class HomeContainer:
 
     @cached_property
     def dreams(self) -> DreamService:
-        from reverie.jobs.consolidate.service import DreamService
+        from reverie.jobs.consolidate.run import DreamService
 
         return DreamService(self.dream_dependencies)
 
@@ -277,11 +270,6 @@ class HomeContainer:
 
     def transaction_for(self, run_id: str, actor: str) -> Transaction:
         """The file effects of one run, attributed to `actor`."""
-        from reverie.memory.record_files import run_files
-        from reverie.memory.write_guard import write_locks
-        from reverie.runs.journal import Images
-        from reverie.runs.transaction import Transaction
-
         images = Images(self.profile.images(self.home_id))
 
         def attribute(root: ScopeRoot, rel: str, sha256: str | None) -> None:
@@ -306,7 +294,7 @@ class HomeContainer:
             attribute=attribute,
             keep=self.snapshots.keep,
             require=self.write_guard.require,
-            check_content=self.home.check_content,
+            check_content=partial(check_content, self.home),
             locked=partial(write_locks, self.home, lock_dir=self.profile.locks),
             swapped=lambda root, rel: self.saves.wrote(root.directory / rel),
         )
@@ -322,8 +310,6 @@ class HomeContainer:
     ) -> MemoryStore:
         """The memories of one context on disk, with every change attributed to `actor`. `warn` gets a
         sentence for what went wrong after a change was made; `counts_renames` as in `DiskChangeListener`."""
-        from reverie.memory.recording import DiskChangeListener
-        from reverie.memory.store import MemoryStore
 
         def changed(path: Path) -> None:
             self.saves.wrote(path)

@@ -110,9 +110,10 @@ class Contexts:
     @cached_property
     def _lost(self) -> dict[str, ScopeContext]:
         """The stores that nothing points at, which the home itself has to look for."""
+        orphans = self._parts.home.orphans
         return {
             store.root.key: store.context
-            for store in self._parts.home.lost_stores()
+            for store in (() if orphans is None else orphans.lost_stores())
             if store.root is not None and store.context is not None
         }
 
@@ -133,12 +134,13 @@ def asked_context(
 ) -> ScopeContext:
     """The context that somebody chose; see `Home.context`. A project that only its own files can name is
     asked for its name."""
-    if project_given and project_path:
-        project_path = home.learn(project_path)
+    sessions = home.sessions
+    if project_given and project_path and sessions is not None:
+        project_path = sessions.resolve_project(project_path)
     context = home.context(workspace_id=workspace_id, project_path=project_path, project_given=project_given)
-    if project_given or not context.project_path:
+    if project_given or not context.project_path or sessions is None:
         return context
-    learned = home.learn(context.project_path)
+    learned = sessions.resolve_project(context.project_path)
     if learned == context.project_path:
         return context
     return home.context(workspace_id=workspace_id, project_path=learned, project_given=True)

@@ -1,15 +1,21 @@
-"""Drafts: text that was typed and not saved, kept outside the home so that a crash or a kill loses none.
+"""Drafts: text that was typed and not saved, or saved and then overwritten by another program.
 
-Layout: `<state>/drafts/<home id>/<sha256 of store and path>-<instance>.json`, mode 0600 in a directory of
-0700, written atomically. The name is made of digests only, so no memory's name can lead it elsewhere, and of
-the window that typed, so that two windows, or a draft kept for later and new typing, never share a file. A
-draft carries a checksum of its own: what does not match is renamed aside (`.damaged`), told once and never
-deleted.
+`DraftService` keeps drafts outside the home, so that neither a crash nor a kill loses text. Layout:
+`<state>/drafts/<home id>/<sha256 of store and path>-<instance>.json`, mode 0600 in a directory of 0700,
+written atomically. The name consists of digests only, so no memory's name can lead it elsewhere, and of the
+window's instance, so two windows (or an old draft and new typing) never share a file. A draft carries its own
+checksum; one that does not match is renamed to `.damaged`, reported once and never deleted. A draft is
+offered when the process that typed it is gone; one whose text is in the file by then is removed.
 
-A draft is offered when the process that typed it is gone; those of a living one are its own affair. One whose
-text stands in the file by now has done its work and is removed.
+`SaveWatch` remembers each write for a few seconds. An agent may read a file, work, and replace it without
+reading it again, and a successful save is lost. When the file changes to a version that lacks the change, the
+text is kept as a draft and reported. A version that contains the change, or moves it, is no loss, nor is one
+that differs only in front matter which the agent rewrites (`agents.base.comparable`). The text is held in
+memory until then, as the history may not have it yet.
 
-Threading: blocking, any thread but the GUI's. Failure: `UserError`. Nothing of a draft is ever logged.
+Threading: blocking, any thread but the GUI's; a lock guards what `SaveWatch` remembers. Failure: `UserError`.
+A file that `SaveWatch` cannot read counts as unchanged and is read again later; a draft it cannot keep is
+logged and reported. The text of a draft is never logged.
 """
 
 from __future__ import annotations
@@ -17,29 +23,63 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from reverie.agents.base import Companion
-from reverie.agents.scopes import ProjectGap, ScopeContext
+from reverie.agents.base import Companion, Home, comparable
+from reverie.agents.scopes import ProjectGap, ScopeContext, ScopeRoot
+from reverie.clock import Clock
 from reverie.errors import UserError, user_error_from_os
 from reverie.files.atomic import atomic_write, sweep_temporaries
 from reverie.files.directory import ensure_private
 from reverie.files.locks import ProcessId, is_alive, this_process
 from reverie.files.paths import read_regular
-from reverie.memory.paths import parse_memory_path
+from reverie.memory.attribution import WriteLog
+from reverie.memory.paths import memory_path, parse_memory_path
+from reverie.memory.store import sha256_of_bytes
 from reverie.profile import Profile
-from reverie.services.container import HomeContainer
-from reverie.services.edits import CompanionFiles, UserEdits
 from reverie.services.views import FileText
+
+_log = logging.getLogger("reverie.memory")
 
 COMPANION_STORE = "companion"
 _NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{8}\.json", re.ASCII)
 _STALE_S = 3600.0
+
+WATCHED_S = 10.0
+"""For how long after a write a foreign version counts as overwriting it."""
+SETTLE_S = 1.5
+"""How long a command waits where an agent is at work."""
+_BUSY_S = 15.0
+_MOST_BYTES = 4 << 20
+_MOST = 5_000
+
+
+class DraftHome(Protocol):
+    """What drafts need of an open home."""
+
+    @property
+    def home(self) -> Home: ...
+    @property
+    def home_id(self) -> str: ...
+    @property
+    def profile(self) -> Profile: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def actors(self) -> WriteLog: ...
+
+
+CurrentText = Callable[[ScopeContext, str, Companion | None], FileText]
+"""Reads a memory by its path, or a companion, as the editor would show it now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +150,10 @@ def draft_name(store: str, rel: str, instance: str) -> str:
 class DraftService:
     """The drafts of one home, as the window `instance` writes and sees them."""
 
-    def __init__(self, parts: HomeContainer, instance: str) -> None:
-        self._parts = parts
+    def __init__(self, home: DraftHome, instance: str) -> None:
+        self._home = home.home
         self._instance = instance
-        self._directory = drafts_directory(parts.profile, parts.home_id)
+        self._directory = drafts_directory(home.profile, home.home_id)
 
     def keep(self, draft: Draft, *, replaces: Iterable[str] = ()) -> str:
         """Write a draft, durably, then remove those it replaces. Its file name."""
@@ -134,32 +174,32 @@ class DraftService:
             except OSError as error:
                 raise user_error_from_os(error, "A draft was not removed.") from error
 
-    def offered(self) -> Offers:
-        """Every draft that nobody is typing in any more."""
+    def offered(self, read: CurrentText) -> Offers:
+        """Every draft whose window is gone; `read` gives the file to compare it with."""
         offers: list[Offer] = []
         damaged: list[Path] = []
         for name in self._names():
             try:
                 found = self._read(name)
             except ValueError:
-                damaged.append(self._set_aside(name))
+                damaged.append(self._rename_damaged(name))
                 continue
             if found is not None and not self._is_used(name, found[1]):
-                offer = self._offer(name, found[0])
+                offer = self._offer(name, found[0], read)
                 if offer is not None:
                     offers.append(offer)
         offers.sort(key=lambda offer: offer.draft.at_ms, reverse=True)
         return Offers(tuple(offers), tuple(damaged))
 
-    def offer(self, name: str) -> Offer | None:
-        """One draft beside its file as it stands now; None where it is no longer there or has done its
-        work."""
+    def offer(self, name: str, read: CurrentText) -> Offer | None:
+        """One draft beside its file as `read` gives it; None where the draft is gone or its text is in the
+        file."""
         try:
             found = self._read(name)
         except ValueError:
-            self._set_aside(name)
+            self._rename_damaged(name)
             return None
-        return self._offer(name, found[0]) if found is not None else None
+        return self._offer(name, found[0], read) if found is not None else None
 
     def _names(self) -> list[str]:
         try:
@@ -186,7 +226,7 @@ class DraftService:
         # A window of this very process that is closed by now left it.
         return owner.pid != os.getpid() and is_alive(owner)
 
-    def _set_aside(self, name: str) -> Path:
+    def _rename_damaged(self, name: str) -> Path:
         renamed = self._directory / f"{name}.{os.urandom(4).hex()}.damaged"
         try:
             (self._directory / name).rename(renamed)
@@ -194,17 +234,16 @@ class DraftService:
             raise user_error_from_os(error, "A damaged draft was not set aside.") from error
         return renamed
 
-    def _offer(self, name: str, draft: Draft) -> Offer | None:
+    def _offer(self, name: str, draft: Draft, read: CurrentText) -> Offer | None:
         companion: Companion | None = None
         disk: FileText | None = None
         gap = ""
         try:
             if draft.store == COMPANION_STORE:
                 companion = self._companion(draft)
-                disk = CompanionFiles(self._parts).read(companion)
             else:
                 self._require_same_store(draft)
-                disk = UserEdits(self._parts).read(draft.context, draft.path)
+            disk = read(draft.context, draft.path, companion)
         except UserError as error:
             gap = "" if error.reason == "missing" else str(error)
         if disk is not None and disk.read_only:
@@ -215,14 +254,14 @@ class DraftService:
         return Offer(name, draft, disk, companion, gap)
 
     def _companion(self, draft: Draft) -> Companion:
-        for companion in self._parts.home.companions(draft.context):
+        for companion in self._home.companions(draft.context):
             if str(companion.path) == draft.rel:
                 return companion
         raise UserError("The agent does not load this file any more.", next_step="Copy the text out.")
 
     def _require_same_store(self, draft: Draft) -> None:
         scope = parse_memory_path(draft.path).scope
-        if scope is None or self._parts.home.scope_root(draft.context, scope).key != draft.store:
+        if scope is None or self._home.scope_root(draft.context, scope).key != draft.store:
             raise UserError(
                 "The memories this draft belongs to are not there any more.", next_step="Copy the text out."
             )
@@ -279,3 +318,210 @@ def _parsed(data: bytes) -> tuple[Draft, ProcessId]:
         return draft, ProcessId(*body["owner"])
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError("a field is missing") from error
+
+
+@dataclass(frozen=True, slots=True)
+class LostSave:
+    """A write of ours that another program overwrote."""
+
+    path: str
+    """The memory path."""
+    at_ms: int
+    """When Reverie wrote it, UTC ms."""
+    text: str | None
+    """What Reverie wrote; None where it deleted the file, which is there again."""
+    kept: bool
+    """Whether the text is kept as a draft."""
+
+    def sentence(self) -> str:
+        """What a person should know, with the next step."""
+        if self.text is None:
+            return f"{self.path} was deleted, and another program wrote it again."
+        offered = " The text is kept as a draft, which the window offers." if self.kept else ""
+        return f"{self.path} was saved, and another program overwrote it.{offered}"
+
+
+@dataclass(frozen=True, slots=True)
+class _WatchedWrite:
+    root: ScopeRoot
+    rel: str
+    context: ScopeContext | None
+    before: bytes | None
+    after: bytes | None
+    at_ms: int
+    until: float
+    done: bool = False
+    """The write is known to have happened. Until then a file that is as before was not overwritten."""
+
+
+class SaveWatch:
+    """What Reverie wrote into one home in the last seconds. `now`: seconds that only grow."""
+
+    def __init__(self, home: DraftHome, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._home = home
+        self._now = now
+        self._lock = threading.Lock()
+        self._writes: dict[Path, _WatchedWrite] = {}
+        self._unreported: list[LostSave] = []
+
+    def writing(self, root: ScopeRoot, rel: str, after: bytes | None, context: ScopeContext | None) -> None:
+        """A file is about to become `after` (None: to go). `context` None: no draft can be made of it."""
+        path = root.directory / rel
+        # What was overwritten since the last check would be forgotten with the write that follows it.
+        lost = self._check([path])
+        found, before = _content(path)
+        with self._lock:
+            self._unreported += lost
+            known = self._writes.get(path)
+            if known is not None and found and before == known.after and self._now() < known.until:
+                before = known.before  # both changes must last
+            write = _WatchedWrite(
+                root, rel, context, before, after, self._home.clock(), self._now() + WATCHED_S
+            )
+            self._writes.pop(path, None)
+            if before != after and len(self._writes) < _MOST:
+                self._writes[path] = write
+
+    def wrote(self, path: Path) -> None:
+        """The write to `path`, and to what lies below it, has happened."""
+        with self._lock:
+            for known, write in self._writes.items():
+                if known == path or known.is_relative_to(path):
+                    self._writes[known] = replace(write, done=True)
+
+    def check(self, paths: Collection[Path] | None = None) -> tuple[LostSave, ...]:
+        """The writes (to `paths`; None: all) that were overwritten since; each is reported once."""
+        lost = self._check(paths)
+        with self._lock:
+            earlier, self._unreported = self._unreported, []
+        return (*earlier, *lost)
+
+    def _check(self, paths: Collection[Path] | None) -> tuple[LostSave, ...]:
+        with self._lock:
+            for path in [path for path, write in self._writes.items() if self._now() >= write.until]:
+                del self._writes[path]  # what somebody changes later is a change like any other
+            wanted = [(path, write) for path, write in self._writes.items() if paths is None or path in paths]
+        lost = []
+        for path, write in wanted:
+            found, content = _content(path)
+            if not found or content == write.after:
+                if found and not write.done:
+                    self.wrote(path)
+                continue
+            if content == write.before and not write.done:
+                continue  # it failed, and whoever asked for it knows
+            if self._contains(write, content):
+                continue  # a later version may still drop it
+            if self._is_ours(path, write, content):
+                self._forget(path, write)
+                continue
+            with self._lock:
+                if self._writes.get(path) is not write:
+                    continue  # written again meanwhile
+                del self._writes[path]
+            lost.append(self._lost(write))
+        return tuple(lost)
+
+    def settle(self) -> tuple[LostSave, ...]:
+        """As `check`; where an agent is at work, after a moment in which it may still overwrite something."""
+        lost = list(self.check())
+        with self._lock:
+            newest = max((write.until for write in self._writes.values()), default=None)
+        if newest is None or not self._agent_is_at_work():
+            return tuple(lost)
+        end = newest - WATCHED_S + SETTLE_S
+        while self._now() < end:
+            time.sleep(0.1)
+            lost += self.check()
+        return tuple(lost)
+
+    def _forget(self, path: Path, write: _WatchedWrite) -> None:
+        with self._lock:
+            known = self._writes.get(path)
+            if known is not None and known.until == write.until:
+                del self._writes[path]
+
+    def _is_ours(self, path: Path, write: _WatchedWrite, content: bytes | None) -> bool:
+        """Whether a Reverie of this profile wrote that version later, such as a run in another process."""
+        try:
+            author = self._home.actors.actor_of(path, sha256_of_bytes(content))
+        except UserError:
+            return False
+        return author is not None and author.at_ms > write.at_ms
+
+    def _contains(self, write: _WatchedWrite, content: bytes | None) -> bool:
+        if write.after is None or content is None:
+            return write.after is content
+        return contains_change(self._home.home, write.before, write.after, content)
+
+    def _lost(self, write: _WatchedWrite) -> LostSave:
+        path = str(memory_path(write.root.scope, write.rel))
+        text = None if write.after is None else write.after.decode("utf-8", "replace")
+        return LostSave(path, write.at_ms, text, self._keep(write, path, text))
+
+    def _keep(self, write: _WatchedWrite, path: str, text: str | None) -> bool:
+        if text is None or write.context is None:
+            return False
+        base = None if write.before is None else write.before.decode("utf-8", "replace")
+        draft = Draft(
+            store=write.root.key,
+            rel=write.rel,
+            path=path,
+            context=write.context,
+            content=text,
+            base=base,
+            base_sha256=sha256_of_bytes(write.before),
+            cursor=0,
+            at_ms=write.at_ms,
+            overwritten=True,
+        )
+        try:
+            DraftService(self._home, os.urandom(4).hex()).keep(draft)
+        except UserError as error:
+            _log.warning("an overwritten save is not kept as a draft: %s", error)
+            return False
+        return True
+
+    def _agent_is_at_work(self) -> bool:
+        """Whether a transcript of the home grew in the last seconds."""
+        sessions = self._home.home.sessions
+        try:
+            places = () if sessions is None else sessions.sessions_in_use()
+        except UserError:
+            return False
+        for place in places:
+            for name in place.files[-1:]:
+                try:
+                    age = time.time() - (place.directory / name).stat().st_mtime
+                except OSError:
+                    continue
+                if age < _BUSY_S:
+                    return True
+        return False
+
+
+def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) -> bool:
+    """Whether the change from `before` to `after` is in `now`: its new lines are there, and the lines that it
+    took away are not back. Pure."""
+    old, ours, theirs = (_lines(home, content) for content in (before, after, now))
+    added, removed = ours - old, old - ours
+    if any(theirs[line] < ours[line] for line in added):
+        return False
+    return not removed & (theirs - ours)
+
+
+def _lines(home: Home, content: bytes | None) -> Counter[str]:
+    """What a text says, line by line, without its shape."""
+    text = "" if content is None else content.decode("utf-8", "replace")
+    lines = comparable(home, text).text.splitlines()
+    return Counter(bare for line in lines if (bare := line.strip()) and bare != "---")
+
+
+def _content(path: Path) -> tuple[bool, bytes | None]:
+    """Whether the file could be looked at, and its bytes; None for no file."""
+    try:
+        return True, read_regular(path, _MOST_BYTES, follow=False)
+    except FileNotFoundError:
+        return True, None
+    except OSError:
+        return False, None

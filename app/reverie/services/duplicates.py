@@ -1,11 +1,13 @@
-"""Notes that say the same, for a person to look through and to merge by hand.
+"""Notes with the same content, to be looked through and merged by the user.
 
-How they are found says `services.duplicates`; it reads files and nothing else. A merge is one
-`ChangeSet` of kind "merge": one file is written, the others go, and one `Undo` takes all of it back. What
-is merged is what was looked at: the hashes are kept.
+Found in three steps: equal bodies by their folded text; then likely pairs, without comparing every pair
+(`jobs.consolidate.rules.similarity`); then the judgement of a consolidation. Pairs that share most words but
+differ in a number, a name or a version are listed as "alike", with the reason. A merge is one `ChangeSet` of
+kind "merge": one file is written, the others go, one `Undo` takes it back; the hashes that were shown are
+what is merged.
 
-Threading: blocking, any thread but the GUI's; `check` is called often, may raise to stop, and gives the
-interpreter away now and then. Failure: `UserError`; files that cannot be compared are counted, not lost.
+Threading: blocking, any thread but the GUI's; `check` is called often, may raise to stop, and releases the
+interpreter now and then (`Patient`). Failure: `UserError`; files that cannot be compared are counted.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, Unavailable
+from reverie.jobs.consolidate.rules.merge import merge
 from reverie.jobs.consolidate.rules.reading import NoteReading, read_note
 from reverie.jobs.consolidate.rules.similarity import candidate_pairs, compare, folded_body
 from reverie.memory.diff import lost_lines, union
@@ -37,18 +40,7 @@ if TYPE_CHECKING:
     from reverie.memory.usage_rules import MemoryUsage
 
 
-# Which of the notes in memory say the same.
-#
-# Found in three steps: equal bodies by their fold; then pairs worth a look, without looking at every pair
-# (`jobs.consolidate.rules.similarity`), so that any number of files costs little more than reading them;
-# then the judgement
-# of a dream (`jobs.consolidate.rules.similarity`). A person may see more than a dream would touch: pairs
-# that have most
-# words in common but differ in a number, a name or a version are listed as "alike", with the judgement's
-# reason.
-#
-# Pure but for time: `check` is called often, may raise to stop, and gives the interpreter away now and then
-# (`Patient`). Nothing is raised besides.
+# Finding duplicates; pure but for time.
 
 
 GroupKind = Literal["exact", "near", "alike"]
@@ -93,7 +85,7 @@ class DuplicateGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class DuplicateProgress:
     """`done` of `total` steps of `step`: "read", "pair", "judge"."""
 
     step: Literal["read", "pair", "judge"]
@@ -101,7 +93,8 @@ class Progress:
     total: int
 
 
-class ReadNote(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReadNote:
     """A memory with its text."""
 
     file: DuplicateFile
@@ -112,7 +105,8 @@ class ReadNote(NamedTuple):
         return self.file.path
 
 
-class _Link(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Link:
     first: int
     second: int
     similarity: float
@@ -123,7 +117,7 @@ class DuplicateFinder:
     """One search over notes that are in memory."""
 
     def __init__(
-        self, notes: list[ReadNote], progress: Callable[[Progress], None], check: Callable[[], None]
+        self, notes: list[ReadNote], progress: Callable[[DuplicateProgress], None], check: Callable[[], None]
     ) -> None:
         self._notes = notes
         self._progress = progress
@@ -155,7 +149,7 @@ class DuplicateFinder:
         for number in speakers:
             self._check()
             self._lines.update({line_key(line) for line in self._notes[number].text.split("\n")})
-        self._progress(Progress("pair", 0, 1))
+        self._progress(DuplicateProgress("pair", 0, 1))
         texts = [self._notes[number].text for number in speakers]
         own = ["\n".join(line for line in text.split("\n") if not self._is_common(line)) for text in texts]
         pairs = self._pairs(texts, own)
@@ -163,7 +157,7 @@ class DuplicateFinder:
         alike: list[_Link] = []
         for done, (one, other) in enumerate(pairs):
             if done % 16 == 0:
-                self._progress(Progress("judge", done, len(pairs)))
+                self._progress(DuplicateProgress("judge", done, len(pairs)))
             first, second = speakers[one], speakers[other]
             verdict = compare(self._reading(first), self._reading(second), self._check)
             if verdict.duplicate:
@@ -311,7 +305,7 @@ class DuplicateService:
         self,
         context: ScopeContext | None,
         *,
-        progress: Callable[[Progress], None] = lambda _step: None,
+        progress: Callable[[DuplicateProgress], None] = lambda _step: None,
         check: Callable[[], None] = _never,
     ) -> DuplicateReport:
         """The groups in the scopes of `context`; None: in the whole home."""
@@ -368,7 +362,6 @@ class DuplicateService:
 
     def _united(self, first: str, second: str) -> str:
         """A dream's merge where no line is lost in it, else simply all lines of both."""
-        from reverie.jobs.consolidate.rules.merge import merge
 
         one, two = first.encode(), second.encode()
         merged = merge(first, second, self._parts.home.caps)
@@ -382,7 +375,10 @@ class DuplicateService:
         return list(home.roots()) if context is None else roots_of(home, context)
 
     def _read(
-        self, roots: Sequence[ScopeRoot], progress: Callable[[Progress], None], check: Callable[[], None]
+        self,
+        roots: Sequence[ScopeRoot],
+        progress: Callable[[DuplicateProgress], None],
+        check: Callable[[], None],
     ) -> tuple[list[ReadNote], int]:
         names = [(root, rel) for root in roots for rel in _names(root)]
         usage, contexts = self._parts.usage.load_for_showing(), Contexts(self._parts)
@@ -391,7 +387,7 @@ class DuplicateService:
         for number, (root, rel) in enumerate(names):
             check()
             if number % 64 == 0:
-                progress(Progress("read", number, len(names)))
+                progress(DuplicateProgress("read", number, len(names)))
             note = self._note(root, rel, usage.get(self._parts.home.usage_key(root, rel) or "") or UNUSED,
                               contexts.owner(root.key))  # fmt: skip
             if note is None:

@@ -24,7 +24,7 @@ from reverie.files.atomic import is_write_protected, made_all_the_same, write_pr
 from reverie.files.locks import file_lock
 from reverie.files.paths import is_link, real_path
 from reverie.files.rooted import RootedDirectory
-from reverie.files.watch_plan import WatchTarget
+from reverie.files.watch_sources import WatchTarget
 from reverie.memory.paths import MemoryPath, companion_place, memory_path
 from reverie.memory.recording import never_kept
 from reverie.memory.scope_files import ScopeFiles
@@ -45,7 +45,7 @@ from reverie.services.views import (
 )
 
 if TYPE_CHECKING:
-    from reverie.services.record_changes import RecordChange
+    from reverie.failures.record_changes import RecordChange
 
 _SHOWN_AT_MOST = 8 * 1024 * 1024
 
@@ -464,6 +464,16 @@ class CompanionFiles:
         return RootedDirectory(place.directory), place.rel
 
 
+def current_text(parts: HomeContainer) -> Callable[[ScopeContext, str, Companion | None], FileText]:
+    """Reads a memory or a companion as the editor shows it, without counting it as seen."""
+    edits, companions = UserEdits(parts), CompanionFiles(parts)
+
+    def read(context: ScopeContext, path: str, companion: Companion | None) -> FileText:
+        return edits.read(context, path) if companion is None else companions.read(companion)
+
+    return read
+
+
 def kept_file(path: Path) -> Path:
     """The file whose bytes change: the history keeps no links, and what a link leads to is written."""
     if not is_link(path):
@@ -607,9 +617,10 @@ def add_note(parts: HomeContainer, context: ScopeContext, text: str) -> str:
     words = text.strip()
     if not words:
         raise StoreError("There is nothing to tell.", next_step="Write a sentence first.", reason="empty")
-    rel = parts.home.note_path(words.splitlines()[0].lstrip("#- "), parts.clock())
-    if not rel:
+    rules = parts.home.store_rules
+    if rules is None:
         raise Unavailable("This agent takes no notes.", next_step="Edit its memories instead.")
+    rel = rules.note_path(words.splitlines()[0].lstrip("#- "), parts.clock())
     path = str(memory_path(Scope.GLOBAL, rel))
     UserEdits(parts).save(context, path, f"{words}\n", None)
     return path

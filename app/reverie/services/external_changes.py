@@ -1,6 +1,11 @@
-"""What of a home is watched, and which views of a context a change touches.
+"""Changes from outside: what is watched, which views they touch, who made them, what the user has not seen.
 
-Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
+A change is attributed by Reverie's own log of writes, by what a snapshot found, and for the newest changes by
+the agent's transcripts. A memory carries the badge "agent edited" when its content is neither what the user
+last opened or saved here, nor what the history held when the home was first opened, nor written by the user.
+
+Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`; a badge or an author is never
+guessed.
 """
 
 from __future__ import annotations
@@ -13,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.clock import Clock
 from reverie.errors import StoreError
-from reverie.files.coalesce import Changes
 from reverie.files.directory import Directory
 from reverie.files.sidecar import Sidecar
-from reverie.files.watch_plan import WatchTarget
+from reverie.files.watch import Changes
+from reverie.files.watch_sources import WatchTarget
 from reverie.memory.attribution import AGENT, WriteLog
 from reverie.memory.history.history import History
 from reverie.memory.history.roots import LARGEST_BYTES
@@ -60,12 +65,14 @@ def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> R
     home, runs_directory = parts.home, os.fspath(parts.profile.runs(parts.home_id))
     roots = _texts(root.directory for root in roots_of(home, context))
     companions = _texts(companion.path for companion in home.companions(context))
-    own_traces, dumps = os.fspath(parts.profile.traces(parts.home_id)), home.dump_places()
+    own_traces = os.fspath(parts.profile.traces(parts.home_id))
+    dumps = None if home.writer is None else home.writer.dump_places()
     dumped = _texts(directory for _workspace, directory in dumps.directories) if dumps is not None else set()
     log = parts.profile.activity(parts.home_id)
     activities = _texts((log, log.parent))
-    sidecars = home.coverage_sidecar, home.usage_sidecar
-    coverage, usage = (os.fspath(each) if each else None for each in sidecars)
+    sidecars = home.sidecars
+    coverage = None if sidecars is None else os.fspath(sidecars.coverage)
+    usage = None if sidecars is None else os.fspath(sidecars.usage)
     tree = status = runs = contents = traces = activity = False
     for path in map(os.fspath, changes.paths):
         parent, _, name = path.rpartition(os.sep)
@@ -97,11 +104,7 @@ def _is_in(path: str, directory: str) -> bool:
     return path.startswith(directory) and (len(path) == len(directory) or path[len(directory)] == os.sep)
 
 
-# Who gave a file the content it has now, for what is told beside a text that changed under one's hands.
-#
-# The actor log knows our own writes and what a snapshot has found to be the agent's; what is newer than the
-# last snapshot is looked for in the agent's transcripts. Threading: any thread but the GUI's. Failure:
-# `StoreError`, `Unavailable`.
+# The author of a file's present content, shown beside a text that changed while it was open.
 
 
 def author_of(
@@ -134,13 +137,7 @@ def _bytes_of(file: Path) -> bytes | None:
     return content if len(content) <= LARGEST_BYTES else None
 
 
-# What a person has seen of each memory, for the "agent edited" badge.
-#
-# A memory carries the badge when its content is neither what the person last opened or saved here, nor what
-# the history held when the home was first opened, nor written by the person. Kept in Reverie's own data
-# directory.
-#
-# Threading: any thread but the GUI's. Failure: raises `UserError`; the badge is never guessed.
+# What the user has seen of each memory; kept in Reverie's own data directory.
 
 
 _PERSON = frozenset({"user"})

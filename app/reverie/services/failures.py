@@ -1,17 +1,19 @@
-"""What a project of loki-mode learnt of failing, for the window: lessons and which of them are told,
-anti-patterns and which of them say the same, crashes by kind; and the two changes a person may make.
+"""What a loki-mode project learned from failures: lessons, anti-patterns, crashes; edits of its records.
 
-Looking creates nothing. A change names what the person saw and goes through `services.failures`: under the
-store's own lock and by compare-and-swap, and its `Undo` is one like any other.
+An edit names what the user saw and is made under the store's own lock beside the file, so that the agent and
+Reverie wait for each other, and by compare-and-swap, for writers that take no lock. The history has the file
+before and after. The text of a skill beside its record follows, unless the user changed it.
 
 Threading: blocking, any thread but the GUI's; `FailuresView` is frozen and its methods are pure. Failure:
-what cannot be read is told in `problems`; changes raise `Conflict`.
+what cannot be read is listed in `problems`; an edit raises `UserError` (`Conflict` where the record changed),
+and what goes wrong after it is a warning beside its result.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,17 +21,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.base import TranscriptSource
+from reverie.agents.capabilities import AntiPattern
 from reverie.agents.loki.anti_patterns import repeated
-from reverie.agents.loki.home import LokiHome
-from reverie.agents.loki.locations import DERIVED, FOLDERS, KIND, namespaces
+from reverie.agents.loki.locations import DERIVED, FOLDERS, namespaces
 from reverie.agents.loki.records import (
-    AntiPattern,
     anti_patterns_of,
     errors_of,
     patterns_of,
     read_object,
     read_record,
+    text_of,
 )
+from reverie.agents.loki.rendering import rendered
 from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.failures.crash import CrashGroup, crashes, groups
@@ -39,18 +42,13 @@ from reverie.failures.lessons import (
     all_lessons,
     anti_patterns_in,
     block_of,
+    injected_among,
     is_on,
     priors_among,
     retrieve,
-    told_among,
 )
 from reverie.failures.record import is_switched_off
-from reverie.files.atomic import made_all_the_same
-from reverie.files.locks import file_lock, lock_beside
-from reverie.memory.paths import memory_path
-from reverie.memory.store import sha256_of_bytes
-from reverie.services.container import HomeContainer, rooted_files
-from reverie.services.record_changes import (
+from reverie.failures.record_changes import (
     ABSENT,
     RecordChange,
     merged,
@@ -59,28 +57,25 @@ from reverie.services.record_changes import (
     skill_text,
     spelled,
 )
+from reverie.files.atomic import made_all_the_same
+from reverie.files.locks import file_lock, lock_beside
+from reverie.memory.paths import memory_path
+from reverie.memory.store import sha256_of_bytes
+from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.views import Undo
 
 if TYPE_CHECKING:
-    from reverie.services.record_changes import PatternsChange
+    from reverie.failures.record_changes import PatternsChange
 
 
-# Changing records of a loki-mode store by hand: a field, patterns, taking each back.
-#
-# Every change is made under the store's own lock beside the file, so that the agent and Reverie wait for
-# each other, in what the file holds at that moment, and by compare-and-swap, for writers that take no lock.
-# The history has the file before and after. The text of a skill beside its record follows, unless a person
-# changed it.
-#
-# Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing changed; what goes wrong
-# once a change is made is a warning beside its result.
+# Edits of records: a field, or merged patterns, and undoing each.
 
 
 class RecordEdits:
     """The records of one home."""
 
     def __init__(self, parts: HomeContainer) -> None:
-        if parts.home.kind != KIND:
+        if parts.home.failures is None:
             raise Unavailable("This home keeps no records.", next_step="Open a project of loki-mode.")
         self._parts = parts
         self._root: ScopeRoot = parts.home.scope_root(parts.home.context(), Scope.PROJECT)
@@ -193,9 +188,20 @@ class Repeated:
     records: tuple[dict[str, Any], ...]
 
     @property
+    def title(self) -> str:
+        """What the first of them says."""
+        return text_of(self.records[0].get("pattern"))
+
+    @property
     def change(self) -> PatternsChange:
         """What merging them would do: `after` holds the one that stays."""
         return merged(self.rel, self.records)
+
+
+def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
+    """Patterns as Markdown, one below the other, without the headings of the store."""
+    told = (rendered(_PATTERNS, json.dumps({"patterns": [record]}).encode()) for record in records)
+    return "\n\n".join((text or "").partition("## ")[2].strip() for text in told)
 
 
 @dataclass(frozen=True)
@@ -226,7 +232,7 @@ class FailuresView:
 
     def lessons_for(self, goal: str) -> tuple[AntiPattern, ...]:
         """The anti-patterns behind `priors`; of those that say the same only the ones that are told."""
-        return told_among(self.anti_patterns, goal) if self.on else ()
+        return injected_among(self.anti_patterns, goal) if self.on else ()
 
     def block(self, goal: str = "") -> str:
         """The block as the agent would get it now."""
@@ -265,15 +271,16 @@ class FailureService:
     def __init__(
         self, parts: HomeContainer, records: RecordEdits, env: Mapping[str, str] = os.environ
     ) -> None:
-        assert isinstance(parts.home, LokiHome)  # `records` exists for no other home
+        assert parts.home.failures is not None  # `records` exists for no other home
         self._parts = parts
-        self._home = parts.home
+        self._home = parts.home.failures
         self._records = records
         self._env = env
 
     def look(self) -> FailuresView:
         """Read all of it."""
         home, problems, now = self._home, list[str](), self._parts.clock()
+        transcripts = self._parts.home.transcripts
         on = is_on(self._env)
         found = retrieve(home.memory, now_ms=now)
         states: dict[tuple[Path, int], LessonState] = {
@@ -305,8 +312,8 @@ class FailureService:
             tuple(alike),
             groups(crashes(home.crashes, problems)),
             on,
-            not is_switched_off(home.root),
-            next(iter(home.sources()), None),
+            not is_switched_off(self._parts.home.root),
+            next(iter(transcripts.sources()), None) if transcripts is not None else None,
             tuple(dict.fromkeys(problems)),
             found.difference if on else "",
         )

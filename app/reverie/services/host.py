@@ -1,13 +1,12 @@
-"""The background services of one home: who hosts them, and from when to when.
+"""The background services of one home: which process hosts them, what they do, and pins kept meanwhile.
 
-One process hosts a home, by lease; the others only view, and take over when the lease is free. What is done
-meanwhile is one `HostSession`. The window and `reverie watch` use the same host; it knows no Qt.
+One process hosts a home, by lease; others only view, and take over when the lease is free. Hosting, from
+lease to lease, is one `HostSession`. The window and `reverie watch` use the same `Host`.
 
-Threading: every method from any thread but the GUI's (they block on disk for a moment); `start` and `stop`
-may be called again and again, and do nothing the second time. `on_status` is called on whatever thread a
-change comes from. `stop` returns within about two seconds.
-Failure: another home in the place of this one, or a lease database that cannot be used, is told in the status
-and in Activity and tried again; nothing is raised.
+Threading: every method from any thread but the GUI's; `start` and `stop` are idempotent. `on_status` is
+called on the thread that a change comes from. `stop` returns within about two seconds. Failure: another home
+in this one's place, or a lease database that cannot be used, is reported in the status and in Activity and
+tried again; nothing is raised.
 """
 
 from __future__ import annotations
@@ -23,27 +22,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from reverie.agents.base import SessionPlace
-from reverie.agents.mux.transcript import TailEvent, TailPosition, TranscriptTail
+from reverie.agents.transcripts import Tail, TailEvent, TailPosition
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
 from reverie.files.lease import Lease, LeaseHeld, LeaseHolder
-from reverie.files.watch import WatchState
+from reverie.files.watch import Changes, Watcher, WatchState
+from reverie.files.watch_sources import WatchTarget
 from reverie.memory.usage import UsageRestored
 from reverie.services.container import HomeContainer
 
 if TYPE_CHECKING:
     from reverie.files.watch import Watcher
-    from reverie.files.watch_plan import WatchTarget
+    from reverie.files.watch_sources import WatchTarget
 
 
-# Keeps pins and use that Reverie set while the agent writes its own state over them (formats/mux.md 20.D1).
-#
-# The rules are those of `memory.usage_rules`. Here is who calls them: the window and the background
-# services after each change of the sidecar, and commands that change a home before they begin. Commands
-# that only look write nothing. A person reads of it once, in Activity, for as long as that agent runs.
-#
-# Threading: any thread but the GUI's. Failure: `UserError`; the changes stay in the ledger, and the
-# next call tries again.
+# Puts pins and use back that Reverie set and the agent overwrote with its own state (formats/mux.md 20.D1,
+# rules in `memory.usage_rules`). Called after each change of the sidecar, and by commands that change a
+# home before they begin. Reported in Activity once for as long as that agent runs.
 
 
 EVENT = "usage.kept"
@@ -102,20 +96,12 @@ class UsageKeeper:
                 self._due.set()
 
 
-# One stint of hosting: from taking the lease of a home to giving it back, the services at work.
-#
-# What happens: a change of a transcript marks its workspace; a worker takes it, reads what was appended,
-# and gives each ended turn to the memory writer and each compaction to the triggers of dreams. One
-# workspace is never worked on twice at a time, so that its turns keep their order; three are at once.
-# Dreams have a lane of their own, since they may take minutes. Where a tail stands is kept after its turns
-# were dealt with.
-#
-# What ended while nobody hosted counts as one turn, or a week away would start a hundred runs. In a session
-# that appears during the stint everything counts that was said since.
-#
-# Threading: `deliver` from any thread, it only marks; `start` and `stop` from the owner's. The last worker
-# that leaves releases the lease, so that nobody else begins while a run of ours is still ending. Failure: a
-# worker survives everything: what a person can mend, and bugs, are entries in Activity.
+# One session of hosting. A change of a transcript marks its workspace; a worker reads what was appended and
+# gives each ended turn to the memory writer and each compaction to the triggers of consolidation. A
+# workspace has one worker at a time, so its turns keep their order; three workspaces run at once.
+# Consolidations have their own thread, as they take minutes. What ended while nobody hosted counts as one
+# turn, else a week away would start a hundred runs. The last worker to leave releases the lease, so that
+# nobody else begins while a run is still ending. Workers survive any error; it is reported in Activity.
 
 
 _log = logging.getLogger("reverie.host")
@@ -132,8 +118,8 @@ class HostServices:
     """What a host drives. All block; `UserError` is told in Activity. `follow` gets a transcript that
     changed, and says whether that was all there is to do: then nothing reads it turn by turn."""
 
-    open_tail: Callable[[str], TranscriptTail | None]
-    keep_tail: Callable[[str, TranscriptTail], None]
+    open_tail: Callable[[str], Tail | None]
+    keep_tail: Callable[[str, Tail], None]
     turn_ended: Callable[[str, TailEvent], object]
     launched: Callable[[], object]
     compacted: Callable[[str], object]
@@ -191,7 +177,7 @@ class HostSession:
         self._places: dict[str, SessionPlace] | None = None
         self._files: dict[Path, str] = {}
         self._archived: frozenset[str] = frozenset()
-        self._tails: dict[str, TranscriptTail] = {}
+        self._tails: dict[str, Tail] = {}
         self._fresh: set[str] = set()
         self._threads: list[threading.Thread] = []
         self._left = 0
@@ -244,7 +230,7 @@ class HostSession:
     def deliver(self, changes: Changes) -> None:
         """What changed on the disk; only marks who has to look."""
         settings = self._parts.profile.settings_file
-        usage = self._parts.home.usage_sidecar
+        usage = None if self._parts.home.sidecars is None else self._parts.home.sidecars.usage
         if usage is not None and (changes.rescan or usage in changes.paths):
             self._keeper.wake()
         if changes.rescan or settings in changes.paths:
@@ -333,7 +319,8 @@ class HostSession:
         """Which transcripts are in use, and who was archived meanwhile."""
         home = self._parts.home
         contents = home.contents()
-        places = {place.workspace_id: place for place in home.sessions_in_use()}
+        in_use = () if home.sessions is None else home.sessions.sessions_in_use()
+        places = {place.workspace_id: place for place in in_use}
         archived = frozenset(workspace.id for workspace in contents.workspaces() if workspace.archived)
         first = self._places is None
         before = self._places or {}
@@ -378,17 +365,16 @@ class HostSession:
         if events or first:
             self._services.keep_tail(workspace_id, tail)
 
-    def _open(self, workspace_id: str, *, fresh: bool) -> TranscriptTail | None:
+    def _open(self, workspace_id: str, *, fresh: bool) -> Tail | None:
         place = (self._places or {}).get(workspace_id)
-        if fresh and place is not None:
-            return TranscriptTail(place.directory, TailPosition())
+        writer = self._parts.home.writer
+        if fresh and place is not None and writer is not None:
+            return writer.tail(place, TailPosition())
         return self._services.open_tail(workspace_id)
 
     # Watching
 
     def _watch(self) -> None:
-        from reverie.files.watch import Watcher
-
         watch = self._parts.settings.watch
         self._watcher = Watcher(
             self.deliver,
@@ -403,16 +389,15 @@ class HostSession:
 
     def _targets(self) -> list[WatchTarget]:
         """The transcripts in use, and what tells that others came into use (design.md section 4)."""
-        from reverie.files.watch_plan import WatchTarget
 
-        settings = self._parts.profile.settings_file
+        home, settings = self._parts.home, self._parts.profile.settings_file
         targets = [WatchTarget(settings.parent, recursive=False, only=(settings.name,))]
         targets += [
             WatchTarget(place.directory, recursive=False, only=place.names)
-            for place in self._parts.home.use_watched()
+            for place in (() if home.sessions is None else home.sessions.session_watches())
         ]
-        if self._parts.home.usage_sidecar is not None:
-            usage = self._parts.home.usage_sidecar
+        if home.sidecars is not None:
+            usage = home.sidecars.usage
             targets.append(WatchTarget(usage.parent, recursive=False, only=(usage.name,)))
         targets += [
             WatchTarget(place.directory, recursive=False, only=place.files[-1:])

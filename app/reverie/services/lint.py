@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.agents.scopes import Caps, ScopeRoot
-from reverie.memory.lint import LOOKED_AT_BYTES, LintFinding, lint, no_check
+from reverie.memory.lint import CHECKED_BYTES, LintFinding, lint, no_check
 from reverie.memory.listing import MemoryFile, read_rel
 from reverie.memory.paths import memory_path
 from reverie.services.views import MemoryView
@@ -90,7 +90,7 @@ class LintService:
 
     def _read(self, root: ScopeRoot, file: MemoryFile, check: Callable[[], None]) -> tuple[LintFinding, ...]:
         try:
-            status, data = read_rel(os.fspath(root.directory), file.rel, LOOKED_AT_BYTES)
+            status, data = read_rel(os.fspath(root.directory), file.rel, CHECKED_BYTES)
         except OSError:
             return ()
         return lint(

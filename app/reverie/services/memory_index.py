@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from reverie.agents.claude.index import (
+from reverie.agents.memory_index import (
     INDEX,
-    CannotMendError,
+    IndexEditError,
     IndexFinding,
     IndexReport,
     Topic,
@@ -241,7 +241,7 @@ class IndexService:
             topic = files.read(path.rel).decode("utf-8", "replace")
             title = frontmatter.declared(topic, key="name") or ""
             return with_line(text, finding.rel, title, frontmatter.declared(topic) or "")
-        except CannotMendError as error:
+        except IndexEditError as error:
             raise StoreError(
                 "The index was not mended.", cause=str(error), next_step="Edit the text."
             ) from error
@@ -284,7 +284,7 @@ def _planned(
     try:
         here = {before: after for before, after in inside.items() if before in texts}
         edits = renamed(texts, here, _names_in(texts.values()))
-    except CannotMendError as error:
+    except IndexEditError as error:
         raise StoreError(f"{next(iter(targets))} was not renamed.", cause=str(error)) from error
     becomes = {edit.rel: edit.after for edit in edits if edit.after is not None}
     changes: list[HandChange] = []

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.agents.capabilities import ModelService
 from reverie.errors import UserError
-from reverie.services.views import ModelsView, ProbeLine, ProviderView
+from reverie.services.views import ModelsView, ProbeLine
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
-    from reverie.llm.catalogue import Catalogue
+    from reverie.llm.catalogue import Catalogue, ProviderInfo
     from reverie.llm.keys import KeyStore
     from reverie.llm.provider import Provider
     from reverie.profile import Profile
@@ -44,12 +44,9 @@ class ModelServices:
         self._env = os.environ if env is None else env
         self._given_keys = keys
 
-    def services(self) -> tuple[ProviderView, ...]:
+    def services(self) -> tuple[ProviderInfo, ...]:
         """Every service there is."""
-        return tuple(
-            ProviderView(info.name, info.base_url, info.key_source, info.local)
-            for info in self._catalogue.known()
-        )
+        return self._catalogue.known()
 
     def provider(self, name: str) -> Provider:
         """One model of one service. Raises `ProviderError`."""
@@ -118,9 +115,7 @@ class ModelServices:
         return SystemKeys()
 
 
-# The settings where no home is open: read, saved, and the models they name tried out.
-#
-# Threading: blocks; any thread but the GUI's. Failure: `UserError`.
+# Without an open home: the settings, and a test of the models that they name.
 
 
 class ModelsWithoutHome(ModelServices):

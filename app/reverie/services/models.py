@@ -16,10 +16,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.capabilities import AgentDreamConfig, AgentWriterConfig
-from reverie.agents.mux.config import parse_agent_definition
+from reverie.agents.definition import parse_agent_definition
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import StoreError, UserError
-from reverie.jobs.consolidate.engine import Engine
+from reverie.files.sidecar import Sidecar
+from reverie.jobs.consolidate.engine import Engine, ModelEngine, RulesEngine, built_in_instructions
+from reverie.jobs.consolidate.overlay import DreamOverlay
+from reverie.llm.client import ModelClient, cost_usd
+from reverie.llm.vault import Vault
 from reverie.services.container import HomeContainer
 from reverie.services.model_services import ModelServices
 from reverie.services.views import ConsentView, ModelsView
@@ -31,10 +35,8 @@ if TYPE_CHECKING:
     from reverie.llm.keys import KeyStore
 
 
-# The prompt that an agent's own files give for a run, where they give one that can be used.
-#
-# Threading: blocks on disk. Failure: a prompt that cannot be used is told in Activity, and the built-in one
-# is used.
+# The agent's own prompt for a run. One that cannot be used is reported in Activity, and the built-in one is
+# used.
 
 
 _OF = {"dream": "consolidation", "writer": "the memory writer"}
@@ -87,7 +89,10 @@ class Models(ModelServices):
         keys: KeyStore | None = None,
     ) -> None:
         super().__init__(
-            lambda: parts.settings, env=env, keys=keys, offered=lambda: parts.home.model_services()
+            lambda: parts.settings,
+            env=env,
+            keys=keys,
+            offered=lambda: () if parts.home.models is None else parts.home.models.model_services(),
         )
         self._parts = parts
 
@@ -148,10 +153,7 @@ class Models(ModelServices):
     def engine(self, name: str, context: ScopeContext, trigger: Trigger) -> Engine:
         """The engine called `name`, ready to dream. Raises `UserError` for one that cannot be asked."""
         if name == RULES:
-            from reverie.jobs.consolidate.engine import RulesEngine
-
             return RulesEngine()
-        from reverie.jobs.consolidate.engine import ModelEngine
 
         self.provider(name)  # what is wrong with it is said before the run begins
         return ModelEngine(
@@ -163,7 +165,6 @@ class Models(ModelServices):
 
     def asking(self, name: str) -> ModelClient:
         """How the model called `name` is asked; nothing is opened yet."""
-        from reverie.llm.client import ModelClient, cost_usd
 
         return ModelClient(
             name,
@@ -177,8 +178,6 @@ class Models(ModelServices):
         destination = self._destination(engine)
         if self._agreed(destination):
             return None
-        from reverie.jobs.consolidate.overlay import DreamOverlay
-        from reverie.llm.vault import Vault
 
         overlay = DreamOverlay(self._parts.home, context, self._parts.usage)
         notes = overlay.notes(lambda: None)
@@ -238,18 +237,18 @@ class Models(ModelServices):
         return ""
 
     def _config(self, context: ScopeContext | None) -> AgentDreamConfig:
-        return self._parts.home.dream_wishes(None if context is None else context.workspace_id)
+        models = self._parts.home.models
+        if models is None:
+            return AgentDreamConfig()
+        return models.dream_config(None if context is None else context.workspace_id)
 
     def _instructions(self, context: ScopeContext) -> str:
         """The home's own prompt for a dream, else the built-in one."""
-        from reverie.jobs.consolidate.engine import built_in_instructions
 
         own = own_instructions(self._parts, context, self._config(context), "dream")
         return own or built_in_instructions()
 
     @cached_property
     def _consents(self) -> Sidecar:
-        from reverie.files.sidecar import Sidecar
-
         path = self._parts.own_sidecars / "consent.json"
         return Sidecar(path, lock_dir=self._parts.profile.locks, clock=self._parts.clock)

@@ -1,12 +1,13 @@
-"""Stores that nobody works on any more: what they hold, whose they were, and merging them where work goes on.
+"""Stores whose project is gone: what they hold, which project they belong to, and merging them into it.
 
-Looking opens repositories only at project paths that the home itself names, read-only, at most
-`MOST_REPOSITORIES` of them. Merging is previewed file by file; what is applied is exactly that (compare and
-swap on both sides), as one change by hand that can be taken back. No line is lost: two notes that differ
-become one with every line of both, or stand beside each other, and the lost store itself stays as it is until
-a person removes it; that, too, can be taken back, since only what the history keeps is removed.
+A project is identified by the root commits and remotes of its repository, which are remembered while it is
+there. Repositories are opened read-only, at paths that the home itself names, at most `MOST_REPOSITORIES` of
+them. A merge is previewed file by file, and exactly the preview is applied (compare and swap on both sides),
+as one change that can be undone. No line is lost: two notes that differ become one with every line of both,
+or stay beside each other; the orphaned store stays until the user removes it, which can be undone too.
 
-Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing changed.
+Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing changed; an unreadable repository
+counts as none.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from reverie.files.paths import is_directory
 from reverie.files.rooted import DirectoryEntry, RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.memory.diff import lost_lines, text_of, union
+from reverie.memory.history.objects import libgit2
 from reverie.memory.paths import memory_path, parse_memory_path, rel_problem
 from reverie.memory.store import sha256_of_bytes
 from reverie.services.changes import ChangeSet
@@ -38,14 +40,9 @@ if TYPE_CHECKING:
     import pygit2
 
 
-# Which repository stands in a project's directory: its root commits and the addresses of its remotes.
-#
-# Read-only and bounded: no directory above the project is searched, at most `MOST_COMMITS` commits are
-# walked, and a shallow clone, whose oldest commit is not its root, has no roots. Addresses are compared
-# without protocol, user and password (which are never kept). What was seen of a project while it was there
-# is remembered in Reverie's own directory, so that its store can be matched once the project is gone.
-#
-# Threading: blocking, any thread but the GUI's. Failure: what cannot be read is no repository.
+# The repository of a project directory: root commits and remotes. At most `MOST_COMMITS` commits are
+# walked; a shallow clone has no roots. Addresses are compared without protocol, user and password, which
+# are never kept.
 
 
 MOST_COMMITS = 50_000
@@ -72,7 +69,6 @@ def read_identity(
 ) -> Identity | None:
     """The repository at `path` itself, None where there is none that can be read. `known`: what it was
     before; roots that are still in it are not looked for again. `check` may raise to stop."""
-    from reverie.memory.history.objects import libgit2
 
     git = libgit2()
     if not os.path.lexists(path / ".git"):
@@ -179,11 +175,9 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(sorted(each for each in value if isinstance(each, str))) if isinstance(value, list) else ()
 
 
-# To which live project a lost store belongs, by evidence. Pure: identities in, an order out.
-#
-# The strongest sort of evidence decides, weaker ones break ties: the home itself names the owner; the same
-# root commit; the same remote; the same name. Two projects with the same evidence are never told apart by
-# guessing: then there is no best match, and a person chooses.
+# Matching a store with a live project; pure. The strongest evidence decides: the owner that the home names,
+# the same root commit, the same remote, the same name. If two projects have the same evidence, there is no
+# best match, and the user chooses.
 
 
 EvidenceKind = Literal["owner", "root", "remote", "name"]
@@ -268,9 +262,8 @@ def _folded(name: str) -> str:
     return _NAME.sub("-", name.casefold())
 
 
-# What is shown of lost stores and of merging them: frozen values, safe to hand between threads.
-#
-# Sizes are bytes, times ns since the epoch; `rel` is the path below the store's directory, with `/`.
+# What is shown of stores and merges. Sizes are bytes, times ns since the epoch; `rel` is the path below the
+# store.
 
 
 MergeState = Literal["create", "same", "contained", "differs", "blocked"]
@@ -381,7 +374,8 @@ class OrphanService:
         """Every lost store that holds something. `check` may raise to stop."""
         log = self._identities()
         known = log.load()
-        stores = self._with_remembered_paths(self._parts.home.lost_stores(), known)
+        orphans = self._parts.home.orphans
+        stores = self._with_remembered_paths(() if orphans is None else orphans.lost_stores(), known)
         projects = self._projects(known, check)
         log.remember({each.path: each.identity for each in projects if each.identity})
         views = []
@@ -500,7 +494,7 @@ class OrphanService:
                 remembered[home.scope_root(context, Scope.PROJECT).directory] = path
         for store in stores:
             path = "" if store.former_path else remembered.get(store.directory, "")
-            yield store._replace(former_path=path, name=Path(path).name) if path else store
+            yield replace(store, former_path=path, name=Path(path).name) if path else store
 
     def _projects(self, known: Mapping[str, Identity], check: Callable[[], None]) -> tuple[LiveProject, ...]:
         projects = []

@@ -1,4 +1,7 @@
-"""The footer of a context, and runs as lists show them, read from sidecars and records.
+"""What is shown of runs: the footer of a context, the list of runs, their costs, and reviews.
+
+Everything is read from sidecars and run records, never from what a run returned. Showing a review changes
+nothing; applying one goes through `jobs.consolidate`.
 
 Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 """
@@ -11,10 +14,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.jobs.consolidate.apply import ApplyService, load_review
 from reverie.jobs.consolidate.coverage import status_of
-from reverie.jobs.consolidate.service import dream_lease_name
-from reverie.runs.changes import Progress
+from reverie.jobs.consolidate.review import came_to_pass, named_parts
+from reverie.jobs.consolidate.run import dream_lease_name
+from reverie.memory.diff import text_lines
 from reverie.runs.record import RunRecord
+from reverie.runs.result import Progress
 from reverie.services.container import HomeContainer
 from reverie.services.views import (
     ChangedFile,
@@ -37,10 +43,8 @@ if TYPE_CHECKING:
     from reverie.runs.run import RunResult
 
 
-# What models cost, per scope: of the last run that asked one, and of this calendar month (UTC).
-#
-# A run counts for its workspace, for its project (shared by the project's workspaces) and for global memory
-# (shared by all). Pure; records in, sums out.
+# Costs of models per scope: of the last run that asked one, and of this calendar month (UTC). A run counts
+# for its workspace, for its project and for global memory. Pure.
 
 
 def month_start(now: int) -> int:
@@ -112,7 +116,7 @@ def status_view(parts: HomeContainer, context: ScopeContext) -> StatusView:
         interrupted=tuple(run for run in runs if run.outcome == "interrupted" and not run.reverted),
         problems=(*shown.problems, *_usage_problem(parts)),
         spent=_spent_per_scope(parts, context),
-        agent=parts.home.agent_status(context),
+        agent=() if parts.home.jobs is None else parts.home.jobs.agent_status(context),
     )
 
 
@@ -227,13 +231,7 @@ def _harvest_row(status: Status) -> HarvestRow | None:
     )
 
 
-# Reviews of one home's runs: what a window shows of a run, group by group, and applying what a person
-# chose.
-#
-# `ReviewService` blocks on disk and must not be used on the GUI thread. Looking at a review changes nothing
-# anywhere.
-#
-# Failure: `UserError` for what a person can mend.
+# Reviews: a run shown group by group, and applying what the user chose.
 
 
 _CONTEXT_LINES = 3
@@ -265,8 +263,6 @@ class ReviewService:
     def review(self, run_id: str) -> ReviewView:
         """Any run, also an old one or one that was applied. Raises `StoreError` for a run that does not exist
         or whose images are gone."""
-        from reverie.jobs.consolidate.apply import load_review
-        from reverie.jobs.consolidate.review import came_to_pass
 
         loaded = load_review(self._parts.dream_dependencies, run_id)
         return ReviewView(
@@ -284,8 +280,6 @@ class ReviewService:
         self, run_id: str, paths: Sequence[str], hunks: Sequence[int]
     ) -> tuple[Parts, tuple[str, ...]]:
         """See `jobs.consolidate.review.named_parts`."""
-        from reverie.jobs.consolidate.apply import load_review
-        from reverie.jobs.consolidate.review import named_parts
 
         loaded = load_review(self._parts.dream_dependencies, run_id)
         if not loaded.can_take_back:
@@ -301,7 +295,6 @@ class ReviewService:
         cancel: threading.Event,
     ) -> RunView:
         """Carry out what was chosen of a run; blocks until that has its outcome."""
-        from reverie.jobs.consolidate.apply import ApplyService
 
         service = ApplyService(self._parts.dream_dependencies)
         return run_view(service.apply(run_id, selection, cancel=cancel, progress=progress))
@@ -328,9 +321,7 @@ def _title(group: ReviewedGroup) -> str:
 
 
 def _file(file: ReviewedFile) -> ReviewFile:
-    from reverie.memory.diff import line_union_lines_of
-
-    context = line_union_lines_of(file.before or "") if file.verb in ("edit", "rename") else []
+    context = text_lines(file.before or "") if file.verb in ("edit", "rename") else []
     hunks = []
     for position, hunk in enumerate(file.hunks):
         before = file.hunks[position - 1] if position else None

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.memory.attribution import OUTSIDE
-from reverie.memory.listing import is_gone, read_rel
+from reverie.memory.listing import is_gone, read_rel, scope_usage
 from reverie.memory.paths import memory_path
 from reverie.memory.search.index import (
     SEARCHED_BYTES,
@@ -98,9 +98,7 @@ class SearchAnswer:
     complete: bool = True
 
 
-# Where the rows of a search index lie, and in which context a person is shown them.
-#
-# Threading: blocks; not for the GUI's thread. Failure: `UserError`.
+# The places of indexed rows, and the context in which each is shown.
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,15 +330,13 @@ class SearchService:
         )
 
     def _pinned(self, index: SearchIndex, home_id: str, shelf: _Shelf) -> set[int]:
-        from reverie.memory.listing import use_of
-
         home, found = shelf.parts.home, set[int]()
         usage = {key: use for key, use in shelf.parts.usage.load_for_showing().items() if use.pinned}
         for key, place in self._placed(home_id, shelf).items() if usage else ():
             root = place.root
             if root is None:
                 continue
-            use = use_of(root, usage, lambda rel, root=root: home.usage_key(root, rel))  # type: ignore[misc]
+            use = scope_usage(root, usage, lambda rel, root=root: home.usage_key(root, rel))  # type: ignore[misc]
             rels = [rel for rel, each in use.by_rel.items() if each.pinned] if use is not None else []
             found |= {id_ for id_, _sha in index.ids(home_id, key, rels).values()}
         return found

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, UserError
@@ -200,17 +200,18 @@ class RestorePlan:
     same: int = 0
 
 
-# What stands on disk at a place of the history, told as the history tells it: by content id.
-#
-# Reads only. Failure: `UserError`; a folder that cannot be read in full is an error, for half of it
-# would look like a deletion of the rest.
+# Files on disk as the history describes them, by content id. A folder that cannot be read in full is an
+# error: half of it would look like a deletion of the rest.
 
 
-class OnDisk(NamedTuple):
-    """One file: its path below the place, the history's id of its bytes, and their SHA-256."""
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """One file as it is now."""
 
     inner: str
+    """Its path below the place."""
     blob: str
+    """The id that the history gives its bytes."""
     sha256: str | None
 
 
@@ -352,7 +353,7 @@ class TimelineService:
         if state.commit is None:
             return {}
         if state.commit == NOW:
-            return {inner: blob for inner, blob, _sha in self._on_disk(state.place, check)}
+            return {file.inner: file.blob for file in self._on_disk(state.place, check)}
         return {
             inner_of(state.place, rel): blob
             for rel, blob in self._history.leaves(state.commit, state.place).items()
@@ -455,8 +456,8 @@ class TimelineService:
         place = self._destination(target, state)
         current: dict[str, str | None] = {}
         blobs: dict[str, str] = {}
-        for inner, blob, sha256 in self._on_disk(place, check):
-            current[inner], blobs[inner] = sha256, blob
+        for file in self._on_disk(place, check):
+            current[file.inner], blobs[file.inner] = file.sha256, file.blob
         versions = self._history.files(commit, state.place.key)
         usage = self._history.metadata(commit, state.place.key)
         files: list[RestoredFile] = []

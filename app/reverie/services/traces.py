@@ -24,9 +24,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.agents.base import TranscriptSource
+from reverie.agents.base import Transcripts, TranscriptSource
 from reverie.agents.transcripts import PagedTranscript
-from reverie.errors import Ambiguous, StoreError, UserError
+from reverie.errors import Ambiguous, StoreError, Unavailable, UserError
 from reverie.files.paths import is_there
 from reverie.files.sidecar import stringify
 from reverie.llm.trace_facts import (
@@ -158,8 +158,8 @@ class TraceService:
     def entries(self) -> tuple[TraceEntry, ...]:
         """Every trace there is, newest first, read from directories alone."""
         found = list(self._own_entries())
-        places = self._parts.home.dump_places()
-        for workspace_id, directory in places.directories if places is not None else ():
+        writer = self._parts.home.writer
+        for workspace_id, directory in () if writer is None else writer.dump_places().directories:
             found += _files(directory, workspace_id, own=False)
         return tuple(
             sorted(found, key=lambda entry: (entry.started_at, entry.id), reverse=True)[:MOST_ENTRIES]
@@ -291,10 +291,8 @@ def _files(directory: Path, workspace_id: str, *, own: bool) -> list[TraceEntry]
     return found
 
 
-# Traces as text to read: what the memory was and what was tried with it, one trace against another, the
-# answers of a model. Pure.
-#
-# Texts come from a model and a dump: they are data, bounded, and shown as plain text only.
+# Traces as text: the memory before, what was tried with it, a comparison, the answers of a model. Texts
+# come from a model and a dump: data, bounded, shown as plain text. Pure.
 
 
 _MOST_CHARS = 200_000
@@ -410,15 +408,9 @@ def _diff(before: str, after: str, label: str) -> str:
     return unified(before.encode("utf-8", "replace"), after.encode("utf-8", "replace"), label.lstrip("/"))
 
 
-# Asking again what a memory writer asked, of another model or in other words, on a copy.
-#
-# The copy is the memory as the trace has it, in memory only: nothing of a home is read or written, no
-# schedule advances, and no trace is kept. The tools are the writer's own, so a replay succeeds or fails for
-# the same reasons. Secrets of the texts do not leave (the vault), and nothing is sent to where no person
-# agreed.
-#
-# Threading: blocks on the network; any thread but the GUI's. Failure: `UserError` before anything is
-# sent; what goes wrong afterwards is in the result, as in any trace.
+# Replay: the prompt of a memory writer sent again, to another model or in other words, on a copy of the
+# memory in the trace. Nothing of a home is read or written, no schedule advances, and no trace is kept. The
+# tools and the vault are the writer's own; nothing is sent without consent.
 
 
 TIME_LIMIT_S = 60.0
@@ -550,11 +542,7 @@ async def _asked(
     return stringify(trace.to_document(head))
 
 
-# The transcripts of a home: listed without opening any, opened one at a time; what only the beginning of
-# one tells is read on demand.
-#
-# Looking only: nothing is written. Threading: blocks on disk; any thread but the GUI's. Failure:
-# `UserError`; what cannot be read has no title.
+# Transcripts: listed without opening any; a title that only the beginning tells is read on demand.
 
 
 class TranscriptService:
@@ -565,29 +553,39 @@ class TranscriptService:
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
         """Those of one project, or all; newest first."""
-        return self._parts.home.sources(project_path)
+        transcripts = self._parts.home.transcripts
+        return () if transcripts is None else transcripts.sources(project_path)
 
     def told(self, source: TranscriptSource) -> TranscriptSource:
         """With title, project and state, if need be from its beginning; as it was where nothing tells."""
         try:
-            return self._parts.home.source_told(source)
+            return self._transcripts.described_source(source)
         except (UserError, OSError):
             return source
 
     def open(self, source: TranscriptSource) -> PagedTranscript:
         """To read page by page; opening reads nothing yet."""
-        return PagedTranscript(self._parts.home.open_source(source), source.path)
+        return PagedTranscript(self._transcripts.open_source(source), source.path)
+
+    @property
+    def _transcripts(self) -> Transcripts:
+        transcripts = self._parts.home.transcripts
+        if transcripts is None:
+            raise Unavailable("This agent keeps no transcripts.")
+        return transcripts
 
     def of_workspace(self, workspace_id: str) -> TranscriptSource | None:
         """The transcript of a workspace, listed or not; None: it has none. Raises `Unavailable`."""
         for source in self.sources():
             if source.id == workspace_id:
                 return source
-        place = self._parts.home.session(workspace_id)
+        sessions = self._parts.home.sessions
+        place = None if sessions is None else sessions.session_place(workspace_id)
         if place is None or not any(is_there(place.directory / name) for name in place.files):
             return None
         return TranscriptSource(workspace_id, "session", place.directory)
 
     def jobs(self) -> tuple[AgentJob, ...]:
         """The agent's own books of background jobs, newest first."""
-        return self._parts.home.agent_jobs()
+        jobs = self._parts.home.jobs
+        return () if jobs is None else jobs.agent_jobs()

@@ -169,7 +169,7 @@ class TrashService:
     def _entry(
         self, deletion: Deletion, owner: str, roots: Mapping[str, ScopeRoot], *, reachable: bool
     ) -> TrashEntry | None:
-        key, rel = deletion.place
+        key, rel = deletion.place.key, deletion.place.rel
         try:
             scope = Scope(key.partition("/")[0])
         except ValueError:
@@ -194,7 +194,7 @@ class _Chosen:
     _used: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, entry: TrashEntry, is_there: Callable[[str], bool]) -> None:
-        key, wanted = entry.deletion.place
+        key, wanted = entry.deletion.place.key, entry.deletion.place.rel
         rel, number = wanted, 2
         while is_there(rel) or (key, rel) in self._used:
             rel, number = numbered(wanted, number), number + 1

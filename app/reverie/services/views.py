@@ -11,20 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.memory.store import sha256_of_text
-from reverie.runs.changes import Progress
+from reverie.runs.result import Progress
 
 if TYPE_CHECKING:
     from reverie.agents.base import Companion, HomeContents
     from reverie.agents.capabilities import StatusLine
     from reverie.agents.identity import KnownHome
     from reverie.agents.scopes import Refusal, Scope, ScopeContext
+    from reverie.failures.record_changes import RecordChange
     from reverie.files.lease import LeaseHolder
     from reverie.jobs.consolidate.review import Review
+    from reverie.llm.catalogue import ProviderInfo
     from reverie.memory.listing import ScopeListing
     from reverie.memory.usage_rules import MemoryUsage
     from reverie.runs.journal import Journal
     from reverie.runs.record import Outcome, Parts
-    from reverie.services.record_changes import RecordChange
 
 
 __all__ = [
@@ -151,24 +152,13 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderView:
-    """A model service. `key_source`: `environment`, `keyring`, `none needed`, `missing`,
-    `locked` or `not answering` (the keyring)."""
-
-    name: str
-    base_url: str
-    key_source: str
-    local: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ModelsView:
     """`engine`: what the button will use (`rules` or `PROVIDER:MODEL`); `engine_reason`: why, as a
     sentence."""
 
     engine: str
     engine_reason: str
-    providers: tuple[ProviderView, ...]
+    providers: tuple[ProviderInfo, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,15 @@
-"""The one door of a window (and of the commands) to a home: views to show, and the things a person can do.
+"""`Workbench`: all that a window or a command can show of one home and do with it.
 
-Every method blocks on disk and must not be called on the GUI thread. Nothing here tells a view to refresh:
-changes reach views through the watcher only (design.md principle 1). Looking creates nothing inside the home;
-what the first opening needs (history, marks of what was seen) goes to Reverie's own directories.
+Nothing here tells a view to refresh: changes reach views through the watcher only (design.md principle 1).
+Reading creates nothing inside the home; what the first opening needs (history, what the user has seen) goes
+to Reverie's own directories.
 
-What a first look at the trees does not need (runs, history, the watcher, the rules) is imported by the method
-that needs it, so that the window paints first.
+Late imports: what shows the trees and edits memories is imported at the top. What loads pydantic, asyncio or
+the rules of duplicates (40 to 400 ms) is imported by the method that needs it, since a window opens with the
+trees alone.
 
-Failure: `UserError` for what a person can mend; anything else is a bug and propagates.
+Threading: every method blocks on disk; never call one on the GUI thread. Failure: `UserError` for what a
+person can fix; anything else is a bug and propagates.
 """
 
 from __future__ import annotations
@@ -20,13 +22,25 @@ from typing import TYPE_CHECKING
 
 from reverie.agents.base import Companion, TitlesRead
 from reverie.agents.scopes import Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
-from reverie.files.coalesce import Changes
+from reverie.errors import StoreError, Unavailable
+from reverie.files.watch import Changes, Watcher
+from reverie.files.watch_sources import WatchTarget
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import UsageRestored
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.changes import Progress
+from reverie.runs.record import Parts
+from reverie.runs.result import Progress
+from reverie.services.changes import ChangeKind, ChangeSet
 from reverie.services.container import HomeContainer
+from reverie.services.drafts import LostSave
+from reverie.services.edits import CompanionFiles, Moves, UserEdits, add_note
+from reverie.services.external_changes import SeenLog, author_of, relevant, watch_targets
+from reverie.services.host import keep_usage
+from reverie.services.lint import LintService
+from reverie.services.orphans import OrphanService
+from reverie.services.timeline import RestorePlan, TimelineService
+from reverie.services.trash import TrashService
 from reverie.services.views import (
     FileText,
     HandChange,
@@ -42,46 +56,37 @@ from reverie.services.views import (
 )
 
 if TYPE_CHECKING:
-    from reverie.files.watch import Watcher
-    from reverie.files.watch_plan import WatchTarget
     from reverie.jobs.consolidate.review import ReviewSelection
     from reverie.memory.search.index import UpdateObserver as SearchWatcher
-    from reverie.runs.record import Parts
-    from reverie.services.background import ExtractionService, SessionNotes
-    from reverie.services.changes import ChangeKind, ChangeSet
+    from reverie.services.background import ExtractionService, SessionNotesService
     from reverie.services.duplicates import DuplicateService
-    from reverie.services.edits import CompanionFiles, Moves, UserEdits
-    from reverie.services.external_changes import SeenLog
     from reverie.services.failures import FailureService, RecordEdits
-    from reverie.services.lint import LintService
-    from reverie.services.lost_saves import LostSave
     from reverie.services.memory_index import IndexService
     from reverie.services.models import Models
-    from reverie.services.orphans import OrphanService
     from reverie.services.run_views import ReviewService
-    from reverie.services.timeline import RestorePlan, TimelineService
     from reverie.services.traces import Replays, TraceService, TranscriptService
-    from reverie.services.trash import TrashService
     from reverie.settings import Settings
 
 
-# The desks of one home: each looks after one thing, and is made on first use.
-#
-# What a first look at the trees does not need is imported by the desk that needs it, so that the window
-# paints first. Threading and failure: as each desk says.
+class Workbench:
+    """One open home: what can be shown of it and done with it.
 
-
-class Desks:
-    """What can be done with one home, by what it is about."""
+    Larger subjects are services of their own, each built on first use: `timeline`, `traces`, `trash` and so
+    on. What belongs to the trees, the editor and runs is a method here.
+    """
 
     def __init__(self, parts: HomeContainer) -> None:
         self.parts = parts
+        self._history_started = threading.Event()
+
+    @property
+    def home_id(self) -> str:
+        """Reverie's id of this home."""
+        return self.parts.home_id
 
     @cached_property
     def timeline(self) -> TimelineService:
         """What happened to each memory of this home."""
-        from reverie.services.timeline import TimelineService
-
         return TimelineService(self.parts)
 
     @cached_property
@@ -100,51 +105,45 @@ class Desks:
 
     @cached_property
     def extracting(self) -> ExtractionService:
-        """Rollouts of this home that become memories; only Codex has them (`available`)."""
+        """Extraction of memories from rollouts; only Codex has them (`available`)."""
         from reverie.services.background import ExtractionService
 
         return ExtractionService(self.parts)
 
     @cached_property
-    def noting(self) -> SessionNotes:
+    def noting(self) -> SessionNotesService:
         """Session notes of this home."""
-        from reverie.services.background import SessionNotes
+        from reverie.services.background import SessionNotesService
 
-        return SessionNotes(self.parts)
+        return SessionNotesService(self.parts)
 
     @cached_property
     def duplicates(self) -> DuplicateService:
-        """Memories of this home that say the same."""
+        """Memories of this home with the same content."""
         from reverie.services.duplicates import DuplicateService
 
         return DuplicateService(self.parts)
 
     @cached_property
     def trash(self) -> TrashService:
-        """What was deleted in this home."""
-        from reverie.services.trash import TrashService
-
+        """Deleted memories of this home."""
         return TrashService(self.parts)
 
     @cached_property
     def lint(self) -> LintService:
-        """What a person may want to look at in the memories of this home."""
-        from reverie.services.lint import LintService
-
+        """Problems in the memories of this home."""
         return LintService(self.parts.home.caps)
 
     @property
     def replays(self) -> Replays:
-        """Runs of the memory writer asked again, on a copy."""
+        """Runs of the memory writer repeated on a copy."""
         from reverie.services.traces import Replays
 
         return Replays(self.models, self.parts.clock)
 
     @cached_property
     def orphans(self) -> OrphanService:
-        """Stores of this home that nobody works on any more."""
-        from reverie.services.orphans import OrphanService
-
+        """Stores of this home whose project is gone."""
         return OrphanService(self.parts)
 
     @cached_property
@@ -156,61 +155,51 @@ class Desks:
 
     @cached_property
     def _edits(self) -> UserEdits:
-        from reverie.services.edits import UserEdits
-
         return UserEdits(self.parts)
 
     @cached_property
     def moves(self) -> Moves:
-        """Moving memories of this home."""
-        from reverie.services.edits import Moves
-
+        """Moves memories between folders and scopes."""
         return Moves(self.parts)
 
     @cached_property
     def records(self) -> RecordEdits:
-        """Changing the records of this home, where it keeps some. Raises `Unavailable`."""
+        """Edits the records of this home. Raises `Unavailable` where the agent keeps none."""
         from reverie.services.failures import RecordEdits
 
         return RecordEdits(self.parts)
 
     @cached_property
     def failures(self) -> FailureService:
-        """What the agent learnt of failing, where it keeps that. Raises `Unavailable`."""
+        """What the agent learned from failures. Raises `Unavailable` where it keeps none."""
         from reverie.services.failures import FailureService
 
         return FailureService(self.parts, self.records)
 
     @cached_property
     def index_care(self) -> IndexService:
-        """The indexes that the agent of this home keeps of its memories."""
+        """The index files that the agent keeps of its memories."""
         from reverie.services.memory_index import IndexService
 
         return IndexService(self.parts)
 
     @cached_property
     def _changes(self) -> ChangeSet:
-        from reverie.services.changes import ChangeSet
-
         return ChangeSet(self.parts)
 
     @cached_property
     def reviews(self) -> ReviewService:
-        """The runs of this home, looked through."""
+        """Reviews of the runs of this home."""
         from reverie.services.run_views import ReviewService
 
         return ReviewService(self.parts)
 
     @cached_property
     def _companions(self) -> CompanionFiles:
-        from reverie.services.edits import CompanionFiles
-
         return CompanionFiles(self.parts)
 
     @cached_property
     def _seen(self) -> SeenLog:
-        from reverie.services.external_changes import SeenLog
-
         return SeenLog(
             self.parts.own_sidecars / "seen.json",
             lambda: self.parts.snapshots.history,
@@ -218,18 +207,6 @@ class Desks:
             lock_dir=self.parts.profile.locks,
             clock=self.parts.clock,
         )
-
-
-class Workbench(Desks):
-    """One open home."""
-
-    def __init__(self, parts: HomeContainer) -> None:
-        super().__init__(parts)
-        self._history_started = threading.Event()
-
-    @property
-    def home_id(self) -> str:
-        return self.parts.home_id
 
     def contents(self) -> HomeInfo:
         """What the home lists now. Raises `Unavailable` when it vanished or another one is in its place."""
@@ -250,10 +227,12 @@ class Workbench(Desks):
         """Read the titles of up to `most` workspaces that are not known yet, those of this project first.
         Whether any was read, and the list where it has anything new by that. Raises `Unavailable` when the
         home vanished."""
-        home = self.parts.home
-        found = home.learn_titles(most, project_path) if project_path else TitlesRead()
+        sessions = self.parts.home.sessions
+        if sessions is None:
+            return False, None
+        found = sessions.learn_titles(most, project_path) if project_path else TitlesRead()
         if not found.read:
-            found = home.learn_titles(most)
+            found = sessions.learn_titles(most)
         # A session at work is read again after every answer, and mostly says the same: no list for that.
         return found.read > 0, self.contents() if found.changed else None
 
@@ -303,9 +282,6 @@ class Workbench(Desks):
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
         """Which actor gave a memory (or a companion) this content; empty: nobody that is known."""
-        from reverie.errors import StoreError, Unavailable
-        from reverie.services.external_changes import author_of
-
         try:
             return author_of(self.parts, context, path, sha256, companion)
         except (StoreError, Unavailable):
@@ -318,12 +294,10 @@ class Workbench(Desks):
     @property
     def takes_notes(self) -> bool:
         """Whether the agent of this home takes notes from a person; costs nothing."""
-        return bool(self.parts.home.note_path("x", 0))
+        return self.parts.home.store_rules is not None
 
     def add_note(self, context: ScopeContext, text: str) -> str:
         """Write a note to the agent; its memory path."""
-        from reverie.services.edits import add_note
-
         return add_note(self.parts, context, text)
 
     def save_companion(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
@@ -403,14 +377,13 @@ class Workbench(Desks):
         """Bring what was seen changing into the history, and note or put back pins and use that the agent
         overwrote; while something is `pending`, call `keep_usage` a second later."""
         self.parts.snapshots.observe(source="the watcher", dirty=None if changes.rescan else changes.paths)
-        if self.parts.home.usage_sidecar is None or not self._touches(changes, self.parts.home.usage_sidecar):
+        sidecars = self.parts.home.sidecars
+        if sidecars is None or not self._touches(changes, sidecars.usage):
             return UsageRestored()
         return self.keep_usage()
 
     def keep_usage(self) -> UsageRestored:
         """Put back pins and use that the agent overwrote, every few seconds at most."""
-        from reverie.services.host import keep_usage
-
         return keep_usage(self.parts, patient=True)
 
     def lost_saves(self, changes: Changes) -> tuple[LostSave, ...]:
@@ -487,8 +460,6 @@ class Workbench(Desks):
 
     def watch(self, deliver: Callable[[Changes], None], *, notify: Callable[[str], None]) -> Watcher:
         """A watcher over this home and its runs, not started."""
-        from reverie.files.watch import Watcher
-
         watch = self.parts.settings.watch
         watcher = Watcher(
             deliver,
@@ -503,14 +474,10 @@ class Workbench(Desks):
 
     def watch_targets(self, context: ScopeContext | None = None) -> tuple[WatchTarget, ...]:
         """See `services.external_changes`."""
-        from reverie.services.external_changes import watch_targets
-
         return watch_targets(self.parts, context)
 
     def relevant(self, context: ScopeContext, changes: Changes) -> Relevance:
         """See `services.external_changes`."""
-        from reverie.services.external_changes import relevant
-
         return relevant(self.parts, context, changes)
 
     def _scope(

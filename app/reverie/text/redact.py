@@ -2,15 +2,14 @@
 in memories that are shown (marks).
 
 A secret is known by its own shape (`text.secret_shapes`, `text.secret_table`), by the name in front of it
-(`text.secret_values`), or by the sentence, table or command around it (`text.redact`). Prose about
-secrets ("token budget: 12000", "password policy"), checksums, commits, UUIDs and names of code are left
-alone; where the two cannot be told apart, the text is redacted, because a hole in a log costs less than a
-leaked key. Characters that cannot be seen, and letters in another width, hide nothing: a text is judged as a
-reader or a program takes it. `text.redact` proves that all of this works before anything is sent.
+(`text.secret_values`), or by the sentence, table or command around it. Prose about secrets ("token budget:
+12000", "password policy"), checksums, commits, UUIDs and identifiers in code are left alone; in doubt the
+text is redacted, because a hole in a log costs less than a leaked key. Invisible characters, and letters in
+another width, hide nothing: a text is judged as a reader or a program reads it.
 
 Invariants: time is linear in the length of the text (no pattern can start over inside what it has consumed;
-tests feed the worst inputs we know), found spans do not overlap, and redacting twice is redacting once. Pure
-functions.
+tests feed the worst inputs we know), found spans do not overlap, and redacting twice is redacting once. No
+possessive quantifiers (see `text.secret_shapes`). Pure; any thread.
 """
 
 from __future__ import annotations
@@ -46,19 +45,14 @@ from reverie.text.secret_values import (
     small_letters,
 )
 
-# Secrets in sentences, lists, tables, tags and command lines: where a person writes them down.
+# Secrets in prose, lists, tables, tags and command lines. On lines with a word for a secret three rules
+# apply: the word, then a verb or sign that gives a value ("the staging password is ...", "Passwort (Test):
+# ...", "密码是..."), then something that looks like one; any word near it that looks random; the name of a
+# service and a value in the form of its secrets (`secret_table.NEARBY`).
 #
-# Three rules work on the lines with a word for a secret. *Told*: the word, then a verb or sign that gives a
-# value ("the staging password is ...", "Passwort (Test): ...", "密码是..."), then a value that looks like
-# one.
-# *Net*: any word near it that looks drawn by a machine. *Nearby*: the name of a service and a value in the
-# form of that service's secrets (`secret_table.NEARBY`). Tables, tags and command lines have rules of their
-# own.
-#
-# Invariants: a sentence about secrets is left alone ("The password is required"); checksums, commits, UUIDs
-# and names of code are no values. The text behind a word is looked at up to the next such word and never
-# farther than `_REACH`, so time is linear in the text. No possessive quantifiers (see `secret_shapes`).
-# Pure functions.
+# A sentence about secrets is left alone ("The password is required"); checksums, commits, UUIDs and
+# identifiers in code are not values. The text after a word is examined up to the next such word and at most
+# `_REACH` characters, so time is linear in the text.
 
 
 _REACH = 160
@@ -367,7 +361,7 @@ def _services() -> re.Pattern[str]:
 
 
 def _word_start(text: str, least: int, place: int) -> int:
-    """Where the word begins that goes on at `place`, not before `least`."""
+    """The start of the word at `place`, not before `least`."""
     spaces = [text.rfind(space, least, place) for space in " \t\n"]
     return max(spaces) + 1 if max(spaces) >= 0 else place
 
@@ -690,14 +684,11 @@ def _united(spans: Iterable[SecretSpan]) -> list[Secret]:
 _RANK = ["private-key", "provider-key", "jwt", "auth-header", "url-password", "password", "token"]
 
 
-# Proof on planted secrets that redaction works in this process, before anything is sent.
-#
-# A broken regular expression engine, a damaged installation or a wrong edit of a pattern makes redaction
-# find nothing, in silence. So one secret of each way of knowing one is looked for: each must be gone, and
-# the words around it must still be there. All are invented and taken apart, so that scanners of
-# repositories do not take them for real ones. Takes less than a millisecond once the patterns are compiled.
-#
-# Pure. Any thread; `failed_checks` remembers its answer for the life of the process.
+# The self-test of redaction, run before anything is sent. A broken regular expression engine, a damaged
+# installation or a wrong edit of a pattern would silently find nothing. So one secret of each kind is
+# redacted: it must be gone, and the words around it must still be there. All are invented and split in the
+# source, so that secret scanners do not report them. It takes less than a millisecond once the patterns are
+# compiled; `failed_checks` keeps its answer for the life of the process.
 
 
 _RUN = "q7Zx2Lk9" + "Vb4Tn8Wc" + "3Rm6Yp1H"
@@ -741,11 +732,9 @@ def _is_hidden(text: str) -> bool:
     return not any(piece[0] in clean for piece in _PIECE.finditer(text) if piece[0] in _RUN + _PLAIN)
 
 
-# The four redactions Codex applies to what it remembers, in its order (formats/codex.md section 2).
-#
-# Files that Reverie writes in Codex's place are redacted the same way, so that they are what the agent
-# itself would have written. It knows less than `text.redact`, which callers apply besides. Pure functions,
-# linear: no pattern can start over inside what it has consumed.
+# The four redactions that Codex applies to what it remembers, in its order (formats/codex.md section 2), so
+# that files which Reverie writes in its place are what the agent itself would have written. Callers apply
+# `redact` besides.
 
 
 REDACTED = "[REDACTED_SECRET]"

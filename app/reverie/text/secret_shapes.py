@@ -1,8 +1,8 @@
-"""Secrets that are known by their own shape, whatever stands around them.
+"""Secrets that are known by their own shape, whatever is around them.
 
-The marks of services come from `text.secret_table`; here are the forms that no table holds: private keys,
-signed tokens, headers, addresses and command lines. Every pattern begins behind a boundary, and what it
-consumes is bounded or followed by a character it cannot hold, so no input makes it slow. Possessive
+The prefixes and patterns of services are in `text.secret_table`; here are the forms that no table holds:
+private keys, signed tokens, headers, addresses and command lines. Every pattern begins at a boundary, and
+what it consumes is bounded or followed by a character it cannot hold, so no input makes it slow. Possessive
 quantifiers and atomic groups are not used: Python before 3.11.5 matches them wrongly. Pure functions; spans
 are `(start, end, kind)`.
 """

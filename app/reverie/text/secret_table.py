@@ -12,7 +12,7 @@ source is the documentation of the service itself, by site and page. Pure data, 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 ALNUM = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -28,7 +28,8 @@ URL_BASE64 = URL_SAFE + "="
 LONG_WORD = 30
 
 
-class Prefixed(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Prefixed:
     """A secret that begins with `prefix`."""
 
     service: str
@@ -46,7 +47,8 @@ class Prefixed(NamedTuple):
     """The prefix is short or an ordinary word, so the rest must look random too."""
 
 
-class Shaped(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Shaped:
     """A secret with a form of its own. Group 1 of `pattern`, or all of it, is the secret."""
 
     service: str
@@ -62,7 +64,8 @@ class Shaped(NamedTuple):
         return len(self.word) < 4 or self.word in ("_mmk", "token-", "NRAL")
 
 
-class Nearby(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Nearby:
     """A secret that only its surroundings give away."""
 
     service: str

@@ -1,8 +1,8 @@
-"""Judges a single value: does it only stand for a secret, does it look like a password, like a random key?
+"""Judges single values, and finds secrets by the name in front of them.
 
-Every rule of redaction asks here, so that a value is judged the same in a sentence, a table or an assignment.
-Pure functions over one word of bounded length; no possessive quantifier or atomic group anywhere (Python
-before 3.11.5 matches those wrongly).
+A value is a placeholder, or looks like a password, or like a random key; every rule of redaction asks here,
+so that a value is judged the same in a sentence, a table or an assignment. Pure; no possessive quantifier or
+atomic group anywhere (Python before 3.11.5 matches those wrongly).
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ _KEBAB = re.compile(r"[a-z]{3,}(?:-[a-z]{2,}){3,}\Z")
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value only stands for a secret: a variable, a template, a mask, an example of a manual, or
-    our own mark."""
+    """Whether a value is a placeholder: a variable, a template, a mask, an example of a manual, or our own
+    mark."""
     if _VARIABLE.match(value) is not None or len(set(value)) == 1:
         return True
     if "..." in value or "…" in value or _MASK.match(value) is not None:
@@ -246,17 +246,12 @@ def holds_any(text: str, parts: Iterable[str]) -> bool:
     return False
 
 
-# Secrets that are known by the name in front of them: `DB_PASSWORD=...`, `API key: ...`, `--token ...`.
-#
-# A name is taken apart into words (`dbPassword` is "db", "password") and judged by the last of them; where
-# that says little ("key"), by the words in front of it as well, also on the other side of a space. What
-# follows is judged by how such a name is used: a password may look like anything, a token or key has to
-# look made by a machine, because both words are common in prose and code. Pure functions; spans are
-# `(start, end, kind)`.
-#
-# Only lines with a word for a secret are searched (`secret_lines`). Each character is looked at a bounded
-# number of times: names are bounded in length and begin at a boundary, a bare value is not searched again,
-# and a quoted one only from its opening quote on. No possessive quantifiers (see `secret_shapes`).
+# Secrets with a name in front of them: `DB_PASSWORD=...`, `API key: ...`, `--token ...`. A name is split into
+# words (`dbPassword` is "db", "password") and judged by the last of them; where that says little ("key"), by
+# the words in front of it as well, also across a space. The value is judged by how such a name is used: a
+# password may look like anything, a token or key must look machine-made, because both words are common in
+# prose and code. Only lines with a word for a secret are searched (`secret_lines`), and each character is
+# examined a bounded number of times. Spans are `(start, end, kind)`.
 
 
 Kind = Literal["password", "token", "pass", "key", "gpg-key", "mention"]
@@ -345,7 +340,7 @@ _WHAT_PASSES = frozenset(
 )
 # A header of a request, as `X-ClickHouse-Key`.
 _KEY_HEADER = re.compile(r"[Xx]-[\w-]+-[Kk]ey\Z")
-_SECRET_NAMES_LETTER = re.compile(r"[A-Za-z]")
+_ASCII_LETTER = re.compile(r"[A-Za-z]")
 _NOTHING_MORE = re.compile(r"""[ \t\r,;)\]}*|"'`.]*(?:\n|\Z)""")
 _LONG_RUN = re.compile(r"[A-Za-z0-9+/]{20}")
 _MEMBER = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z")
@@ -510,7 +505,7 @@ def _kind_with_words_before(text: str, named: re.Match[str], line: int, kind: Ki
 
 
 def is_open_key(text: str, start: int, end: int, line: int) -> bool:
-    """Whether the word `text[start:end]` is a key that nobody keeps secret: `cache_key`, "the public key"."""
+    """Whether the word `text[start:end]` is a key that is not secret: `cache_key`, "the public key"."""
     own = [word.lower() for word in _WORDS.findall(text[start:end])]
     if not own or own[-1] not in ("key", "keys"):
         return False

@@ -1,4 +1,4 @@
-"""Counts as sentences say them. Pure functions."""
+"""Counts in sentences, lengths as the agents count them, and the first heading of a text. Pure functions."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def was_left(count: int) -> str:
 
 
 def with_write_protected(summary: str, paths: Sequence[str]) -> str:
-    """The summary of a run, and which files it left alone because nobody may write them."""
+    """The summary of a run, and the write-protected files that it left alone."""
     if not paths:
         return summary
     names = ", ".join(paths[:_NAMED_AT_MOST]) + (", …" if len(paths) > _NAMED_AT_MOST else "")
     return f"{summary} {left_as_before(len(paths)).capitalize()}, because write-protected: {names}."
 
 
-# Lengths as the agents count them: UTF-16 code units, and tokens estimated from those. Pure functions.
+# Lengths as the agents count them: UTF-16 code units, and tokens estimated from those.
 
 
 _UNITS_PER_TOKEN = 4
@@ -60,9 +60,6 @@ def cut_utf16(text: str, units: int) -> str:
 def estimate_tokens(text: str) -> int:
     """Tokens where no provider counts them: a quarter of the code units, rounded up (design.md section 5)."""
     return -(-utf16_length(text) // _UNITS_PER_TOKEN)
-
-
-# The first heading of a Markdown text, as one line. Pure.
 
 
 _HEADING = re.compile(r"^# +(.+?)[ #]*$", re.MULTILINE)

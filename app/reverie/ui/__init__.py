@@ -1,10 +1,10 @@
-"""The window: the only room that knows Qt.
+"""The window: the only room that uses Qt.
 
-Views change only by what the watcher tells (`ui.session`); a job that changes something says no more than how
-far it is and what came of it. Texts of homes are shown escaped (`ui.display_text`), own texts pass through
-`tr`.
+Views change only when the watcher reports a change (`ui.session`); a job that changes something reports its
+progress and result, nothing else. Texts of homes are escaped before they are shown (`ui.display_text`); our
+own texts pass through `tr`.
 
 Threading: the GUI thread, on which no file is read or written; what blocks is a job on a lane (`ui.jobs`).
-Modules that differ say so. Failure: what a person can mend stands where it was asked for, with its next step;
-anything else goes to `ui.app`.
+Modules that differ say so. Failure: what the user can fix is shown where it was asked for, with the next
+step; anything else goes to `ui.app`.
 """

@@ -1,8 +1,12 @@
-"""The application around the window: diagnostics first, then Qt, then paint, and only then the heavy
-libraries.
+"""Starting the window process: log and crash reports first, then Qt, then the first paint, and only then
+the heavy libraries.
 
-`run_window` blocks until the window is closed and returns the exit code. Nothing is imported here that the
-first paint does not need; homes are opened by jobs afterwards.
+`run_window` blocks until the window is closed and returns the exit code. Nothing is imported at the top
+that the first paint does not need; homes are opened by jobs afterwards. Also here: the crash dialog, Ctrl+C
+and SIGTERM, the log file, and `--screenshot`.
+
+Threading: GUI thread, except the crash hooks and Qt's messages, which come on any thread. Failure: where no
+window can be shown, a sentence on stderr and exit code 1.
 """
 
 from __future__ import annotations
@@ -20,9 +24,11 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -30,6 +36,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QByteArray,
+    QCoreApplication,
+    QEventLoop,
     QMessageLogContext,
     QObject,
     QSocketNotifier,
@@ -47,27 +55,96 @@ from reverie.errors import UserError
 from reverie.files.paths import MOST_LIMITS, ask_each, open_regular
 from reverie.log_level import asked_by
 from reverie.profile import Profile
-from reverie.ui.appearance import Beginning, Icons, LookControl, read_look
+from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, read_window_style
 from reverie.ui.jobs import JobControl, stuck_lanes
-from reverie.ui.saved_window import Remembered, read_remembered
-from reverie.ui.screenshot import Screenshot
-from reverie.ui.single_instance import Instance, Wish, activation_token
+from reverie.ui.session_store import Remembered, SessionStore, read_remembered
+from reverie.ui.single_instance import Instance, OpenRequest, activation_token
 from reverie.ui.window.main_window import MainWindow
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMessageBox
 
-    from reverie.ui.session_store import SessionStore
+
+# Screenshots: wait until a window is loaded, then take its picture. Every wait has a time limit.
 
 
-# What happens to an error nobody expected: recorded always, shown once per distinct traceback.
-#
-# The hook only records and posts to a GUI-thread object, because it may run on any thread and in the middle
-# of a paint. Qt's own messages go to the log from whichever thread they come.
-#
-# What a person may copy and send holds where it happened and which kinds of error, and the last records;
-# not what errors say of themselves, which may quote a memory, and no secrets. The log file has all of it. A
-# bug of the helper process (`trace`) counts by where it happened there.
+STEP_MS = 20
+# How little to compress: the same picture in about half the time, and in no larger file.
+_QUICK = 85
+# How often a layout may ask for another until it is at rest: a line wraps, so a scroll bar comes, so ...
+_LAYOUT_TURNS = 5
+
+
+def wait_for(condition: Callable[[], bool], limit_ms: int) -> bool:
+    """Run the event loop until `condition` holds; False when the time is up."""
+    deadline = time.monotonic() + limit_ms / 1000
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, STEP_MS)
+        time.sleep(STEP_MS / 4000)
+    QCoreApplication.processEvents()
+    return True
+
+
+def is_loaded(window: MainWindow) -> bool:
+    """Tree and footer of the selection are there, and the other tabs."""
+    tab = window.tab
+    return (
+        window.session is not None
+        and window.session.status is not None
+        and tab.has_full_tree
+        and window.lazy_tabs.is_built
+        and not window.lanes.scan.busy
+    )
+
+
+def select_a_file(window: MainWindow) -> bool:
+    """Open a memory, so that the editor is not empty: the project's first, else the first of all."""
+    paths = list(window.tab.model.memory_tree.files)
+    prefix = "/memories/project/"
+    own = [path for path in paths if path.startswith(prefix) and "/" not in path.removeprefix(prefix)]
+    return any(window.tab.tree.select_path(path) for path in (own or paths)[:1])
+
+
+def finish_layouts() -> None:
+    """Run the event loop until no layout asks for another."""
+    for _turn in range(_LAYOUT_TURNS):
+        QCoreApplication.processEvents()
+
+
+def save_picture(widget: QWidget, file: Path) -> bool:
+    """A PNG of the widget as it is now."""
+    finish_layouts()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return widget.grab().save(str(file), "PNG", _QUICK)
+
+
+class Screenshot:
+    """`reverie --screenshot FILE`."""
+
+    def __init__(self, window: MainWindow, file: Path) -> None:
+        self._window = window
+        self._file = file
+
+    def take(self, limit_ms: int) -> int:
+        """Exit code: 0 when everything was loaded and the picture is written."""
+        window = self._window
+        loaded = wait_for(lambda: is_loaded(window) or window.gave_up, limit_ms)
+        if loaded and select_a_file(window):
+            wait_for(lambda: window.tab.pane.file is not None, limit_ms // 4)
+        saved = save_picture(window, self._file)
+        if loaded and saved and not window.opening_failed:
+            return 0
+        missing = "the picture was not written" if not saved else "not everything could be loaded"
+        sys.stderr.write(f"reverie: {missing}: {self._file}\n")
+        return 1
+
+
+# Unexpected errors: always logged, and shown once per distinct traceback. The hook may run on any thread
+# and in the middle of a paint, so it only records and posts to a GUI-thread object. The details that can be
+# copied hold the places and the kinds of errors and the last log records, but neither error messages (which
+# may quote a memory) nor secrets. A bug in the helper process counts by its own traceback (`trace`).
 
 
 crash_log = logging.getLogger("reverie.crash")
@@ -169,6 +246,10 @@ class CrashReporter(QObject):
             self._posted.emit()
 
     def _thread_hook(self, arguments: threading.ExceptHookArgs) -> None:
+        if type(arguments.thread).__module__.startswith("watchdog."):
+            # The watcher notices (`files.watch_observer`) and starts over: nobody needs to do anything.
+            crash_log.warning("a thread that watches files has ended", exc_info=arguments.exc_value)
+            return
         if arguments.exc_value is not None:
             self.hook(arguments.exc_type, arguments.exc_value, arguments.exc_traceback)
 
@@ -228,17 +309,17 @@ def diagnostics(text: str, records: RecentRecords) -> str:
 def without_sayings(text: str) -> str:
     """A traceback with the kinds of its errors, without what they say of themselves."""
     kept: list[str] = []
-    told = False
+    has_kind = False
     for line in text.splitlines():
         if line.startswith(("  ", "Traceback ", "During handling", "The above exception")) or not line:
             # After the kind come only lines of its saying, until the next traceback begins.
-            if not told or line.startswith(("Traceback ", "During handling", "The above exception")):
+            if not has_kind or line.startswith(("Traceback ", "During handling", "The above exception")):
                 kept.append(line)
-                told = False
-        elif not told:
+                has_kind = False
+        elif not has_kind:
             found = _SAYING.match(line)
             kept.append(found["kind"] if found else "(its words are in the log)")
-            told = True
+            has_kind = True
     return "\n".join(kept) + "\n"
 
 
@@ -249,10 +330,9 @@ def qt_message(kind: QtMsgType, _context: QMessageLogContext, message: str | Non
         qt_log.log(_LEVELS.get(kind, logging.WARNING), "%s", text)
 
 
-# Ctrl+C and a polite kill end the window as closing it does: jobs are cancelled, watchers and threads stop.
-#
-# Python runs signal handlers between its own instructions only, and there are none while Qt waits for
-# events. The signal's number is written to a socket by the interpreter itself, which wakes Qt up.
+# Ctrl+C and SIGTERM close the window like its close button. Python runs signal handlers between its own
+# instructions only, and there are none while Qt waits for events; so the interpreter writes the signal's
+# number to a socket, which wakes Qt up.
 
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -337,7 +417,7 @@ def run_window(
         profile = Profile.under(scratch / "profile")
     instance = Instance(profile) if screenshot is None else None
     if instance is not None and not instance.is_first:
-        problem = instance.hand_over(Wish(tuple(homes), workspace_id or "", demo, activation_token()))
+        problem = instance.hand_over(OpenRequest(tuple(homes), workspace_id or "", demo, activation_token()))
         if problem:
             sys.stderr.write(f"reverie: {problem}\n")
         shutil.rmtree(scratch, ignore_errors=True)
@@ -348,7 +428,7 @@ def run_window(
                 application = make_application()
             reporter = CrashReporter(logged.recent)
             reporter.install()
-            beginning = Beginning(
+            options = StartupOptions(
                 tuple(homes),
                 workspace_id or "",
                 scratch / "demo",
@@ -361,9 +441,9 @@ def run_window(
             )
             remembered = read_remembered(profile) if screenshot is None else Remembered()
             if not homes and not demo:
-                beginning = with_remembered(beginning, remembered)
+                options = with_remembered(options, remembered)
             try:
-                return _run(application, profile, clock, beginning, screenshot, instance, remembered, logged)
+                return _run(application, profile, clock, options, screenshot, instance, remembered, logged)
             finally:
                 reporter.uninstall()
     finally:
@@ -394,41 +474,37 @@ def _run(
     application: QApplication,
     profile: Profile,
     clock: Clock,
-    beginning: Beginning,
+    options: StartupOptions,
     screenshot: Path | None,
     instance: Instance | None,
     remembered: Remembered,
     logged: Log,
 ) -> int:
-    look = LookControl(application)
-    look.begin(read_look(profile.settings_file))
+    look = AppearanceControl(application)
+    look.begin(read_window_style(profile.settings_file))
     icons = Icons()
     application.setWindowIcon(icons.icon("reverie"))
-    window = MainWindow(profile, clock, icons, beginning, furnish=screenshot is not None)
+    window = MainWindow(profile, clock, icons, options, build_ui=screenshot is not None)
 
     stores: list[SessionStore] = []
 
-    def furnished() -> None:
-        from reverie.ui.session_store import SessionStore
-
+    def ui_ready() -> None:
         window.lanes.history.submit("start the log file", logged.start_in_job, done=_nothing_more)
 
         if screenshot is None:
-            stores.append(SessionStore(window, remembered, place=beginning.and_found))
-            if is_first_start(remembered, demo=beginning.open_demo):
-                from reverie.ui.window.welcome import FirstStart
-
-                FirstStart(window)
-        window.settings.look_changed.connect(look.apply)
+            stores.append(SessionStore(window, remembered, place=options.and_found))
+            if is_first_start(remembered, demo=options.open_demo):
+                window.show_welcome_when_ready()
+        window.settings.window_style_changed.connect(look.apply)
         if instance is not None:
-            instance.asked.connect(window.take_wish)
-            window.late.built.connect(instance.listen)
+            instance.asked.connect(window.handle_request)
+            window.lazy_tabs.built.connect(instance.listen)
             QTimer.singleShot(LISTEN_LATEST_MS, instance.listen)
 
     if screenshot is None:
-        window.furnished.connect(furnished)
+        window.ui_ready.connect(ui_ready)
     else:
-        furnished()
+        ui_ready()
     restore_geometry(window, remembered)
     window.show()
     if screenshot is None:
@@ -439,8 +515,8 @@ def _run(
     else:
         code = Screenshot(window, screenshot).take(SCREENSHOT_LIMIT_MS)
     for store in stores:
-        assert beginning.demo is not None
-        store.keep(profile, beginning.demo)
+        assert options.demo is not None
+        store.keep(profile, options.demo)
     window.shut_down()
     if stuck_lanes():
         log.error("a thread would not end; leaving without it")
@@ -456,18 +532,19 @@ def demo_place(*, at_once: bool) -> Path:
     return Path(tempfile.gettempdir()) / f"reverie-demo-{os.urandom(8).hex()}"
 
 
-def with_remembered(beginning: Beginning, remembered: Remembered) -> Beginning:
+def with_remembered(options: StartupOptions, remembered: Remembered) -> StartupOptions:
     """Where the last window ended: its homes that are still there, the one it showed first, and the homes
     that are found."""
     wanted = dict.fromkeys(place for place in (remembered.home, *remembered.homes) if place)
-    beginning = beginning._replace(closed=tuple(Path(place) for place in remembered.closed))
+    options = replace(options, closed=tuple(Path(place) for place in remembered.closed))
     places = those_that_may_be(tuple(wanted))
     if not places:
-        return beginning
+        return options
     workspace = remembered.workspace if places[0] == remembered.home else ""
-    return beginning._replace(
+    return replace(
+        options,
         homes=tuple(Path(place) for place in places),
-        workspace=beginning.workspace or workspace,
+        workspace=options.workspace or workspace,
         and_found=True,
     )
 
@@ -494,7 +571,7 @@ def is_first_start(remembered: Remembered, *, demo: bool) -> bool:
 
 
 def _nothing_more(_nothing: None) -> None:
-    """What is logged from now on says so itself."""
+    """The log file is open; there is nothing to do."""
 
 
 def restore_geometry(window: MainWindow, remembered: Remembered) -> None:

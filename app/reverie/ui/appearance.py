@@ -1,11 +1,11 @@
-"""Colours, distances and figures of the window, all derived from the system's palette.
+"""How the window looks: colours, spacing, fonts and icons, and the theme, font size and language of the
+settings.
 
-No colour is written down as it will be seen: each is a hue mixed into the palette's own background and then
-moved away from it until the contrast of WCAG 2 AA is reached (4.5 for text, 3 for signs). So both schemes,
-and a user's own palette, come out readable. Widgets ask again when their palette changes; results are cached
-per palette.
+No final colour is fixed: each is a hue mixed into the palette's own background and then moved away from it
+until the contrast of WCAG 2 AA is reached (4.5 for text, 3 for signs). So light, dark and custom palettes
+stay readable. Widgets ask again when their palette changes; results are cached per palette.
 
-Threading: GUI thread (QPalette), but `contrast` and `readable` are plain arithmetic.
+Threading: GUI thread; `contrast` and `readable` are plain arithmetic.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from PySide6.QtCore import (
     QByteArray,
@@ -50,7 +49,8 @@ _RED = QColor(200, 50, 45)
 _VIOLET = QColor(130, 80, 200)
 
 
-class Theme(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Theme:
     """Colours by what they mean. `*_back` are backgrounds on which the palette's text stays readable."""
 
     dark: bool
@@ -268,11 +268,9 @@ def monospace() -> QFont:
     return font
 
 
-# The window's signs: SVG drawings tinted with the palette, read once before the window is shown.
-#
-# Drawings use `currentColor`; it is replaced by a colour of the palette, so they follow light and dark.
-# Pixmaps are cached by name, size, colour and pixel ratio. `refresh` forgets them after a change of scheme;
-# whoever holds a QIcon asks again then.
+# Icons: SVG drawings whose `currentColor` is replaced by a colour of the palette, read once before the
+# window is shown. Pixmaps are cached by name, size, colour and pixel ratio; after `refresh`, holders of a
+# QIcon ask again.
 
 
 NAMES = (
@@ -337,47 +335,46 @@ class Icons:
         return pixmap
 
 
-# How a person wants the window to look. By itself, because it is read before anything is painted.
-
-
 @dataclass(frozen=True, slots=True)
-class Window:
-    """How the window looks, as `settings.WindowSettings` has it."""
+class WindowStyle:
+    """Theme, font size and language, with the fields and defaults of `settings.WindowSettings`."""
 
     font_size: int = 0
+    """In points; 0: what the system uses."""
     language: str = "system"
     theme: str = "system"
 
 
-class Beginning(NamedTuple):
-    """What to open first. Without homes: those that are found; with `and_found` those as well. `demo` is
-    where the demo copy may be put. `helper`: heavy work is done by a process of its own. `asking`: a person
-    is there to answer a question; without one, a moved home is opened as a new one. `project`: the path of
-    the project to select where no workspace is named. `closed`: homes that a person closed; they are not
-    opened because they are found."""
+@dataclass(frozen=True, slots=True)
+class StartupOptions:
+    """What a new window opens first."""
 
     homes: tuple[Path, ...] = ()
+    """The homes to open; if empty, those that are found on this machine."""
     workspace: str = ""
+    """The id of the workspace to select."""
     demo: Path | None = None
+    """Where a copy of the demo home may be put."""
     open_demo: bool = False
     and_found: bool = False
+    """Open the homes that are found as well as `homes`."""
     watching: bool = True
     helper: bool = False
+    """Do heavy work in a second process."""
     asking: bool = True
+    """Somebody can answer questions; otherwise a home that was moved is opened as a new one."""
     project: str = ""
+    """The path of the project to select where no workspace is named."""
     closed: tuple[Path, ...] = ()
+    """Homes that were closed by hand; they are not reopened when they are found."""
 
 
-# How the window looks: theme, font size and language, as `[window]` in the settings file says.
+# Theme, font size and language: read from `[window]` in the settings file, and applied.
 #
-# Read before anything is painted, and before `reverie.settings` may be imported (it costs a tenth of a
-# second): so the three values are read here by themselves, by the same rules (a test compares the two).
-# Theme and font size are applied live; a language counts from the next start, because texts are asked for
-# once.
-#
-# Threading: GUI thread; `read_look` reads one small file and is called before the window is made only.
-# Failure: a file that cannot be read, or a value that is none, counts as the default; the settings say so
-# later.
+# Read before the first paint, when `reverie.settings` may not be imported yet (it takes a tenth of a
+# second), so the rules for these three values are repeated here; a test compares both. A language takes
+# effect at the next start, because each text is translated once. A value that is not valid counts as its
+# default.
 
 
 LARGEST_FONT = 48
@@ -387,24 +384,24 @@ THEMES = ("system", "light", "dark")
 _TRANSLATED = ("de",)
 
 
-def read_look(settings_file: Path) -> Window:
-    """What the settings file says; defaults where it says nothing that counts."""
+def read_window_style(settings_file: Path) -> WindowStyle:
+    """The window's values of the settings file; the default for each that is missing or invalid."""
     try:
         content = read_regular(settings_file, _LARGEST)
     except OSError:
-        return Window()
+        return WindowStyle()
     if b"window" not in content:
-        return Window()
+        return WindowStyle()
     import tomllib
 
     try:
         table = tomllib.loads(content.decode("utf-8-sig")).get("window")
     except (ValueError, RecursionError):
-        return Window()
-    said = table if isinstance(table, dict) else {}
-    size, language, theme = said.get("font_size"), said.get("language"), said.get("theme")
+        return WindowStyle()
+    values = table if isinstance(table, dict) else {}
+    size, language, theme = values.get("font_size"), values.get("language"), values.get("theme")
     fits = isinstance(size, int) and not isinstance(size, bool) and 0 <= size <= LARGEST_FONT
-    return Window(
+    return WindowStyle(
         size if fits and isinstance(size, int) else 0,
         language if language in LANGUAGES else "system",
         theme if theme in THEMES else "system",
@@ -421,7 +418,7 @@ def language_of(wanted: str, system: list[str]) -> str:
     return ""
 
 
-class LookControl(QObject):
+class AppearanceControl(QObject):
     """Applies a look to the application. Made before the first widget."""
 
     def __init__(self, application: QApplication) -> None:
@@ -429,9 +426,9 @@ class LookControl(QObject):
         self._application = application
         self._system_font = QFont(application.font())
         self._translators: list[QTranslator] = []
-        self._shown = Window()
+        self._shown = WindowStyle()
 
-    def begin(self, look: Window) -> None:
+    def begin(self, look: WindowStyle) -> None:
         """Before the window is made: language too."""
         self._speak(language_of(look.language, list(QLocale.system().uiLanguages())))
         if look.language != "system":
@@ -439,7 +436,7 @@ class LookControl(QObject):
         self.apply(look)
 
     @Slot(object)
-    def apply(self, look: Window) -> None:
+    def apply(self, look: WindowStyle) -> None:
         """Theme and font size, at once and everywhere."""
         if look.theme != self._shown.theme:
             self._apply_theme(look.theme)
@@ -449,7 +446,7 @@ class LookControl(QObject):
 
     def end(self) -> None:
         """As it was before (for tests, which share one application)."""
-        self.apply(Window())
+        self.apply(WindowStyle())
         for translator in self._translators:
             self._application.removeTranslator(translator)
         self._translators.clear()

@@ -1,8 +1,9 @@
-"""Wording that several views share: ages, counts, scopes, triggers, outcomes. Every sentence passes through
-tr().
+"""Text for display: untrusted text made safe, ages and times, and the labels that several views share.
 
-Counts are translated with Qt's plural forms under their plural wording; English needs no translation file for
-that.
+Labels pass through `tr`; counts use Qt's plural forms under their plural wording, so English needs no
+translation file. No widget and no clock.
+
+Threading: any.
 """
 
 from __future__ import annotations
@@ -15,11 +16,9 @@ from typing import Literal
 from reverie.agents.scopes import Scope
 from reverie.ui.translation import counted, tr
 
-# Untrusted text made safe to look at: names, paths and sentences that come from disk. Pure, without Qt.
-#
-# A file name may hold control characters, line breaks or marks that reverse the reading direction; shown
-# raw it can pretend to be another file. Everything that a widget shows of a name goes through `visible`;
-# everything that Qt could take for markup (tool tips) goes through `as_tooltip`.
+# A file name may hold control characters, line breaks or marks that reverse the reading direction, and
+# shown as it is it could pass for another file. Every name that a widget shows goes through `visible`, and
+# everything that Qt could read as markup (tool tips) through `as_tooltip`.
 
 
 # Joiners change how letters of real scripts connect; they neither hide nor reorder text.
@@ -48,7 +47,7 @@ def visible_lines(text: str) -> str:
 
 
 def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:
-    """`text`, of which nobody reads more than the first `most` characters."""
+    """`text` cut to `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -93,10 +92,7 @@ def _escaped(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-# How long ago, and when exactly: pure functions of two times in UTC milliseconds. No Qt, no clock, no
-# wording.
-#
-# The window turns an `Ago` into words (`ui.display_text`), so that every unit is translated with its own
+# Ages and exact times, from UTC milliseconds. `age` turns an `Ago` into text, so that each unit has its own
 # plural.
 
 
@@ -161,7 +157,7 @@ def notes(count: int) -> str:
 
 
 def uses(by_agent: int, own: int = 0) -> str:
-    """How often the agent used a memory, apart from what a person and Reverie did with it."""
+    """How often the agent used a memory; `own`: uses by the user and Reverie, shown separately."""
     if not own:
         return counted("used once", "used %n times", by_agent)
     return tr("used: agent {agent}×, you and Reverie {own}×").format(agent=by_agent, own=own)
@@ -287,7 +283,7 @@ def tokens(count: int) -> str:
 
 
 def money(usd: float | None) -> str:
-    """`$0.04`; unknown says so, and what is not quite nothing never looks like nothing."""
+    """`$0.04`; None is "cost unknown", and a cost below a cent never looks like zero."""
     if usd is None:
         return tr("cost unknown")
     if usd == 0:

@@ -1,17 +1,16 @@
 """Background work of the window: one long-lived thread per purpose, and exactly one end per job.
 
-A `Lane` owns a QThread and a worker object that lives in it. `submit` hands over a callable; it runs there,
-one job after the other. Every submitted job ends in exactly one of done, failed or cancelled, delivered in
-the GUI thread: also when its thread is stopped, and when it is superseded. A job that is over cannot be heard
-of again: answers of superseded and stopped jobs are dropped.
+A `Lane` owns a QThread and a worker object that lives in it. `submit` hands over a callable, which runs
+there; jobs run one after the other. Every job ends in exactly one of done, failed or cancelled, delivered
+on the GUI thread, also when its thread is stopped or the job is superseded. Answers of superseded and
+stopped jobs are dropped.
 
-Threading: `Lane` methods are for the GUI thread; a job's callable and `JobControl` run on the lane's thread.
-Only QObject methods are connected (a lambda would run in the emitter's thread). A blocking job receives no
-queued signal, so it is cancelled through a `threading.ServerEvent`.
+Threading: the methods of `Lane` are for the GUI thread; the job's callable and `JobControl` run on the
+lane's thread. Only methods of QObjects are connected (a lambda would run on the emitter's thread). A
+blocking job receives no queued signal, so it is cancelled through a `threading.Event`.
 
-Failure policy: `UserError` reaches the job's `failed` handler, to be shown inline. Anything else is a bug
-of ours: it goes to `sys.excepthook` on the GUI thread, and the job ends as failed, so that no view waits for
-ever.
+Failure: a `UserError` goes to the job's `failed` handler, to be shown inline. Anything else is a bug: it
+goes to `sys.excepthook` on the GUI thread and the job ends as failed, so that no view waits for ever.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
@@ -72,14 +71,16 @@ class JobControl:
             raise JobCancelled
 
 
-class _Job(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Job:
     id: int
     name: str
     work: Callable[[JobControl], Any]
     control: JobControl
 
 
-class _Outcome(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Outcome:
     id: int
     kind: Kind
     value: Any
@@ -133,7 +134,7 @@ class Lane(QObject):
     """One thread of work. `busy_changed(bool)` tells whether a job is open."""
 
     busy_changed = Signal(bool)
-    unclaimed = Signal(object)  # MendableError of a job without its own failure handler
+    unclaimed = Signal(object)  # UserError of a job without its own failure handler
     _submitted = Signal(object)
 
     _ids = itertools.count(1)
@@ -204,9 +205,8 @@ class Lane(QObject):
         return bool(self._open)
 
     @property
-    def at_it_s(self) -> float:
-        """For how long the thread has been at the job that it is at, in seconds, also if nobody waits for
-        that one any more; 0 while it has nothing to do. A sign of life begins it anew."""
+    def busy_seconds(self) -> float:
+        """Seconds since the current job last reported progress; 0.0 when idle. Counts abandoned jobs too."""
         return time.monotonic() - self._since if self._handed_over and not self._stopping else 0.0
 
     def stop(self, limit_ms: int | None = None) -> bool:
@@ -285,7 +285,8 @@ class Lane(QObject):
             self.busy_changed.emit(False)
 
 
-class Lanes(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Lanes:
     """The threads of one window."""
 
     scan: Lane

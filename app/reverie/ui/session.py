@@ -1,17 +1,15 @@
-"""One open home in a window: the workbench behind it, and the one way its views are refreshed.
+"""One open home in a window: its workbench, its watcher, and the only way its views are refreshed.
 
-Content reaches the views along one path only: the watcher delivers changes, a job reads what they touch, the
-result is emitted. Nothing that the window does itself (saving, deleting, a dream) emits a view; with the
-watcher stopped nothing moves. The exceptions are readings of what is no content: the first reading after a
-selection or an explicit refresh, marks of what was seen, and whether somebody else's run still holds the
-lease.
+Content reaches the views along one path: the watcher delivers changes, a job reads what they touch, the
+result is emitted. Nothing that the window does itself (saving, deleting, a consolidation) refreshes a view;
+with the watcher stopped nothing changes. Exceptions, none of them content: the first reading after a
+selection or an explicit refresh, the marks of what was seen, and whether another run still holds the lease.
 
-Threading: GUI thread. The workbench is touched only inside jobs: on the scan lane (reading, hand edits), the
-history lane (snapshots of what changed outside) and the consolidator lane (dreams, reverts). At most one
-refresh is under way; what arrives meanwhile is merged, so a busy writer cannot starve it.
+Threading: GUI thread. The workbench is used only inside jobs: on the scan lane (reading, hand edits), the
+history lane (snapshots of outside changes) and the consolidator lane. At most one refresh runs; what
+arrives meanwhile is merged, so a busy writer cannot starve it.
 
-Failure policy: a refresh that fails leaves the last views, tells `trouble`, and the next one reads
-everything.
+Failure: a refresh that fails keeps the last views, emits `trouble`, and the next one reads everything.
 """
 
 from __future__ import annotations
@@ -27,33 +25,187 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.clock import Clock
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.profile import Profile
-from reverie.ui.history_recorder import HistoryKeeper, merged
 from reverie.ui.jobs import JobControl, Lane, Lanes
 from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree, build_tree
 
 if TYPE_CHECKING:
     from reverie.files.watch import Watcher, WatchState
     from reverie.helper.process import Helper
+    from reverie.memory.usage import UsageRestored
+    from reverie.services.drafts import LostSave
     from reverie.services.views import HomeInfo, MemoryView, Relevance, StatusView
     from reverie.services.workbench import Workbench
 
 
-# The watcher of one open home, made and begun by a job of the scan lane once something is shown.
-#
-# Asked for again and again, it begins once; where it could not begin, it begins with the next asking. Every
-# watcher that a job made is stopped by `finish`, also one that nobody waited for any more.
-#
-# Threading: GUI thread; the watcher's own threads deliver to `deliver`, which may be called from any.
+# Records outside changes in the history, behind the views: first everything that happened while no window
+# was open, then one batch of changes at a time. After a failure the next change tries again; nothing noted
+# is lost.
 
 
-class HomeWatch(QObject):
-    """`begun(WatchState)`: it watches from now on. `said(str)`: a sentence of the watcher's, from any thread.
-    `failed(UserError)`: it could not begin. Without `wanted` nothing is ever watched."""
+_AGAIN_MS = 1000
 
-    begun = Signal(object)
-    said = Signal(str)
+
+class HistoryRecorder(QObject):
+    """Signals: `started()`: the history is up to date; `kept()`: the marks of what was seen may have changed;
+    `overwritten(tuple[LostSave, ...])`: another program overwrote a save; a draft keeps its text."""
+
+    started = Signal()
+    kept = Signal()
+    overwritten = Signal(object)
+    status_message = Signal(str)
+
+    def __init__(self, workbench: Workbench, lane: Lane, parent: QObject) -> None:
+        super().__init__(parent)
+        self._workbench = workbench
+        self._lane = lane
+        self._noted: Changes | None = None
+        self._allowed = False
+        self._ready = False
+        self._busy = False
+        self._closed = False
+        self._usage_due = False
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(_AGAIN_MS)
+        self._again.timeout.connect(self._on_again)
+
+    @property
+    def ready(self) -> bool:
+        """Caught up once, and nothing is under way."""
+        return self._ready and not self._busy
+
+    def start(self) -> None:
+        """From now on: before, nothing may be slowed down."""
+        self._allowed = True
+        self.keep()
+
+    def note(self, changes: Changes) -> None:
+        """Something changed; `keep` brings it in."""
+        self._noted = changes if self._noted is None else merged(self._noted, changes)
+
+    def keep(self) -> None:
+        """Do what there is to do, one thing at a time."""
+        if not self._allowed or self._busy or self._closed:
+            return
+        if not self._ready:
+            self._catch_up()
+        elif self._noted is not None:
+            self._observe(self._noted)
+        elif self._usage_due:
+            self._keep_usage()
+
+    def mark_seen(self, context: ScopeContext) -> None:
+        """Mark everything that is there now as seen."""
+        workbench = self._workbench
+
+        def work(_control: JobControl) -> None:
+            workbench.mark_opened(context)
+
+        self._lane.submit("mark as seen", work, done=self._on_marked)
+
+    def close(self) -> None:
+        """Start nothing more; what is running finishes."""
+        self._closed = True
+        self._again.stop()
+
+    def _catch_up(self) -> None:
+        self._busy = True
+        workbench = self._workbench
+
+        def work(_control: JobControl) -> None:
+            workbench.start_history()
+
+        self._lane.submit("start the history", work, done=self._on_caught_up, failed=self._on_failed)
+
+    def _on_caught_up(self, _nothing: None) -> None:
+        self._busy = False
+        self._ready = True
+        self._usage_due = True
+        self.started.emit()
+        self.kept.emit()
+        self.keep()
+
+    def _observe(self, changes: Changes) -> None:
+        self._noted = None
+        self._busy = True
+        workbench = self._workbench
+
+        def work(_control: JobControl) -> tuple[UsageRestored, tuple[LostSave, ...]]:
+            lost = workbench.lost_saves(changes)
+            return workbench.observe(changes), lost
+
+        def failed(error: UserError) -> None:
+            self.note(changes)
+            self._on_failed(error)
+
+        self._lane.submit("observe changes", work, done=self._on_observed, failed=failed)
+
+    def _keep_usage(self) -> None:
+        self._usage_due = False
+        self._busy = True
+        workbench = self._workbench
+
+        def work(_control: JobControl) -> UsageRestored:
+            return workbench.keep_usage()
+
+        self._lane.submit("keep pins and use", work, done=self._on_usage_kept, failed=self._on_failed)
+
+    def _on_again(self) -> None:
+        self._usage_due = True
+        self.keep()
+
+    def _on_observed(self, found: tuple[UsageRestored, tuple[LostSave, ...]]) -> None:
+        kept, lost = found
+        if lost:
+            self.overwritten.emit(lost)
+        self._on_usage_kept(kept)
+
+    def _on_usage_kept(self, kept: UsageRestored) -> None:
+        self._busy = False
+        if kept.announce:
+            self.status_message.emit(
+                self.tr(
+                    "The agent is running and overwrites pins and use counts. "
+                    "Reverie keeps its changes ({n}) until the agent is restarted."
+                ).format(n=kept.announce)
+            )
+        if kept.pending:
+            self._again.start()
+        self.kept.emit()
+        self.keep()
+
+    def _on_marked(self, _nothing: None) -> None:
+        self.kept.emit()
+
+    def _on_failed(self, error: UserError) -> None:
+        self._busy = False
+        self.status_message.emit(str(error))
+
+
+def merged(one: Changes, other: Changes) -> Changes:
+    """Both, as one."""
+    return replace(
+        one,
+        paths=one.paths | other.paths,
+        rescan=one.rescan or other.rescan,
+        events=one.events + other.events,
+        reasons=tuple(dict.fromkeys((*one.reasons, *other.reasons))),
+    )
+
+
+# The file watcher of one home, created and started by a job on the scan lane once something is shown.
+# `start` is idempotent; if it fails, the next call retries. `finish` stops every watcher a job created, also
+# those whose job was superseded. `deliver` is called on the watcher's own threads.
+
+
+class HomeWatcher(QObject):
+    """Signals: `started(WatchState)`; `status_message(str)`, emitted from any thread; `failed(UserError)`.
+    Does nothing unless `enabled`."""
+
+    started = Signal(object)
+    status_message = Signal(str)
     failed = Signal(object)
 
     def __init__(
@@ -63,23 +215,23 @@ class HomeWatch(QObject):
         deliver: Callable[[Any], None],
         parent: QObject,
         *,
-        wanted: bool,
+        enabled: bool,
     ) -> None:
         super().__init__(parent)
         self._workbench = workbench
         self._lane = lane
         self._deliver = deliver
-        self._wanted = wanted
+        self._enabled = enabled
         self._starting = self._finished = False
         self._made: list[Watcher] = []
         self.watcher: Watcher | None = None
 
     def start(self, context: ScopeContext | None) -> None:
         """Watch what `context` is made of; None: the home alone."""
-        if self._starting or not self._wanted:
+        if self._starting or not self._enabled:
             return
         self._starting = True
-        workbench, deliver, say, made = self._workbench, self._deliver, self.said.emit, self._made
+        workbench, deliver, say, made = self._workbench, self._deliver, self.status_message.emit, self._made
 
         def work(_control: JobControl) -> tuple[Watcher, WatchState]:
             watcher = workbench.watch(deliver, notify=say)
@@ -101,7 +253,7 @@ class HomeWatch(QObject):
             return
         watcher, state = found
         self.watcher = watcher
-        self.begun.emit(state)
+        self.started.emit(state)
 
     def finish(self) -> None:
         """Stop what was made, and begin nothing more. Waits for the watcher's threads (under 2 s). From any
@@ -111,19 +263,17 @@ class HomeWatch(QObject):
             watcher.stop()
 
 
-# Whether somebody else's run still holds the lease. Leases lie outside the home and change without a file,
-# so the session asks every two seconds, and only while one is held.
-#
-# Threading: GUI thread; the asking is a job of the scan lane, left out while that has something else to do.
+# Leases lie outside the home and change without a file event, so while another run holds one, the session
+# asks every two seconds, unless the scan lane is busy.
 
 
 LEASE_POLL_MS = 2000
 
 
 class LeasePoll(QObject):
-    """`told(StatusView)`: the status that was followed, with what runs now. `failed(UserError)`."""
+    """Signals: `status_read(StatusView)`: the followed status with what runs now; `failed(UserError)`."""
 
-    told = Signal(object)
+    status_read = Signal(object)
     failed = Signal(object)
 
     def __init__(self, workbench: Workbench, lane: Lane, parent: QObject) -> None:
@@ -159,15 +309,12 @@ class LeasePoll(QObject):
             return replace(status, running=workbench.status(context).running)
 
         self._lane.submit(
-            "ask for the lease", work, done=self.told.emit, failed=self.failed.emit, group="lease"
+            "ask for the lease", work, done=self.status_read.emit, failed=self.failed.emit, group="lease"
         )
 
 
-# From the watcher's thread into the GUI thread.
-#
-# `post` is the watcher's `deliver`: it is called on the coalescer thread, emits one queued signal and never
-# raises, because an exception there would end the thread and leave the window deaf. What arrives is a hint;
-# the truth is then read from disk by a job.
+# From the watcher's thread to the GUI thread. `post` emits one queued signal and never raises: an exception
+# would end the watcher's thread. A change is only a hint; a job then reads the disk.
 
 
 log = logging.getLogger("reverie.bridge")
@@ -214,11 +361,6 @@ class WatchBridge(QObject):
             self.arrived.emit(event)
 
 
-# Opening a home in a job: what is made of its directory, and by which heavy libraries, off the GUI thread.
-#
-# Failure: what cannot be opened ends the job with its `UserError`.
-
-
 @dataclass(frozen=True, slots=True)
 class Opened:
     """A home that could be opened."""
@@ -236,16 +378,17 @@ def open_home_job(
     is `helper`'s, if there is one."""
 
     def work(_control: JobControl) -> Opened:
-        from reverie.compose import open_workbench
+        from reverie.compose import open_workbench  # heavy: imported by the job
 
         workbench: Workbench = open_workbench(path, profile, clock)
         if helper is not None:
-            from reverie.helper.workbench import HelpedWorkbench
+            from reverie.helper.workbench import HelpedWorkbench  # heavy: imported by the job
 
             workbench = HelpedWorkbench(workbench.parts, helper)
         info, home = workbench.contents(), workbench.parts.home
         listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
-        recent = max(((at, id_) for id_, at in home.recencies() if id_ in listed), default=(0, ""))
+        recencies = () if home.sessions is None else home.sessions.recencies()
+        recent = max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))
         return Opened(workbench, info, home.caps, recent[1])
 
     return work
@@ -258,7 +401,7 @@ def adopt_home_job(
     it."""
 
     def work(control: JobControl) -> Opened:
-        from reverie.compose import adopt_home
+        from reverie.compose import adopt_home  # heavy: imported by the job
 
         adopt_home(path, known_id, profile, clock)
         return open_home_job(path, profile, clock, helper)(control)
@@ -345,17 +488,17 @@ class HomeSession(QObject):
         self._closed = False
         self.bridge = WatchBridge(opened.info.id, self)
         self.bridge.arrived.connect(self._on_arrived)
-        self._watch = HomeWatch(opened.workbench, lanes.scan, self.bridge.post, self, wanted=watching)
-        self._watch.begun.connect(self._on_watching)
-        self._watch.said.connect(self.notified)
+        self._watch = HomeWatcher(opened.workbench, lanes.scan, self.bridge.post, self, enabled=watching)
+        self._watch.started.connect(self._on_watching)
+        self._watch.status_message.connect(self.notified)
         self._watch.failed.connect(self._on_aside_failed)
-        self.keeper = HistoryKeeper(opened.workbench, lanes.history, self)
-        self.keeper.kept.connect(self.look_again)
+        self.keeper = HistoryRecorder(opened.workbench, lanes.history, self)
+        self.keeper.kept.connect(self.refresh_marks)
         self.keeper.started.connect(self.history_started)
-        self.keeper.said.connect(self.notified)
+        self.keeper.status_message.connect(self.notified)
         self.keeper.overwritten.connect(self.overwritten)
         self._lease_poll = LeasePoll(opened.workbench, lanes.scan, self)
-        self._lease_poll.told.connect(self._take_status)
+        self._lease_poll.status_read.connect(self._take_status)
         self._lease_poll.failed.connect(self._on_aside_failed)
         self._retry = QTimer(self)
         self._retry.setSingleShot(True)
@@ -384,7 +527,7 @@ class HomeSession(QObject):
 
     @Slot()
     def reload(self) -> None:
-        """Read everything of the selection again: a person asked, or it could not be read."""
+        """Read everything of the selection again."""
         if self.context is None:
             self.select(self._choice)
             return
@@ -399,7 +542,7 @@ class HomeSession(QObject):
         workbench = self.workbench
 
         def work(_control: JobControl) -> TreeUpdate:
-            from reverie.services.contexts import asked_context
+            from reverie.services.contexts import asked_context  # heavy: imported by the job
 
             context = asked_context(
                 workbench.parts.home,
@@ -537,7 +680,7 @@ class HomeSession(QObject):
         self.keeper.keep()
         self._pump()
         if self._marks_stale:
-            self.look_again()
+            self.refresh_marks()
         project = (self.context.project_path if self.context is not None else None) or ""
         if found.info is not None or self._titled != project:
             self._titled = project
@@ -600,7 +743,7 @@ class HomeSession(QObject):
     def arrange(self, arrangement: Arrangement) -> None:
         """Order and choose the files of the trees otherwise; no file is read."""
         self.arrangement = arrangement
-        self.look_again()
+        self.refresh_marks()
 
     def also_show(self, paths: Iterable[str]) -> None:
         """While only what changed is shown, these stay too."""
@@ -608,7 +751,7 @@ class HomeSession(QObject):
             self.arrangement = self.arrangement._replace(also=self.arrangement.also | frozenset(paths))
 
     @Slot()
-    def look_again(self) -> None:
+    def refresh_marks(self) -> None:
         """Read the marks of what was seen again; no file is read."""
         self._marks_stale = self._refreshing
         if self._update is not None and not self._refreshing and not self._closed:
@@ -634,13 +777,13 @@ class HomeSession(QObject):
             self.tree_changed.emit(found)
 
     def mark_seen(self) -> None:
-        """Everything of this home that stands now counts as seen."""
+        """Mark everything of this home that is there now as seen."""
         self.arrangement = self.arrangement._replace(also=frozenset())
         if self.context is not None:
             self.keeper.mark_seen(self.context)
 
     def focused(self) -> None:
-        """The window got the focus: events may have been missed while nobody looked."""
+        """The window got the focus: compare with the disk, since events may have been missed meanwhile."""
         if self.watcher is not None and self.rescan_on_focus:
             self.watcher.request_rescan("focus")
 

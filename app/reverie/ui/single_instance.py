@@ -1,12 +1,12 @@
-"""One window for each profile: a second start hands over what it was asked to open, and ends.
+"""One window for each profile: a second start sends the first one what it was asked to open, and exits.
 
-Who holds the lock file is the first. The kernel and Qt's stale check free the lock of a process that died, so
-whoever gets it may take its socket over, too. The first listens once its window is painted; a second one
-tries until then, and tells when it gets no answer. What comes over the socket (in a private directory) names
-homes to open and nothing else.
+The first is whoever holds the lock file. The kernel and Qt's stale check free the lock of a process that
+died, so whoever gets the lock may take over its socket too. The first listens once its window is painted; a
+second start tries until then, and reports when it gets no answer. A request over the socket (in a private
+directory) can only name homes to open.
 
-Threading: GUI thread; `hand_over` blocks and belongs before any window. Failure: where no lock can be made,
-this start is on its own, as if it were the first.
+Threading: GUI thread; `hand_over` blocks and is called before any window exists. Failure: where no lock can
+be made, this start behaves as the first.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import os
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QLockFile, QObject, Signal, Slot
 
@@ -36,44 +37,45 @@ _LARGEST = 65_536
 _ACTIVATION = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
 
 
-class Wish(NamedTuple):
-    """What a start was asked to open. `token`: lets the first one come to the front where the desktop asks
-    for leave."""
+@dataclass(frozen=True, slots=True)
+class OpenRequest:
+    """What a second start of the program was asked to open."""
 
     homes: tuple[Path, ...] = ()
     workspace: str = ""
     demo: bool = False
     token: str = ""
+    """The desktop's activation token, without which the first window may not come to the front."""
 
     def encoded(self) -> bytes:
         """One line."""
-        said = {
+        fields = {
             "homes": [str(path.absolute()) for path in self.homes],
             "workspace": self.workspace,
             "demo": self.demo,
             "token": self.token,
         }
-        return json.dumps(said).encode() + b"\n"
+        return json.dumps(fields).encode() + b"\n"
 
 
-def decoded(line: bytes) -> Wish | None:
-    """The wish of a line; None for what is none."""
+def decoded(line: bytes) -> OpenRequest | None:
+    """The request in `line`; None if it is not valid."""
     try:
-        said: Any = json.loads(line)
+        fields: Any = json.loads(line)
     except ValueError:
         return None
-    if not isinstance(said, dict):
+    if not isinstance(fields, dict):
         return None
-    homes, workspace, token = said.get("homes"), said.get("workspace"), said.get("token")
+    homes, workspace, token = fields.get("homes"), fields.get("workspace"), fields.get("token")
     if not isinstance(homes, list) or not all(isinstance(home, str) for home in homes):
         return None
     paths = tuple(Path(home) for home in homes)
     if not all(path.is_absolute() for path in paths):
         return None
-    return Wish(
+    return OpenRequest(
         paths,
         workspace if isinstance(workspace, str) else "",
-        said.get("demo") is True,
+        fields.get("demo") is True,
         token if isinstance(token, str) else "",
     )
 
@@ -84,8 +86,9 @@ def activation_token() -> str:
 
 
 class Instance(QObject):
-    """`asked(Wish)`: another start handed this over. Take the lock by making one; `listen` once the window is
-    painted; `close` at the end."""
+    """Takes the lock when it is created. Call `listen` once the window is painted and `close` at the end.
+
+    `asked(OpenRequest)`: another start of the program asks for this."""
 
     asked = Signal(object)
 
@@ -111,7 +114,7 @@ class Instance(QObject):
     # The first
 
     def listen(self) -> None:
-        """Begin to take wishes."""
+        """Start to accept requests."""
         if not self.is_first or not self._name or self._server is not None:
             return
         from PySide6.QtNetwork import QLocalServer
@@ -165,16 +168,16 @@ class Instance(QObject):
                 socket.abort()
             return
         self._partial[socket] = b""
-        wish = decoded(line)
-        socket.write(b"taken\n" if wish is not None else b"refused\n")
+        request = decoded(line)
+        socket.write(b"taken\n" if request is not None else b"refused\n")
         socket.flush()
-        if wish is not None:
-            self.asked.emit(wish)
+        if request is not None:
+            self.asked.emit(request)
 
     # The second
 
-    def hand_over(self, wish: Wish, limit_ms: int = ANSWER_MS) -> str:
-        """Give the first one `wish`. Returns why that did not work; empty if it did."""
+    def hand_over(self, request: OpenRequest, limit_ms: int = ANSWER_MS) -> str:
+        """Send `request` to the first window. Returns an error message; empty on success."""
         from PySide6.QtNetwork import QLocalSocket
 
         deadline = time.monotonic() + limit_ms / 1000
@@ -188,7 +191,7 @@ class Instance(QObject):
                 return self._silence()
             # It is still starting.
             time.sleep(0.05)
-        socket.write(wish.encoded())
+        socket.write(request.encoded())
         answer = b""
         while b"\n" not in answer:
             left = round((deadline - time.monotonic()) * 1000)

@@ -1,7 +1,7 @@
-"""Translated texts for functions and tables; widgets use `QObject.tr`, whose context is their class.
+"""Translation for functions and tables; widgets use `QObject.tr`, whose context is their class.
 
 `packaging/translations.py` finds texts by the names of these functions. English needs no translation file:
-counted texts bring both of their forms along.
+a counted text has both of its forms.
 """
 
 from __future__ import annotations

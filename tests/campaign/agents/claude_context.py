@@ -644,7 +644,7 @@ def _machine(program: ClaudeProgram, case: Case) -> Machine:
 
 
 def _said(home: ClaudeHome, program: ClaudeProgram, session: str) -> Loaded:
-    home.source_title(TranscriptSource(session, "session", program.transcript(session)))
+    home.described_source(TranscriptSource(session, "session", program.transcript(session)))
     context = home.context(workspace_id=session)
     view = view_at(home, context, 0)
     index = home.scope_root(context, Scope.PROJECT).directory / "MEMORY.md"

@@ -97,7 +97,7 @@ def _bench(program: ClaudeProgram) -> _Bench:
     parts = open_parts(program.home, Profile.under(program.user / "profile"), system_clock)
     parts.home.contents()
     for source in parts.home.sources():
-        parts.home.source_title(source)
+        parts.home.described_source(source)
     return _Bench(program, cwd, memory, parts, parts.home.context(project_path=str(cwd)))
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.agents.mux.config import MAX_BYTES, AgentDefinition, parse_agent_definition
+from reverie.agents.definition import MAX_BYTES, AgentDefinition, parse_agent_definition
 from reverie.errors import StoreError
 
 FULL = """---

@@ -12,17 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers.claude_home import (
-    NOW_S,
-    ClaudeHomeMaker,
-    look_at_many,
-    newer_topic,
-    session_id,
-    topic,
-    write,
-)
+from helpers.claude_home import NOW_S, ClaudeHomeMaker, look_at_many, newer_topic, session_id, topic, write
 from helpers.opened_files import opened_files
-from reverie.agents.base import Home
+from reverie.agents.base import (
+    Home,
+    TitlesRead,
+)
 from reverie.agents.claude.home import ClaudeHome
 from reverie.agents.claude.locations import detect, directory_of, existing_directory, existing_home_roots
 from reverie.agents.claude.settings import Checkouts
@@ -157,7 +152,7 @@ def test_a_directory_is_learned_from_its_newest_transcript_and_kept(maker: Claud
     home = maker.home()
     own, liar = str(maker.directory("/work/api")), str(maker.directory("/work/liar"))
     assert {each.path for each in home.contents().projects} == {"/work/api", liar}
-    assert home.learn(liar) == liar, "a directory that does not fit the name is not believed"
+    assert home.resolve_project(liar) == liar, "a directory that does not fit the name is not believed"
     later = maker.home()
     with opened_files() as files:
         assert {each.path for each in later.contents().projects} == {"/work/api", liar}
@@ -608,13 +603,13 @@ def test_sessions_are_told_by_the_disk_and_side_files_are_none(maker: ClaudeHome
     assert (side.kind, side.under) == ("sub-agent", "")
     assert (newest.id, newest.state, newest.project_path) == (session_id(2), "session notes", GONE)
     assert (older.id, older.state, older.updated_at) == (session_id(1), "", (NOW_S - 999) * 1000)
-    assert home.source_title(older) == "First"
+    assert home.described_source(older).title == "First"
     assert [message.text for message in home.open_source(older).messages(ReadStatistics())][
         -1
     ].strip() == "First\nline"
     assert home.recencies()[0] == (session_id(2), (NOW_S - 998) * 1000)
     assert [place.workspace_id for place in home.sessions_in_use()] == [session_id(2), session_id(1)]
-    place = home.session(session_id(1))
+    place = home.session_place(session_id(1))
     assert place is not None
     assert (place.directory, place.files) == (maker.directory(GONE), (f"{session_id(1)}.jsonl",))
     found = home.workspace(session_id(1))
@@ -628,8 +623,8 @@ def test_sessions_are_told_by_the_disk_and_side_files_are_none(maker: ClaudeHome
     os.utime(older.path, (NOW_S, NOW_S))
     assert [each.title for each in later.sources()] == ["", "", side.title], "it may be another one by now"
     older.path.unlink()
-    assert home.source_title(older) == ""
-    assert home.session(session_id(1)) is None
+    assert home.described_source(older).title == ""
+    assert home.session_place(session_id(1)) is None
 
 
 def test_sub_agents_stand_after_their_session_and_are_read_only_when_opened(maker: ClaudeHomeMaker) -> None:
@@ -645,7 +640,7 @@ def test_sub_agents_stand_after_their_session_and_are_read_only_when_opened(make
     with opened_files() as files:
         found = home.sources()
         (side,) = (each for each in found if each.kind == "sub-agent")
-        assert home.source_title(side) == "agent-a7"
+        assert home.described_source(side).title == "agent-a7"
     assert [name for name in files if "agent-a7" in name] == []
     assert [each.id for each in found] == [session_id(2), f"{session_id(2)}/agent-a7", session_id(1)]
     assert (side.state, side.under, side.project_path) == ("sub-agent", session_id(2), GONE)
@@ -667,7 +662,7 @@ def test_sub_agents_of_older_versions_are_listed_beside_the_sessions_and_are_non
     with opened_files() as files:
         found = home.sources(GONE)
         assert [each.id for each in found] == [session_id(1), f"{agent.parent.name}/agent-1a2b3c4d"]
-        assert home.source_title(found[1]) == "agent-1a2b3c4d"
+        assert home.described_source(found[1]).title == "agent-1a2b3c4d"
     assert [name for name in files if "agent-" in name] == []
     assert (found[1].kind, found[1].under, found[1].size) == ("sub-agent", "", agent.stat().st_size)
     assert [message.text for message in home.open_source(found[1]).messages(ReadStatistics())] == ["Look"]
@@ -722,16 +717,16 @@ def test_a_session_that_was_read_again_and_says_the_same_changes_no_list(maker: 
     maker.typed("/work/api")
     transcript = maker.session("/work/api", 1, prompt="Fix the build")
     home = maker.home()
-    assert home.learn_titles(9) == (1, True)
+    assert home.learn_titles(9) == TitlesRead(1, True)
     for later, title, changed in ((10, "", False), (20, "Named by hand", True), (30, "", False)):
         os.utime(transcript, (NOW_S + later, NOW_S + later))
         if title:
             by_hand = transcript.parent / session_id(1) / "custom-title.json"
             write(by_hand, json.dumps({"customTitle": title}))
         before = home.contents().workspaces()[0].title
-        assert home.learn_titles(9) == (1, changed)
+        assert home.learn_titles(9) == TitlesRead(1, changed)
         assert (home.contents().workspaces()[0].title != before) is changed
-    assert home.learn_titles(9) == (0, False)
+    assert home.learn_titles(9) == TitlesRead(0, False)
 
 
 def test_titles_are_read_newest_first_and_kept(maker: ClaudeHomeMaker) -> None:
@@ -810,8 +805,7 @@ def test_looking_changes_nothing_and_credentials_are_never_opened(maker: ClaudeH
             home.agent_lock(context)
         for source in home.sources():
             list(home.open_source(source).messages(ReadStatistics()))
-            home.source_title(source)
-        home.lost_stores()
+            home.described_source(source)
     assert fingerprint(maker.user) == before
     assert not [name for name in files if "credentials" in name]
     assert detect(maker.root)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from helpers.claude_home import newer_topic, topic
-from reverie.agents.claude.home import essence
+from reverie.agents.claude.home import comparable_text
 
 BODY = "A fact.\n"
 SAYS = f"---\ndescription: what it says\n---\n{BODY}"
@@ -44,5 +44,5 @@ SAYS = f"---\ndescription: what it says\n---\n{BODY}"
     ],
 )
 def test_what_a_memory_says_is_without_what_tells_of_its_file(text: str, said: str, kind: str) -> None:
-    found = essence(text)
+    found = comparable_text(text)
     assert (found.text, found.kind) == (said, kind)

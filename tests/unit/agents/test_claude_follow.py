@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from reverie.agents.capabilities import ConsolidatedFile, RootChange
-from reverie.agents.claude.index import follow
+from reverie.agents.memory_index import follow
 
 INDEX = (
     "# Memory\r\n\r\n- [Build](build.md) — how to build\r\n- [Make](make.md) — make targets\r\n\r\nProse.\r\n"

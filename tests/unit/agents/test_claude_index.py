@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.agents.claude.index import (
+from reverie.agents.memory_index import (
     INDEX,
-    CannotMendError,
     FileEdit,
+    IndexEditError,
     Topic,
     cut_of,
     links,
@@ -224,11 +224,11 @@ def test_a_line_is_dropped_with_its_break(text: str, line: int, after: str) -> N
 
 
 def test_a_line_of_several_entries_is_not_dropped_and_one_of_long_links_not_shortened() -> None:
-    with pytest.raises(CannotMendError):
+    with pytest.raises(IndexEditError):
         without_line("[A](a.md) [B](b.md)\n", 1)
-    with pytest.raises(CannotMendError):
+    with pytest.raises(IndexEditError):
         without_line("a\n", 3)
-    with pytest.raises(CannotMendError):
+    with pytest.raises(IndexEditError):
         with_shorter_line(f"- [A]({'a' * 200}.md)\n", 1)
 
 
@@ -257,7 +257,7 @@ def test_a_mend_touches_one_line_only(text: str, line: int, bom: str) -> None:
     for mend in (with_shorter_line, without_line):
         try:
             made = mend(text, line)
-        except CannotMendError:
+        except IndexEditError:
             continue
         rest = made.split("\n")
         assert rest[: line - 1] == lines[: line - 1] or (mend is without_line and line == len(lines))
@@ -300,11 +300,11 @@ def test_two_files_may_swap_names_but_none_is_overwritten() -> None:
     files = {"a.md": "[[b]]", "b.md": "[[a]]", "c.md": ""}
     swapped = renamed(files, {"a.md": "b.md", "b.md": "a.md"})
     assert {edit.rel: edit.after for edit in swapped} == {"b.md": "[[a]]", "a.md": "[[b]]"}
-    with pytest.raises(CannotMendError):
+    with pytest.raises(IndexEditError):
         renamed(files, {"a.md": "c.md"})
-    with pytest.raises(CannotMendError):
+    with pytest.raises(IndexEditError):
         renamed(files, {"x.md": "y.md"})
-    with pytest.raises(CannotMendError):
+    with pytest.raises(IndexEditError):
         renamed(files, {"a.md": "n.md", "b.md": "n.md"})
 
 

@@ -238,7 +238,7 @@ def test_looking_changes_nothing_in_the_home(maker: CodexHomeMaker, project: Pat
     home.agent_jobs()
     for source in home.sources():
         list(home.open_source(source).messages(ReadStatistics()))
-        home.source_title(source)
+        home.described_source(source)
     assert fingerprint(maker.root) == before
     assert not (tmp_path / "cache").joinpath("auth.json").exists()
 
@@ -280,7 +280,7 @@ def test_threads_come_from_the_disk_and_the_books_only_add_to_them(
     assert (sources[thread_id(3)].path.suffix, sources[thread_id(3)].archived) == (".jsonl", False)
     assert sources[thread_id(2)].title == "Last"
     assert sources[thread_id(12)].archived
-    assert home.source_title(sources[thread_id(4)]) == "Fix the build"
+    assert home.described_source(sources[thread_id(4)]).title == "Fix the build"
     assert [source.id for source in home.sources(str(project))] == [thread_id(1)]
     by_id = {thread.id: thread for thread in home.threads()}
     assert by_id[thread_id(50)].path is None

@@ -34,16 +34,16 @@ from reverie.cli.main import main
 from reverie.compose import open_parts
 from reverie.errors import Busy, StoreError, UserError
 from reverie.files.locks import is_held
-from reverie.jobs.consolidate import service
+from reverie.jobs.consolidate import run as consolidation
 from reverie.jobs.consolidate.engine import Fence, RulesEngine, rails_text, task_prompt
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.lint import lint
 from reverie.memory.listing import names_only, scan_scope
+from reverie.memory.scope_files import FileChange
 from reverie.memory.write_guard import PATIENCE_S, ReadOnlyStore, refuse_while_agent_writes, write_locks
 from reverie.profile import Profile
-from reverie.runs.journal import PlannedChange
 from reverie.runs.record import RunRecord
 from reverie.runs.transaction import Recovered, Transaction
 from reverie.services.container import HomeContainer
@@ -554,7 +554,7 @@ def test_a_revert_to_what_codex_would_refuse_is_refused_with_the_reason(
         )
     )
     transaction = parts.transaction_for(record.id, "dream")
-    plan = [PlannedChange(root, "memory_summary.md", bad, good), PlannedChange(root, "new.md", None, b"x\n")]
+    plan = [FileChange(root, "memory_summary.md", bad, good), FileChange(root, "new.md", None, b"x\n")]
     transaction.apply(transaction.prepare(plan), commit=lambda: None)
     parts.runs.finish(record, outcome="completed", ended_at=NOW_S * 1000)
     result = parts.reverter.revert(record.id)
@@ -577,9 +577,9 @@ def test_a_run_cannot_write_what_codex_would_refuse_nor_into_the_other_version(
     other = ScopeRoot(Scope.GLOBAL, "global", maker.memories, "global:")
     for number, change in enumerate(
         (
-            PlannedChange(root, "memory_summary.md", good, b"no first line\n"),
-            PlannedChange(root, "memory_summary.md", good, None),
-            PlannedChange(other, "x.md", None, b"x\n"),
+            FileChange(root, "memory_summary.md", good, b"no first line\n"),
+            FileChange(root, "memory_summary.md", good, None),
+            FileChange(other, "x.md", None, b"x\n"),
         )
     ):
         transaction = parts.transaction_for(f"1787300000000-0000abc{number}", "dream")
@@ -636,7 +636,7 @@ def begun_run(parts: HomeContainer) -> RunRecord:
     )
 
 
-def changing_run(parts: HomeContainer, change: PlannedChange) -> str:
+def changing_run(parts: HomeContainer, change: FileChange) -> str:
     record = begun_run(parts)
     transaction = parts.transaction_for(record.id, "dream")
     transaction.apply(transaction.prepare([change]), commit=lambda: None)
@@ -644,7 +644,7 @@ def changing_run(parts: HomeContainer, change: PlannedChange) -> str:
     return record.id
 
 
-def killed_run(parts: HomeContainer, change: PlannedChange, monkeypatch: pytest.MonkeyPatch) -> str:
+def killed_run(parts: HomeContainer, change: FileChange, monkeypatch: pytest.MonkeyPatch) -> str:
     """As `changing_run`, killed after its files changed and before its commit point."""
     record = begun_run(parts)
     transaction = parts.transaction_for(record.id, "dream")
@@ -677,7 +677,7 @@ def test_recovery_makes_no_memories_anew_and_lets_later_runs_begin(
     home_of_version_one(maker)
     parts = parts_of(maker.root, tmp_path)
     root = parts.home.scope_root(parts.home.context(), Scope.GLOBAL)
-    run = killed_run(parts, PlannedChange(root, "old.md", b"note\n", None), monkeypatch)
+    run = killed_run(parts, FileChange(root, "old.md", b"note\n", None), monkeypatch)
     assert not (maker.memories / "old.md").exists()
     (maker.root / "memories.lock").unlink()
     turn_into_version_two(maker)
@@ -698,7 +698,7 @@ def test_recovery_puts_back_what_a_killed_run_changed_in_the_version_in_use(
     home_of_version_one(maker)
     parts = parts_of(maker.root, tmp_path)
     root = parts.home.scope_root(parts.home.context(), Scope.GLOBAL)
-    killed_run(parts, PlannedChange(root, "old.md", b"note\n", None), monkeypatch)
+    killed_run(parts, FileChange(root, "old.md", b"note\n", None), monkeypatch)
     (record,) = parts_of(maker.root, tmp_path).recovery.run()
     assert (maker.memories / "old.md").read_text() == "note\n"
     assert record.conflicts == ()
@@ -711,7 +711,7 @@ def test_a_failed_run_puts_nothing_back_into_a_store_that_is_gone(
     parts = parts_of(maker.root, tmp_path)
     root = parts.home.scope_root(parts.home.context(), Scope.GLOBAL)
     transaction = parts.transaction_for("1787300000000-0000abcd", "dream")
-    journal = transaction.prepare([PlannedChange(root, "old.md", b"note\n", None)])
+    journal = transaction.prepare([FileChange(root, "old.md", b"note\n", None)])
 
     def switched_meanwhile() -> None:
         turn_into_version_two(maker)
@@ -731,7 +731,7 @@ def test_a_run_in_a_bucket_is_not_reverted_in_a_home_of_today(
     parts = parts_of(maker.root, tmp_path)
     root = parts.home.scope_root(parts.home.context(project_path="/gone/demo"), Scope.PROJECT)
     before = (root.directory / "MEMORY.md").read_bytes() if (root.directory / "MEMORY.md").exists() else None
-    run = changing_run(parts, PlannedChange(root, "MEMORY.md", before, b"ours\n"))
+    run = changing_run(parts, FileChange(root, "MEMORY.md", before, b"ours\n"))
     if turned:
         turn_into_version_two(maker)
     else:
@@ -751,7 +751,7 @@ def test_a_run_in_a_bucket_is_reverted_where_codex_still_reads_it(
     maker.bucket("/gone/demo")
     parts = parts_of(maker.root, tmp_path)
     root = parts.home.scope_root(parts.home.context(project_path="/gone/demo"), Scope.PROJECT)
-    run = changing_run(parts, PlannedChange(root, "new.md", None, b"ours\n"))
+    run = changing_run(parts, FileChange(root, "new.md", None, b"ours\n"))
     parts.reverter.revert(run)
     assert not (root.directory / "new.md").exists()
 
@@ -763,7 +763,7 @@ def test_recovery_while_codex_consolidates_says_so_and_leaves_the_run_open(
     maker.file("memories_v2/old.md", "note\n")
     parts = parts_of(maker.root, tmp_path)
     root = parts.home.scope_root(parts.home.context(), Scope.GLOBAL)
-    run = killed_run(parts, PlannedChange(root, "old.md", b"note\n", None), monkeypatch)
+    run = killed_run(parts, FileChange(root, "old.md", b"note\n", None), monkeypatch)
     with codex_consolidates(maker.root / "memories_v2.lock"):
         with pytest.raises(Busy) as busy:
             parts.recovery.run()
@@ -781,7 +781,7 @@ def test_leftovers_are_cleared_away_only_under_the_lock_of_codex(
 ) -> None:
     maker.version_two()
     parts = parts_of(maker.root, tmp_path)
-    monkeypatch.setattr(service, "LEFT_OVER_AFTER_S", -60.0)  # an hour later, as it were
+    monkeypatch.setattr(consolidation, "LEFT_OVER_AFTER_S", -60.0)  # an hour later, as it were
     left = maker.file("memories_v2/.0123456789ab.01234567.reverie-tmp", "half a wri")
     request = DreamRequest(parts.home.context(), dry_run=what == "a preview")
     with contextlib.ExitStack() as held:

@@ -14,8 +14,7 @@ from reverie.errors import Unavailable
 
 def test_a_foreign_home_keeps_the_protocol(tmp_path: Path) -> None:
     home: Home = make_foreign_home(tmp_path / "jotter", "/p/app")
-    assert home.usage_sidecar is None
-    assert home.coverage_sidecar is None
+    assert home.sidecars is None
     context = home.context(project_path="/p/app")
     root = home.scope_root(context, Scope.PROJECT)
     root.directory.mkdir(parents=True)

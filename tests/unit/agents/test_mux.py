@@ -203,8 +203,8 @@ def test_the_caps_are_those_of_the_agent(home: MuxHome) -> None:
 
 
 def test_sidecars_and_watched_places_lie_in_the_home(home: MuxHome) -> None:
-    assert home.usage_sidecar == home.root / "memory-meta.json"
-    assert home.coverage_sidecar == home.root / "memory-consolidation.json"
+    assert home.sidecars.usage == home.root / "memory-meta.json"
+    assert home.sidecars.coverage == home.root / "memory-consolidation.json"
     watched = {place.directory.relative_to(home.root).as_posix(): place.names for place in home.watched()}
     dumps = {"debug_obj", "debug_obj/a1f3c9e2b7", "debug_obj/a1f3c9e2b7/system1_memory_writer"}
     assert watched.keys() == {".", "memory", "memory/project", "memories", "sessions"} | dumps

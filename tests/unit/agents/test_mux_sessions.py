@@ -34,11 +34,11 @@ def test_sessions_in_use_are_those_of_live_workspaces_used_last_first(tmp_path: 
 def test_a_session_that_is_not_there_is_not_in_use_but_has_a_place(tmp_path: Path) -> None:
     home = home_with(tmp_path, {"projects": [["/p", {"workspaces": [{"id": "w1", "path": "/p/w1"}]}]]})
     assert home.sessions_in_use() == ()
-    place = home.session("w1")
+    place = home.session_place("w1")
     assert place is not None
     assert place.directory == tmp_path / "sessions" / "w1"
     with pytest.raises(Unavailable):
-        home.session("../w1")
+        home.session_place("../w1")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_reverie_writes_itself_is_no_sign_of_the_writer(tmp_path: Path) -> 
 
 
 def test_what_tells_of_other_sessions_in_use_is_watched_without_the_memories(tmp_path: Path) -> None:
-    places = home_with(tmp_path).use_watched()
+    places = home_with(tmp_path).session_watches()
     assert [(place.directory, place.names) for place in places] == [
         (tmp_path, ("config.json", "extensionMetadata.json")),
         (tmp_path / "sessions", ()),

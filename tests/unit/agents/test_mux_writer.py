@@ -64,7 +64,7 @@ def test_a_config_that_cannot_be_read_is_no_empty_one(home: MuxHome) -> None:
 
 
 def test_nothing_said_means_allowed(home: MuxHome) -> None:
-    assert home.writer_wishes(ACME) == AgentWriterConfig()
+    assert home.writer_config(ACME) == AgentWriterConfig()
 
 
 def test_what_the_agent_says_of_its_writer(home: MuxHome) -> None:
@@ -74,7 +74,7 @@ def test_what_the_agent_says_of_its_writer(home: MuxHome) -> None:
         taskSettings={"memoryWriterIntervalMessages": 7},
         defaultModel="a:any",
     )
-    assert home.writer_wishes(ACME) == AgentWriterConfig(False, 7, "a:default", "a:any")
+    assert home.writer_config(ACME) == AgentWriterConfig(False, 7, "a:default", "a:any")
 
 
 def test_the_workspaces_own_model_comes_first(home: MuxHome) -> None:
@@ -83,7 +83,7 @@ def test_the_workspaces_own_model_comes_first(home: MuxHome) -> None:
     workspace["aiSettingsByAgent"]["system1_memory_writer"] = {"model": "a:own"}
     workspace["aiSettings"] = {"model": "a:usual"}
     configure(home, **config, agentAiDefaults={"system1_memory_writer": {"modelString": "a:default"}})
-    wishes = home.writer_wishes(ACME)
+    wishes = home.writer_config(ACME)
     assert (wishes.model, wishes.default_model) == ("a:own", "a:usual")
 
 
@@ -97,4 +97,4 @@ def test_the_workspaces_own_model_comes_first(home: MuxHome) -> None:
 )
 def test_values_of_the_wrong_type_are_passed_over(home: MuxHome, changes: dict[str, Any]) -> None:
     configure(home, **changes)
-    assert home.writer_wishes(ACME) == AgentWriterConfig()
+    assert home.writer_config(ACME) == AgentWriterConfig()

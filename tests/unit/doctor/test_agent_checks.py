@@ -36,7 +36,7 @@ def parts_of(maker: CodexHomeMaker, tmp_path: Path) -> HomeContainer:
 
 def found(maker: CodexHomeMaker, tmp_path: Path) -> dict[str, tuple[str, str]]:
     home = CodexHome(maker.root, tmp_path / "cache", now=lambda: NOW_S)
-    return {each.check: (each.state, each.evidence) for each in home.checks()}
+    return {each.check: (each.state, each.evidence) for each in home.checks(home.context())}
 
 
 def written_by_us(parts: HomeContainer, path: Path, text: str) -> None:

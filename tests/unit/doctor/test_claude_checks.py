@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from helpers.claude_home import NOW_S, ClaudeHomeMaker, topic
 from helpers.ordinary_user import without_power
 from helpers.samples import snapshot
-from reverie.doctor.claude_checks import CLAUDE_CHECKS, look
 from reverie.doctor.findings import Finding
+from reverie.doctor.fixes import agent_findings
 
 
 @pytest.fixture
@@ -22,10 +24,12 @@ def maker(tmp_path: Path) -> ClaudeHomeMaker:
 def findings(maker: ClaudeHomeMaker, project: Path) -> dict[str, Finding]:
     home = maker.home()
     before = snapshot(maker.user)
-    facts = look(home, home.context(project_path=str(project)))
-    assert facts is not None
+    checks = home.checks(home.context(project_path=str(project)))
+    assert len(checks) == 2
     assert snapshot(maker.user) == before
-    return {found.check: found for found in (check(facts, NOW_S * 1000) for check in CLAUDE_CHECKS)}
+    facts: Any = SimpleNamespace(now=NOW_S * 1000, agent_checks=[(check, None) for check in checks])
+    fixes: Any = None  # none of these checks has one
+    return {found.check: found for found in agent_findings(facts, fixes)}
 
 
 @pytest.mark.parametrize(
@@ -87,12 +91,11 @@ def test_a_folder_that_cannot_be_looked_into_is_named_and_its_lines_are_not_call
     closed = maker.memory(shop, files) / "sub"
     closed.chmod(0)
     try:
-        facts = without_power(lambda: look(maker.home(), maker.home().context(project_path=str(shop))))
+        checks = without_power(lambda: maker.home().checks(maker.home().context(project_path=str(shop))))
         lines = without_power(lambda: maker.home().agent_status(maker.home().context(project_path=str(shop))))
     finally:
         closed.chmod(0o700)
-    assert facts is not None
-    found = CLAUDE_CHECKS[0](facts, NOW_S * 1000)
+    found = checks[0]
     assert found.state == "warn"
     assert "Not looked into: sub (Permission denied)." in found.evidence
     assert "without a file" not in found.evidence
@@ -101,4 +104,4 @@ def test_a_folder_that_cannot_be_looked_into_is_named_and_its_lines_are_not_call
 
 def test_without_a_project_and_for_other_agents_nothing_is_said(maker: ClaudeHomeMaker) -> None:
     home = maker.home()
-    assert look(home, home.context()) is None
+    assert home.checks(home.context()) == ()

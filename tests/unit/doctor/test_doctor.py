@@ -36,7 +36,7 @@ def patient(tmp_path: Path) -> Iterator[Patient]:
 
 
 @dataclass(frozen=True)
-class Situation:
+class ActionState:
     """What is broken; the check that names it; words of the evidence; whether a fix mends it."""
 
     name: str
@@ -133,22 +133,22 @@ def _polls(patient: Patient) -> None:
 
 
 SITUATIONS = (
-    Situation("switched off", lambda p: p.set(enabled=False), "feature", "switched off in Reverie's"),
-    Situation(
+    ActionState("switched off", lambda p: p.set(enabled=False), "feature", "switched off in Reverie's"),
+    ActionState(
         "switched off by the agent",
         lambda p: p.configure(agentAiDefaults={"system1_memory_writer": {"enabled": False}}),
         "feature",
         "agent's own configuration",
         fixed=False,
     ),
-    Situation(
+    ActionState(
         "a task of another workspace",
         lambda p: p.of_workspace(parentWorkspaceId="c04d8e91aa"),
         "root-workspace",
         "task of workspace c04d8e91aa",
         fixed=False,
     ),
-    Situation(
+    ActionState(
         "archived",
         lambda p: p.of_workspace(archivedAt="2026-08-01T00:00:00Z"),
         "root-workspace",
@@ -156,82 +156,84 @@ SITUATIONS = (
         "warn",
         fixed=False,
     ),
-    Situation("an interval that is no number", _interval_text, "interval", "system1.interval", "warn"),
-    Situation(
+    ActionState("an interval that is no number", _interval_text, "interval", "system1.interval", "warn"),
+    ActionState(
         "an interval of the agent's that does not count",
         lambda p: p.configure(taskSettings={"memoryWriterIntervalMessages": 0}),
         "interval",
         "no number of turns",
         fixed=False,
     ),
-    Situation("no transcript", lambda p: p.chat.unlink(), "transcript", "does not exist", fixed=False),
-    Situation(
+    ActionState("no transcript", lambda p: p.chat.unlink(), "transcript", "does not exist", fixed=False),
+    ActionState(
         "a transcript without a turn",
         lambda p: p.chat.write_text("{\n"),
         "transcript",
         "no whole turn",
         fixed=False,
     ),
-    Situation("every stream aborted", _aborted, "last-turn", "last 3 answers were cut off", fixed=False),
-    Situation(
+    ActionState("every stream aborted", _aborted, "last-turn", "last 3 answers were cut off", fixed=False),
+    ActionState(
         "a state file that is no JSON", lambda p: p.state_file.write_text("{"), "state-file", "not valid JSON"
     ),
-    Situation(
+    ActionState(
         "a state file nobody may write", lambda p: close(p.state_file), "state-file", "write-protected"
     ),
-    Situation(
+    ActionState(
         "turns rise without a start",
         lambda p: p.state(turnsSinceLastRun=7),
         "state-file",
         "7 of 2 turns counted and no run began",
     ),
-    Situation(
+    ActionState(
         "no turn was counted",
         _nothing_counted,
         "state-file",
         "No turn was counted",
         fixed=False,
     ),
-    Situation(
+    ActionState(
         "a run that crashed",
         lambda p: p.state(turnsSinceLastRun=0, lastRunStartedAt=NOW - 9 * MINUTE),
         "state-file",
         "never ended: it crashed",
         "warn",
     ),
-    Situation(
+    ActionState(
         "a run that wrote nothing", _ran_without_a_write, "state-file", "without a write", "warn", False
     ),
-    Situation(
+    ActionState(
         "a model without a key",
         _models(ModelFacts("test:small", "The settings say so.", "There is no key for test.")),
         "model",
         "no key",
     ),
-    Situation(
+    ActionState(
         "a model that does not answer",
         _probe(("reachable", "fail", "Nothing listens at 127.0.0.1:1."), ("tool-calling", "skip", "")),
         "model-reachable",
         "Nothing listens",
     ),
-    Situation(
+    ActionState(
         "a model that calls no tools",
         _probe(("reachable", "pass", "It answers."), ("tool-calling", "fail", "It answered in prose.")),
         "tool-calling",
         "in prose",
     ),
-    Situation("a target the agent does not load", _other_agent, "target", "does not load", "warn"),
-    Situation("no project", _no_project, "memory-file", "several projects", fixed=False),
-    Situation("a memory file nobody may write", lambda p: close(p.memory_file), "memory-file", "write-prot"),
-    Situation(
+    ActionState("a target the agent does not load", _other_agent, "target", "does not load", "warn"),
+    ActionState("no project", _no_project, "memory-file", "several projects", fixed=False),
+    ActionState(
+        "a memory file nobody may write", lambda p: close(p.memory_file), "memory-file", "write-prot"
+    ),
+    ActionState(
         "a folder nobody may write", lambda p: close(p.memory_file.parent), "memory-file", "Nothing can"
     ),
-    Situation("a folder in the file's place", _directory_in_place, "memory-file", "is no file"),
-    Situation("traces switched off", lambda p: p.set(traces="never"), "traces", "switched off", "warn"),
-    Situation("a watcher that never looks", _polls, "watcher", "events only", "warn"),
-    Situation("a clock that is behind", _future, "clock", "in the future", fixed=False),
-    Situation("a budget that is used up", _budget_used_up, "dream-budget", "Used up"),
-    Situation(
+    ActionState("a folder in the file's place", _directory_in_place, "memory-file", "is no file"),
+    ActionState("traces switched off", lambda p: p.set(traces="never"), "traces", "switched off", "warn"),
+    ActionState("a watcher that never looks", _polls, "watcher", "events only", "warn"),
+    ActionState("a clock that is behind", _future, "clock", "in the future", fixed=False),
+    ActionState("a budget that is used up", _budget_used_up, "dream-budget", "Used up"),
+    ActionState(
         "a dream's model without a key",
         lambda p: p.ask(dream_model=lambda: ModelFacts("test:big", "", "There is no key for test.")),
         "dream-model",
@@ -250,7 +252,7 @@ def test_where_everything_works_no_cause_is_found(patient: Patient) -> None:
 
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)
-def test_the_first_cause_is_named_and_its_fix_mends_it(patient: Patient, situation: Situation) -> None:
+def test_the_first_cause_is_named_and_its_fix_mends_it(patient: Patient, situation: ActionState) -> None:
     patient.ask(run_writer=lambda: _ran(patient))
     situation.broken(patient)
     cause = first_cause(patient.findings().values())

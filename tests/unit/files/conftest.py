@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from helpers.watching import Recorder, Start, tree
-from reverie.files.coalesce import Changes
-from reverie.files.watch import Watcher
-from reverie.files.watch_plan import WatchTarget
+from reverie.files.watch import Changes, Watcher
+from reverie.files.watch_sources import WatchTarget
 
 
 @pytest.fixture

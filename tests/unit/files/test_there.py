@@ -33,7 +33,7 @@ ASKED_WITH_CARE = {
     "profile.py",
     "runs/record.py",
     "ui/app.py",
-    "ui/window/open_homes.py",
+    "ui/window/homes.py",
 }
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from helpers.watching import Recorder, Start, View, contents, wait_until
-from reverie.files.coalesce import Changes
-from reverie.files.watch_plan import WatchTarget
+from reverie.files.watch import Changes
+from reverie.files.watch_sources import WatchTarget
 
 CHURN = Path(__file__).parents[2] / "helpers" / "churn.py"
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from helpers.watching import locate
-from reverie.files.watch_plan import WatchPlan, WatchTarget, locate_all
+from reverie.files.watch_sources import WatchPlan, WatchTarget, locate_all
 
 
 def plan_of(*targets: WatchTarget) -> WatchPlan:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers.watching import wait_until
-from reverie.files.watch_plan import WatchTarget
-from reverie.files.watch_poll import PolledState, Poller, differences, look_at
+from reverie.files.watch_sources import PolledState, Poller, WatchTarget, differences, look_at
 
 NOW_NS = time.time_ns()
 

@@ -16,11 +16,9 @@ import pytest
 
 from helpers.expect_log import ExpectLog
 from helpers.watching import Recorder, Start, tree, wait_until
-from reverie.files import watch_limits
-from reverie.files.coalesce import BURST_PATHS, Changes
-from reverie.files.watch import Watcher
-from reverie.files.watch_plan import Watched, WatchTarget
-from reverie.files.watch_source import EventSource, Sink, native_source
+from reverie.files import watch as watch_limits
+from reverie.files.watch import BURST_PATHS, Changes, Watcher, native_source
+from reverie.files.watch_sources import EventSource, Sink, Watched, WatchTarget
 
 
 class Wrapped:
@@ -59,12 +57,14 @@ class Factory:
         source = Wrapped(sink)
         self.made.append(source)
         if self._refuse_arming is not None:
-            source.arm = self._raise  # type: ignore[method-assign]
+            self.refuse_arming(self._refuse_arming)
         return source
 
-    def _raise(self, directories: Mapping[str, Watched]) -> frozenset[str]:
-        assert self._refuse_arming is not None
-        raise self._refuse_arming
+    def refuse_arming(self, error: OSError) -> None:
+        def arm(directories: Mapping[str, Watched]) -> frozenset[str]:
+            raise error
+
+        self.made[-1].arm = arm  # type: ignore[method-assign]
 
 
 def test_a_burst_of_paths_becomes_one_rescan(root: Path, seen: Recorder, start: Start) -> None:
@@ -168,8 +168,7 @@ def test_a_refusal_while_running_ends_in_polling(
     factory = Factory()
     watcher = start(root, source=factory)
     assert watcher.state().mode == "events"
-    factory.made[0].sink.refused(refusal(errno.ENOSPC))
-    factory.made[0].sink.refused(refusal(errno.ENOSPC))
+    factory.refuse_arming(refusal(errno.ENOSPC))
     wait_until(lambda: watcher.state().mode == "polling")
     seen.wait_for(root)
     (root / "a.md").write_text("x")
@@ -182,7 +181,7 @@ def test_where_polling_is_forbidden_the_watches_there_are_stay(
 ) -> None:
     factory = Factory()
     watcher = start(root, source=factory, polling="never")
-    factory.made[0].sink.refused(refusal(errno.ENOSPC))
+    factory.refuse_arming(refusal(errno.ENOSPC))
     seen.wait_for_reason("refused")
     assert watcher.state().mode == "events"
     (root / "a.md").write_text("x")

@@ -23,12 +23,19 @@ from reverie.agents.scopes import ProjectGap, Scope, ScopeUnavailable
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.errors import Ambiguous, Conflict, StoreError, Unavailable, UserError
-from reverie.files.coalesce import Changes
 from reverie.files.locks import is_ours
+from reverie.files.watch import Changes
 from reverie.helper import process
 from reverie.helper import server as serve
-from reverie.helper.frames import FrameWriter, read_frame
-from reverie.helper.process import Helper, HelperBug, HelperGone, HelperStopped, helper_command
+from reverie.helper.process import (
+    FrameWriter,
+    Helper,
+    HelperBug,
+    HelperGone,
+    HelperStopped,
+    helper_command,
+    read_frame,
+)
 from reverie.helper.workbench import HelpedWorkbench
 from reverie.memory.usage import UsageRestored
 from reverie.profile import Profile

@@ -24,7 +24,7 @@ from reverie.llm.provider import (
     ToolResult,
     UserMessage,
 )
-from reverie.llm.transport import ServerEvent
+from reverie.llm.wire import ServerEvent
 
 START = {"type": "message_start", "message": {"model": "told", "usage": {"input_tokens": 3}}}
 

@@ -26,7 +26,7 @@ from reverie.llm.provider import (
     ToolResult,
     UserMessage,
 )
-from reverie.llm.transport import EventParser, ServerEvent
+from reverie.llm.wire import EventParser, ServerEvent
 
 
 def read(*events: Any) -> ModelTurn:

@@ -23,7 +23,7 @@ from reverie.llm.provider import (
     ToolResult,
     UserMessage,
 )
-from reverie.llm.transport import ServerEvent
+from reverie.llm.wire import ServerEvent
 
 
 def fed(*events: Any, progress: list[StreamProgress] | None = None) -> ResponseReader:

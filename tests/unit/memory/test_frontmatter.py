@@ -24,7 +24,7 @@ from reverie.memory.front_matter import (
     declared,
     description,
     flattened,
-    mend,
+    repair,
     set_description,
     split,
 )
@@ -502,7 +502,7 @@ def test_any_text_takes_a_description(text: str, value: str):
 
 
 @pytest.mark.parametrize(
-    ("block", "mended"),
+    ("block", "repaired"),
     [
         ("description: [unclosed list\ntags: {a: b", 'description: "[unclosed list"\ntags: "{a: b"'),
         ("description: see: this\ntags: [a]", 'description: "see: this"\ntags: [a]'),
@@ -517,9 +517,9 @@ def test_any_text_takes_a_description(text: str, value: str):
         ('description: "never closed\nb: 1', "description: '\"never closed'\nb: 1"),
     ],
 )
-def test_mending_quotes_what_does_not_parse_and_keeps_the_rest(block: str, mended: str):
+def test_mending_quotes_what_does_not_parse_and_keeps_the_rest(block: str, repaired: str):
     text = f"---\n{block}\n---\nbody: [\r\n"
-    assert mend(text) == f"---\n{mended}\n---\nbody: [\r\n"
+    assert repair(text) == f"---\n{repaired}\n---\nbody: [\r\n"
 
 
 @pytest.mark.parametrize(
@@ -537,15 +537,15 @@ def test_mending_quotes_what_does_not_parse_and_keeps_the_rest(block: str, mende
     ],
 )
 def test_what_is_fine_or_beyond_mending_is_left_alone(text: str):
-    assert mend(text) is None
+    assert repair(text) is None
 
 
 def test_the_broken_note_of_the_sample_home_is_mended():
     text = (MUX / "memory/global/broken-frontmatter.md").read_text(encoding="utf-8")
-    mended = mend(text)
-    assert mended is not None
-    assert of_text(mended) == Description("[unclosed list", "ok")
-    assert mended.partition("\n---\n")[2] == text.partition("\n---\n")[2]
+    repaired = repair(text)
+    assert repaired is not None
+    assert of_text(repaired) == Description("[unclosed list", "ok")
+    assert repaired.partition("\n---\n")[2] == text.partition("\n---\n")[2]
 
 
 @settings(max_examples=examples(200), deadline=None)
@@ -561,12 +561,12 @@ def test_the_broken_note_of_the_sample_home_is_mended():
 )
 def test_mended_blocks_parse_and_keep_their_keys_in_order(pairs: list[tuple[str, str]]):
     text = "---\n" + "".join(f"{key}: {value}\n" for key, value in pairs) + "---\nbody"
-    mended = mend(text)
-    if mended is None:
+    repaired = repair(text)
+    if repaired is None:
         return
-    block = split(mended)
+    block = split(repaired)
     assert block is not None
-    root = yaml12.parse(mended[block.block_start : block.block_end])
+    root = yaml12.parse(repaired[block.block_start : block.block_end])
     assert root is not None
     assert [key.value.text for key, _ in root.pairs()] == [key for key, _ in pairs]
-    assert mended.endswith("---\nbody")
+    assert repaired.endswith("---\nbody")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from helpers.profiles import examples
 from helpers.samples import SAMPLES
 from reverie.agents.scopes import Caps
-from reverie.memory.lint import SHOWN_OF_A_KIND, LintFinding, instruction_lines, lint
+from reverie.memory.lint import MAX_SHOWN_PER_KIND, LintFinding, instruction_lines, lint
 
 CAPS = Caps(
     file_bytes=1000, files_per_scope=10, description_chars=100, description_prefix_bytes=200, view_depth=2
@@ -167,7 +169,7 @@ def test_a_file_that_is_no_prose_needs_no_description() -> None:
 
 def test_a_flood_of_one_kind_is_counted_not_listed() -> None:
     found = lint((HEAD + "a\u200bb\n" * 30).encode(), CAPS)
-    assert len(found) == SHOWN_OF_A_KIND + 1
+    assert len(found) == MAX_SHOWN_PER_KIND + 1
     assert found[-1].sentence.startswith("22 more")
 
 
@@ -204,4 +206,4 @@ def test_an_order_is_found_wherever_it_stands(before: str, after: str) -> None:
 
 
 def test_findings_are_plain_values() -> None:
-    assert LintFinding("nul", "error", 2, "x") == ("nul", "error", 2, "x")
+    assert astuple(LintFinding("nul", "error", 2, "x")) == ("nul", "error", 2, "x")

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.files.rooted import RootedDirectory
-from reverie.memory.scope_files import OverlayChange, OverlayFiles, ScopeFiles
+from reverie.memory.scope_files import FileChange, OverlayFiles, ScopeFiles
+
+ROOT = ScopeRoot(Scope.GLOBAL, "global", Path("/memory/global"), "global:")
 
 
 @pytest.fixture
@@ -48,15 +51,15 @@ def test_changes_name_what_differs_with_the_bytes_that_were_seen(overlay: Overla
     overlay.write("d/one.md", b"d/one.md")
     overlay.remove("e/three.md")
     (base / "a.md").write_text("somebody's words")
-    assert overlay.changes() == (
-        OverlayChange("a.md", b"a.md", b"edited twice"),
-        OverlayChange("e/three.md", b"e/three.md", None),
+    assert overlay.changes(ROOT) == (
+        FileChange(ROOT, "a.md", b"a.md", b"edited twice"),
+        FileChange(ROOT, "e/three.md", b"e/three.md", None),
     )
 
 
 def test_a_rename_is_a_new_file_and_a_deleted_one(overlay: OverlayFiles) -> None:
     overlay.rename("d", "moved")
-    assert {(change.rel, change.after is None) for change in overlay.changes()} == {
+    assert {(change.rel, change.after is None) for change in overlay.changes(ROOT)} == {
         ("d/one.md", True),
         ("d/deep/two.md", True),
         ("moved/one.md", False),
@@ -89,7 +92,7 @@ def test_a_file_below_a_file_is_refused_as_on_disk(overlay: OverlayFiles, base: 
         overlay.write(rel, b"x")
     with pytest.raises(StoreError):
         overlay.rename("e", rel)
-    assert overlay.changes() == ()
+    assert overlay.changes(ROOT) == ()
 
 
 def test_below_a_file_that_was_deleted_there_may_be_files(overlay: OverlayFiles) -> None:
@@ -136,7 +139,7 @@ def test_a_rollback_forgets_what_came_after_the_savepoint(overlay: OverlayFiles)
     overlay.write("a.md", b"dropped")
     overlay.rollback(savepoint)
     assert files(overlay) == state
-    assert [change.rel for change in overlay.changes()] == ["a.md"]
+    assert [change.rel for change in overlay.changes(ROOT)] == ["a.md"]
     assert overlay.removed_directories() == ()
 
 

@@ -20,6 +20,7 @@ from reverie.memory.search.query import (
     index_text,
     parse_query,
     parts,
+    regex_problem,
     snippet,
     tokens,
 )
@@ -181,6 +182,41 @@ def test_what_is_not_typed_yet_asks_nothing(asked: str) -> None:
 def test_what_cannot_be_meant_is_told(asked: str) -> None:
     (problem,) = parse_query(asked).problems
     assert problem.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(a*b)+",
+        "(foo|bar)*",
+        "(?:a+){,20}",
+        "(?x: ( a + ) * )",
+        "(?>a*)*",
+        "(ab|c)*",
+        "a*b*c*d*",
+        "(?<=x)(.+c)+",
+    ],
+)
+def test_a_pattern_that_might_never_end_is_refused(pattern: str) -> None:
+    (problem,) = regex_problem(pattern)
+    assert "could take for ever" in problem
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "ret(ry|ries)",
+        "(a|b|[cd])*",
+        "(ab|ac)*",
+        "[(*+|]+x",
+        r"(\(*)",
+        "(a{2,5}b)+",
+        "a*b*c*",
+        "a(?#(*)+",
+    ],
+)
+def test_a_pattern_that_ends_is_searched_for(pattern: str) -> None:
+    assert regex_problem(pattern) == []
 
 
 def test_what_is_no_filter_of_ours_is_words() -> None:

@@ -27,7 +27,7 @@ from reverie.agents.mux.stores import MuxStores
 from reverie.errors import Conflict, Unavailable, UserError
 from reverie.files.atomic import set_observer
 from reverie.memory.usage import LEDGER, UsageLog
-from reverie.memory.usage_rules import MemoryUsage, spelt, usages
+from reverie.memory.usage_rules import MemoryUsage, to_raw, usages
 
 START = 1_787_300_000_000
 A, B, NEW = "global:commit-style.md", "global:testing.md", "global:new.md"
@@ -257,10 +257,10 @@ class Agent:
     def __init__(self, home: MuxHome, clock: Callable[[], int]) -> None:
         self._path = sidecar(home)
         self._clock = clock
-        self._entries = {key: spelt(usage) for key, usage in usages(raw(home)).items()}
+        self._entries = {key: to_raw(usage) for key, usage in usages(raw(home)).items()}
 
     def use(self, key: str, *, write: bool = False) -> None:
-        entry = self._entries.setdefault(key, spelt(MemoryUsage()))
+        entry = self._entries.setdefault(key, to_raw(MemoryUsage()))
         now = self._clock()
         entry |= {"accessCount": entry["accessCount"] + 1, "lastAccessedAt": now}
         if write:
@@ -270,7 +270,7 @@ class Agent:
     def pin(self, key: str, pinned: bool) -> None:
         if pinned:
             self.use(key)
-        self._entries.setdefault(key, spelt(MemoryUsage()))["pinned"] = pinned
+        self._entries.setdefault(key, to_raw(MemoryUsage()))["pinned"] = pinned
         self._save()
 
     def delete(self, key: str) -> None:
@@ -278,7 +278,7 @@ class Agent:
         self._save()
 
     def _save(self) -> None:
-        kept = {key: entry for key, entry in self._entries.items() if entry != spelt(MemoryUsage())}
+        kept = {key: entry for key, entry in self._entries.items() if entry != to_raw(MemoryUsage())}
         new = self._path.with_name("memory-meta.json.1")
         new.write_text(json.dumps({"entries": kept}, indent=2, ensure_ascii=False), encoding="utf-8")
         new.replace(self._path)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.samples import copy_sample
-from reverie.agents.base import PlainHome
+from reverie.agents.base import Home
 from reverie.agents.mux.home import MuxHome
 from reverie.agents.scopes import Refusal, Scope, ScopeRoot
 from reverie.errors import StoreError
@@ -120,10 +120,10 @@ def test_a_store_that_is_not_in_use_stops_a_run_only_where_there_is_no_other(
 
 def test_a_root_that_its_home_calls_read_only_is_not_in_use(home: Reporting, tmp_path: Path) -> None:
     unused = replace(root(home), read_only="The agent uses another version.")
-    (refusal,) = PlainHome(tmp_path).write_refusals(unused)
+    (refusal,) = Home.write_refusals(home, unused)
     assert (refusal.reason, refusal.evidence) == ("not-in-use", "The agent uses another version.")
     assert not refusal.permissible
-    assert PlainHome(tmp_path).write_refusals(root(home)) == ()
+    assert Home.write_refusals(home, root(home)) == ()
 
 
 def test_a_damaged_list_of_permissions_permits_nothing(

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from reverie.errors import StoreError
-from reverie.runs.limits import Cancelled, StopCheck, TimedOut, stop_of
+from reverie.runs.run import Cancelled, StopCheck, TimedOut, stop_of
 from reverie.runs.transaction import LeaseLost
 
 

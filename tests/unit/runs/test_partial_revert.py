@@ -9,8 +9,7 @@ import pytest
 from helpers.benches import contents, sample_parts, workspace
 from helpers.engines import ScriptedEngine
 from reverie.errors import Conflict, StoreError, Unavailable
-from reverie.jobs.consolidate.run import DreamRequest
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.runs.record import Parts, version_without
 from reverie.services.container import HomeContainer
 

@@ -12,8 +12,7 @@ from helpers.engines import ScriptedEngine
 from reverie.errors import StoreError, Unavailable
 from reverie.files.lease import LeaseHeld
 from reverie.jobs.consolidate.engine import RulesEngine
-from reverie.jobs.consolidate.run import DreamRequest
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.runs.journal import Journal
 from reverie.runs.revert import RevertPlan, summary_of
 from reverie.runs.run import RunResult

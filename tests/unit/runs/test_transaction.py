@@ -14,9 +14,10 @@ from helpers.benches import contents, sample_parts
 from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import Busy, Conflict, StoreError, Unavailable
 from reverie.files.atomic import set_observer
+from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs import record as fence
-from reverie.runs.journal import FileIntent, Images, Journal, PlannedChange, ops_of
+from reverie.runs.journal import FileIntent, Images, Journal, ops_of
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
 from reverie.services.container import HomeContainer
 
@@ -38,9 +39,9 @@ class Bench:
         testing, style = (self.directory / name for name in (TESTING, STYLE))
         return self.transaction.prepare(
             [
-                PlannedChange(self.root, STYLE, style.read_bytes(), b"merged\n"),
-                PlannedChange(self.root, NEW, None, b"new\n"),
-                PlannedChange(self.root, TESTING, testing.read_bytes(), None),
+                FileChange(self.root, STYLE, style.read_bytes(), b"merged\n"),
+                FileChange(self.root, NEW, None, b"new\n"),
+                FileChange(self.root, TESTING, testing.read_bytes(), None),
             ],
             usage_before={"global:testing.md": self.parts.usage.load().get("global:testing.md")},
             usage_after={"global:testing.md": None},
@@ -380,7 +381,7 @@ def test_emptied_directories_go_only_where_they_lead_and_only_when_empty(
 
 def test_what_is_only_kept_for_review_is_never_undone(bench: Bench) -> None:
     path = bench.directory / STYLE
-    change = PlannedChange(bench.root, STYLE, path.read_bytes(), b"by hand, as proposed\n")
+    change = FileChange(bench.root, STYLE, path.read_bytes(), b"by hand, as proposed\n")
     bench.transaction.prepare([change], for_review=True)
     path.write_bytes(b"by hand, as proposed\n")
     assert bench.recover() == Recovered(False)
@@ -455,7 +456,7 @@ def test_a_directory_that_a_run_made_stays_when_somebody_put_something_into_it(
 
 @pytest.mark.parametrize("rel", [".git/HEAD", "a/.envrc", ".vscode/tasks.json"])
 def test_no_run_makes_a_hidden_file_but_an_undo_may_bring_one_back(bench: Bench, rel: str) -> None:
-    change = PlannedChange(bench.root, rel, None, b"x\n")
+    change = FileChange(bench.root, rel, None, b"x\n")
     with pytest.raises(StoreError) as refused:
         bench.transaction.prepare([change])
     assert refused.value.reason == "hidden"
@@ -470,7 +471,7 @@ def test_the_journal_knows_which_directories_the_run_makes(bench: Bench) -> None
     assert journal.made == (("memory/global", "fresh"),)
     assert bench.transaction.load() == journal
     shutil.rmtree(bench.directory)
-    again = bench.transaction.prepare([PlannedChange(bench.root, "a/b/c.md", None, b"x\n")])
+    again = bench.transaction.prepare([FileChange(bench.root, "a/b/c.md", None, b"x\n")])
     assert again.made == (("memory", "global/a/b"), ("memory", "global/a"), ("memory", "global"))
     (bench.directory / "a" / "b").mkdir(parents=True)
-    assert bench.transaction.prepare([PlannedChange(bench.root, "a/b/c.md", None, b"x\n")]).made == ()
+    assert bench.transaction.prepare([FileChange(bench.root, "a/b/c.md", None, b"x\n")]).made == ()

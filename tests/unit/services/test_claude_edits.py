@@ -9,7 +9,7 @@ import pytest
 
 from helpers.benches import Time, contents
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
-from reverie.agents.claude.index import renamed
+from reverie.agents.memory_index import renamed
 from reverie.compose import open_parts
 from reverie.errors import Conflict, UserError
 from reverie.memory.front_matter import set_value

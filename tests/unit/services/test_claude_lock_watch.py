@@ -9,7 +9,7 @@ from helpers.benches import Time
 from helpers.claude_home import ClaudeHomeMaker, topic, write
 from helpers.watching import Recorder
 from reverie.compose import open_parts
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.services.workbench import Workbench
 

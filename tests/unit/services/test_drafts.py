@@ -19,8 +19,8 @@ from reverie.agents.scopes import Scope
 from reverie.files.locks import ProcessId, this_process
 from reverie.services import drafts
 from reverie.services.container import HomeContainer
-from reverie.services.drafts import COMPANION_STORE, Draft, DraftService, draft_name, drafts_directory
-from reverie.services.edits import CompanionFiles, UserEdits
+from reverie.services.drafts import COMPANION_STORE, Draft, DraftService, Offers, draft_name, drafts_directory
+from reverie.services.edits import CompanionFiles, UserEdits, current_text
 
 ACME = "a1f3c9e2b7"
 DEPLOY = "/memories/project/deploy.md"
@@ -40,8 +40,12 @@ def a_draft(parts: HomeContainer, content: str = TYPED, path: str = DEPLOY) -> D
     return Draft(store, rel, path, context, content, now.content, now.sha256, 3, NOW)
 
 
-def a_desk(parts: HomeContainer, instance: str) -> DraftService:
+def drafts_of(parts: HomeContainer, instance: str) -> DraftService:
     return DraftService(parts, instance)
+
+
+def offered(parts: HomeContainer, instance: str) -> Offers:
+    return drafts_of(parts, instance).offered(current_text(parts))
 
 
 def directory(parts: HomeContainer) -> Path:
@@ -54,8 +58,8 @@ def file_of(parts: HomeContainer) -> Path:
 
 def test_a_draft_comes_back_as_it_was_typed_to_the_next_window(parts: HomeContainer) -> None:
     draft = a_draft(parts)
-    a_desk(parts, "00000001").keep(draft)
-    found = a_desk(parts, "00000002").offered()
+    drafts_of(parts, "00000001").keep(draft)
+    found = offered(parts, "00000002")
     assert [offer.draft for offer in found.offers] == [draft]
     assert found.offers[0].disk is not None
     assert not found.offers[0].changed
@@ -65,25 +69,25 @@ def test_a_draft_comes_back_as_it_was_typed_to_the_next_window(parts: HomeContai
 @given(content=st.text(st.characters(codec=None)))
 @settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_comes_back_byte_for_byte(parts: HomeContainer, content: str) -> None:
-    name = a_desk(parts, "00000001").keep(a_draft(parts, content))
-    offer = a_desk(parts, "00000002").offer(name)
+    name = drafts_of(parts, "00000001").keep(a_draft(parts, content))
+    offer = drafts_of(parts, "00000002").offer(name, current_text(parts))
     assert offer is not None
     assert offer.draft.content == content
 
 
 def test_drafts_are_private_and_nothing_is_written_in_the_home(parts: HomeContainer) -> None:
     before = contents(parts.home.root)
-    name = a_desk(parts, "00000001").keep(a_draft(parts))
-    a_desk(parts, "00000002").offered()
+    name = drafts_of(parts, "00000001").keep(a_draft(parts))
+    offered(parts, "00000002")
     assert stat.S_IMODE(directory(parts).stat().st_mode) == 0o700
     assert stat.S_IMODE((directory(parts) / name).stat().st_mode) == 0o600
     assert contents(parts.home.root) == before
 
 
 def test_a_window_is_not_offered_its_own_drafts(parts: HomeContainer) -> None:
-    desk = a_desk(parts, "00000001")
+    desk = drafts_of(parts, "00000001")
     desk.keep(a_draft(parts))
-    assert desk.offered().offers == ()
+    assert desk.offered(current_text(parts)).offers == ()
 
 
 def test_drafts_of_a_living_process_are_not_offered_those_of_a_dead_one_are(
@@ -92,11 +96,11 @@ def test_drafts_of_a_living_process_are_not_offered_those_of_a_dead_one_are(
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         owner = replace(this_process(), pid=other.pid, started=_started(other.pid))
         monkeypatch.setattr(drafts, "this_process", lambda: owner)
-        a_desk(parts, "00000001").keep(a_draft(parts))
-        assert a_desk(parts, "00000002").offered().offers == ()
+        drafts_of(parts, "00000001").keep(a_draft(parts))
+        assert offered(parts, "00000002").offers == ()
         other.kill()
         other.wait()
-    assert len(a_desk(parts, "00000002").offered().offers) == 1
+    assert len(offered(parts, "00000002").offers) == 1
 
 
 def _started(pid: int) -> int:
@@ -106,20 +110,20 @@ def _started(pid: int) -> int:
 
 
 def test_two_windows_and_two_files_never_share_a_draft(parts: HomeContainer) -> None:
-    first = a_desk(parts, "00000001").keep(a_draft(parts, "first"))
-    second = a_desk(parts, "00000002").keep(a_draft(parts, "second"))
-    third = a_desk(parts, "00000002").keep(a_draft(parts, "third", "/memories/global/testing.md"))
+    first = drafts_of(parts, "00000001").keep(a_draft(parts, "first"))
+    second = drafts_of(parts, "00000002").keep(a_draft(parts, "second"))
+    third = drafts_of(parts, "00000002").keep(a_draft(parts, "third", "/memories/global/testing.md"))
     assert len({first, second, third}) == 3
-    offers = a_desk(parts, "00000003").offered().offers
+    offers = offered(parts, "00000003").offers
     assert {offer.draft.content for offer in offers} == {"first", "second", "third"}
 
 
 def test_the_next_version_of_a_draft_replaces_it_and_those_it_grew_from(parts: HomeContainer) -> None:
-    old = a_desk(parts, "00000001").keep(a_draft(parts, "old"))
-    desk = a_desk(parts, "00000002")
+    old = drafts_of(parts, "00000001").keep(a_draft(parts, "old"))
+    desk = drafts_of(parts, "00000002")
     desk.keep(a_draft(parts, "new"), replaces=[old])
     desk.keep(a_draft(parts, "newer"))
-    offers = a_desk(parts, "00000003").offered().offers
+    offers = offered(parts, "00000003").offers
     assert [offer.draft.content for offer in offers] == ["newer"]
 
 
@@ -138,38 +142,38 @@ def test_an_instance_that_is_no_instance_is_refused(instance: str) -> None:
 
 def test_only_drafts_can_be_dropped(parts: HomeContainer) -> None:
     with pytest.raises(ValueError, match="no name"):
-        a_desk(parts, "00000001").drop(["../../../registry.json"])
+        drafts_of(parts, "00000001").drop(["../../../registry.json"])
 
 
 def test_a_draft_whose_text_was_saved_is_removed_and_not_offered(parts: HomeContainer) -> None:
-    name = a_desk(parts, "00000001").keep(a_draft(parts, "saved\n"))
+    name = drafts_of(parts, "00000001").keep(a_draft(parts, "saved\n"))
     file_of(parts).write_text("saved\n")
-    assert a_desk(parts, "00000002").offered().offers == ()
+    assert offered(parts, "00000002").offers == ()
     assert not (directory(parts) / name).exists()
 
 
 def test_a_draft_of_a_changed_file_says_so(parts: HomeContainer) -> None:
-    a_desk(parts, "00000001").keep(a_draft(parts))
+    drafts_of(parts, "00000001").keep(a_draft(parts))
     file_of(parts).write_text("theirs\n")
-    (offer,) = a_desk(parts, "00000002").offered().offers
+    (offer,) = offered(parts, "00000002").offers
     assert offer.changed
     assert offer.disk is not None
     assert offer.disk.content == "theirs\n"
 
 
 def test_a_draft_of_a_deleted_file_is_offered(parts: HomeContainer) -> None:
-    a_desk(parts, "00000001").keep(a_draft(parts))
+    drafts_of(parts, "00000001").keep(a_draft(parts))
     file_of(parts).unlink()
-    (offer,) = a_desk(parts, "00000002").offered().offers
+    (offer,) = offered(parts, "00000002").offers
     assert (offer.disk, offer.gap, offer.changed) == (None, "", True)
 
 
 def test_a_draft_of_a_file_that_cannot_be_written_any_more_is_kept_with_the_reason(
     parts: HomeContainer,
 ) -> None:
-    name = a_desk(parts, "00000001").keep(a_draft(parts))
+    name = drafts_of(parts, "00000001").keep(a_draft(parts))
     file_of(parts).write_bytes(b"caf\xe9")
-    (offer,) = a_desk(parts, "00000002").offered().offers
+    (offer,) = offered(parts, "00000002").offers
     assert "UTF-8" in offer.gap
     assert (directory(parts) / name).exists()
 
@@ -179,8 +183,8 @@ def test_a_draft_of_a_vanished_workspace_is_kept_and_offered(parts: HomeContaine
     store = parts.home.scope_root(context, Scope.WORKSPACE).key
     gone = replace(context, workspace_id="ffffffffff")
     draft = Draft(store, "plan.md", "/memories/workspace/plan.md", gone, "typed", "", None, 0, NOW)
-    a_desk(parts, "00000001").keep(draft)
-    (offer,) = a_desk(parts, "00000002").offered().offers
+    drafts_of(parts, "00000001").keep(draft)
+    (offer,) = offered(parts, "00000002").offers
     assert offer.draft == draft
     assert offer.gap
 
@@ -190,15 +194,15 @@ def test_a_companions_draft_finds_its_file_again(parts: HomeContainer) -> None:
     companion = next(each for each in parts.home.companions(context) if each.exists)
     now = CompanionFiles(parts).read(companion)
     draft = Draft(COMPANION_STORE, str(companion.path), "", context, "mine", now.content, now.sha256, 0, NOW)
-    a_desk(parts, "00000001").keep(draft)
-    (offer,) = a_desk(parts, "00000002").offered().offers
+    drafts_of(parts, "00000001").keep(draft)
+    (offer,) = offered(parts, "00000002").offers
     assert offer.companion == companion
     assert not offer.changed
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "empty", "no json", "other json"])
 def test_a_damaged_draft_is_set_aside_told_once_and_never_lost(parts: HomeContainer, damage: str) -> None:
-    file = directory(parts) / a_desk(parts, "00000001").keep(a_draft(parts))
+    file = directory(parts) / drafts_of(parts, "00000001").keep(a_draft(parts))
     whole = file.read_bytes()
     file.write_bytes(
         {
@@ -210,11 +214,11 @@ def test_a_damaged_draft_is_set_aside_told_once_and_never_lost(parts: HomeContai
         }[damage]
     )
     broken = file.read_bytes()
-    good = a_desk(parts, "00000001").keep(a_draft(parts, "good", "/memories/global/testing.md"))
-    found = a_desk(parts, "00000002").offered()
+    good = drafts_of(parts, "00000001").keep(a_draft(parts, "good", "/memories/global/testing.md"))
+    found = offered(parts, "00000002")
     assert [offer.name for offer in found.offers] == [good]
     assert [path.read_bytes() for path in found.damaged] == [broken]
-    assert a_desk(parts, "00000002").offered().damaged == ()
+    assert offered(parts, "00000002").damaged == ()
     assert found.damaged[0].exists()
 
 
@@ -222,5 +226,5 @@ def test_an_unknown_owner_of_another_machine_start_counts_as_gone(
     parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drafts, "this_process", lambda: ProcessId(1, 1, "another boot"))
-    a_desk(parts, "00000001").keep(a_draft(parts))
-    assert len(a_desk(parts, "00000002").offered().offers) == 1
+    drafts_of(parts, "00000001").keep(a_draft(parts))
+    assert len(offered(parts, "00000002").offers) == 1

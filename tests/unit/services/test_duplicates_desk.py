@@ -14,7 +14,7 @@ from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.jobs.consolidate.rules.similarity import same_body
 from reverie.memory.diff import lost_lines
 from reverie.services.container import HomeContainer
-from reverie.services.duplicates import DuplicateFile, DuplicateGroup, DuplicateService, Progress
+from reverie.services.duplicates import DuplicateFile, DuplicateGroup, DuplicateProgress, DuplicateService
 
 ACME = "a1f3c9e2b7"
 LABELLED = Path(__file__).parents[2] / "labelled/near_duplicates.jsonl"
@@ -58,7 +58,7 @@ def test_equal_near_and_alike_notes_are_told_apart_and_looking_writes_nothing(
     parts: HomeContainer, desk: DuplicateService
 ) -> None:
     before = snapshot(parts.home.root)
-    steps: list[Progress] = []
+    steps: list[DuplicateProgress] = []
     report = desk.find(None, progress=steps.append)
     ours = {frozenset(named(group)): group for group in report.groups if "dups/" in group.files[0].rel}
     deploy = ours[frozenset({"deploy.md", "deploy-copy.md", "deploy-more.md"})]

@@ -13,10 +13,11 @@ from helpers.benches import NOW, again, sample_parts
 from helpers.expect_log import ExpectLog
 from helpers.turns import append_rows, chat_row, say_turns
 from helpers.watching import wait_until
-from reverie.agents.mux.transcript import TailEvent, TailPosition, TranscriptTail
+from reverie.agents.mux.transcript import TranscriptTail
+from reverie.agents.transcripts import TailEvent, TailPosition
 from reverie.compose import copy_demo_home, open_parts
 from reverie.errors import StoreError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
 from reverie.services.host import Host, HostServices, HostStatus, host_lease_name
@@ -38,7 +39,7 @@ class Recorder:
         self.cancel = cancel
 
         def open_tail(workspace_id: str) -> TranscriptTail | None:
-            place = parts.home.session(workspace_id)
+            place = parts.home.session_place(workspace_id)
             return None if place is None else TranscriptTail(place.directory, self.kept.get(workspace_id))
 
         def turn_ended(workspace_id: str, event: TailEvent) -> None:

@@ -11,11 +11,11 @@ from helpers.claude_home import ClaudeHomeMaker, topic
 from reverie.agents.claude.home import ClaudeHome
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.errors import UserError
+from reverie.memory.scope_files import FileChange
 from reverie.profile import Profile
-from reverie.runs.journal import PlannedChange
 from reverie.services.container import HomeContainer, HomeKey
-from reverie.services.drafts import DraftService
-from reverie.services.lost_saves import WATCHED_S, LostSave, SaveWatch, contains_change
+from reverie.services.drafts import WATCHED_S, DraftService, LostSave, SaveWatch, contains_change
+from reverie.services.edits import current_text
 from reverie.settings import Settings
 
 PATH = "/memories/project/a.md"
@@ -47,7 +47,7 @@ class Bench:
         return self.parts.saves.check()
 
     def drafts(self) -> list[tuple[str, str | None, bool]]:
-        offers = DraftService(self.parts, "00000000").offered().offers
+        offers = DraftService(self.parts, "00000000").offered(current_text(self.parts)).offers
         return [(each.draft.content, each.draft.base, each.draft.overwritten) for each in offers]
 
 
@@ -185,7 +185,7 @@ def test_a_file_of_a_run_that_becomes_exactly_what_it_was_is_reported(bench: Ben
     before = bench.file.read_bytes()
     root = bench.parts.home.scope_root(bench.context, Scope.PROJECT)
     transaction = bench.parts.transaction_for("1-0", "dream")
-    journal = transaction.prepare([PlannedChange(root, "a.md", before, before + b"more\n")])
+    journal = transaction.prepare([FileChange(root, "a.md", before, before + b"more\n")])
     transaction.apply(journal, commit=lambda: None, check=lambda: None)
     bench.file.write_bytes(before)
     (lost,) = bench.check()

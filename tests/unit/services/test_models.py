@@ -116,8 +116,8 @@ def test_an_extraction_uses_what_codex_would_and_nothing_where_it_names_none(
     tmp_path: Path, config: str, model: str | None
 ) -> None:
     (tmp_path / "config.toml").write_text(config)
-    assert CodexHome(tmp_path).dream_wishes(None).model == model
-    assert CodexHome(tmp_path / "gone").dream_wishes(None).model is None
+    assert CodexHome(tmp_path).dream_config(None).model == model
+    assert CodexHome(tmp_path / "gone").dream_config(None).model is None
 
 
 def test_nothing_goes_away_before_a_person_agreed_and_then_it_may(

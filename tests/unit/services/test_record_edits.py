@@ -16,11 +16,7 @@ from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.failures.lessons import retrieve
-from reverie.files.locks import lock_beside
-from reverie.memory.history.reader import HistoryPlace
-from reverie.profile import Profile
-from reverie.services.failures import RecordEdits
-from reverie.services.record_changes import (
+from reverie.failures.record_changes import (
     ABSENT,
     FieldChange,
     PatternsChange,
@@ -29,6 +25,10 @@ from reverie.services.record_changes import (
     resolution,
     spelled,
 )
+from reverie.files.locks import lock_beside
+from reverie.memory.history.reader import HistoryPlace
+from reverie.profile import Profile
+from reverie.services.failures import RecordEdits
 from reverie.services.workbench import Workbench
 
 EPISODE = "episodic/2026-08-19/task-ep-2026-08-19-1.json"
@@ -225,7 +225,7 @@ def test_the_history_has_the_record_before_and_after(maker: LokiMaker, tmp_path:
     history = parts.snapshots.history
     place = HistoryPlace("project/memory", EPISODE)
     entries = history.log(place).entries
-    kept = [history.read(entry.commit.id, *place) for entry in entries]
+    kept = [history.read(entry.commit.id, place.key, place.rel) for entry in entries]
     assert kept == [(maker.memory / EPISODE).read_bytes(), before]
     assert [entry.commit.actor for entry in entries] == ["user", "outside"]
 

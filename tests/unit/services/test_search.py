@@ -15,7 +15,7 @@ import pytest
 from helpers.benches import Time, sample_parts, workspace
 from helpers.samples import copy_sample, snapshot
 from reverie.agents.scopes import Scope
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.memory.search.index import SearchIndex
 from reverie.services.container import HomeContainer
 from reverie.services.search import SearchAnswer, SearchHit, SearchService, SearchStopped

@@ -12,7 +12,7 @@ from helpers.samples import snapshot
 from helpers.watching import wait_until
 from reverie.context.facts import gather
 from reverie.context.mux import assemble
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.services.container import HomeContainer
 from reverie.services.host import EVENT, Host, keep_usage
 from reverie.services.workbench import Workbench

@@ -13,8 +13,8 @@ from helpers.benches import NOW, sample_parts, workspace
 from helpers.claude_home import NOW_S, ClaudeHomeMaker
 from reverie.agents.scopes import Scope
 from reverie.errors import Unavailable
-from reverie.files.coalesce import Changes
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.files.watch import Changes
+from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.llm.provider import ProviderError
 from reverie.profile import Profile
 from reverie.runs.record import RunRecord

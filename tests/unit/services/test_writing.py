@@ -92,7 +92,7 @@ def test_the_homes_own_prompt_takes_the_place_of_the_built_in_one(parts: HomeCon
     own = parts.home.root / "agents" / "system1_memory_writer.md"
     own.parent.mkdir(exist_ok=True)
     own.write_text("---\nname: Keeper\n---\nKeep it in rhymes.\n")
-    wishes = parts.home.writer_wishes("a1f3c9e2b7")
+    wishes = parts.home.writer_config("a1f3c9e2b7")
     assert wishes.definition == own.read_bytes()
     context = workspace(parts, "a1f3c9e2b7")
     prompt = system_prompt("mark", own_instructions(parts, context, wishes, "writer"))

@@ -1,5 +1,5 @@
-"""`.consolidate-lock`: by this file Claude Code tells when it consolidated a memory directory, and that it is
-at it (formats/claude-code.md sections 5, 12.1.7 and 12.1.8).
+"""The lock of consolidations of Claude Code, `.consolidate-lock`, and what it says of the last one
+(formats/claude-code.md sections 5, 12.1.7 and 12.1.8).
 
 The file's mtime is the time of the last consolidation, its body the process id of the holder; without the
 file there was none yet. A consolidation counts as running while that process lives and the mtime is younger
@@ -7,13 +7,13 @@ than an hour. Claude Code leaves its process id there after a success, and the p
 session. So it also counts as ended once the session recorded that it improved memories, or once nothing in
 the directory has changed for `QUIET_MS` (`Ended`).
 
-Who takes the lock writes their own id and reads it again, as the agent does; of two that take it at once the
-last one has it. When Reverie gives it back after a consolidation the mtime is the present and the body empty.
-After any other run everything is as it was.
+Taking the lock means writing one's own id and reading it again, as the agent does; of two that take it at
+once the last one has it. When Reverie gives it back after a consolidation the mtime is the present and the
+body empty; after any other run everything is as it was. A foreign lock is never written to, and never taken
+while its holder is alive; what Reverie gives back must still be its own.
 
-A foreign lock is never written to, and never taken while its holder is alive; what we give back must still be
-ours. Real time, as the agent compares with it. Threading: any thread but the GUI's. Failure: `Busy` while
-another holds it, other `UserError`s where the file cannot be read or written.
+Real time, as the agent compares with it. Threading: any thread but the GUI's. Failure: `Busy` while another
+process holds it, other `UserError`s where the file cannot be read or written.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.capabilities import LockBefore, StatusLine
-from reverie.agents.claude.index import INDEX
 from reverie.agents.claude.locations import LOCK_NAME, MOST_SCANNED
 from reverie.agents.claude.settings import MemorySettings
 from reverie.agents.codex.transcript import timestamp_ms
+from reverie.agents.memory_index import INDEX
 from reverie.agents.scopes import Scope
 from reverie.agents.transcripts import decoded_row, opened_transcript
 from reverie.clock import HOUR_MS
@@ -117,7 +117,7 @@ def _newest_change(directory: Path) -> int:
     newest = 0
 
     def not_listed(_error: OSError) -> None:
-        """It counts with its own time, if at all; `claude_status` names it."""
+        """It counts with its own time, if at all; the status lines name it."""
 
     for number, (folder, _folders, names) in enumerate(walk_paths(directory, onerror=not_listed)):
         if number >= _MOST_ENTRIES:
@@ -282,14 +282,9 @@ def _state(
     return LockState(at, holder, alive=True, running=not ended, ended=ended)
 
 
-# When a memory directory of Claude Code was consolidated last, in words (formats/claude-code.md sections 5
-# and 12.1.8), whether Claude Code loads that memory at all, and whether it looks through all of it (section
-# 4).
-#
-# The lock says when, not who: Claude Code and Reverie leave the same file, but for the process in it.
-#
-# The file is read by `claude_lock`. Threading: any thread but the GUI's. Failure: what cannot be read
-# counts as never.
+# Status lines (sections 5 and 12.1.8): when a memory was consolidated last, whether Claude Code loads it,
+# and whether it looks through all of it. The lock says when, not who: Claude Code and Reverie leave the
+# same file, but for the process in it. What cannot be read counts as never.
 
 
 _LABEL = "Consolidation by Claude Code or Reverie"
@@ -301,7 +296,7 @@ def status_lines(
     directory: Path, settings: MemorySettings, now_ms: int, has_ended: HasEnded | None = None
 ) -> tuple[StatusLine, ...]:
     """The lines about a memory directory, under the settings that count there. `has_ended`: see
-    `claude_lock`."""
+    `agents.claude.consolidation`."""
     lock = directory / LOCK_NAME
     state = read_lock(lock, now_ms) if has_ended is None else read_lock(lock, now_ms, has_ended=has_ended)
     found = [_of(state, now_ms)]

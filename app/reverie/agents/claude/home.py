@@ -1,14 +1,14 @@
 """The home of Claude Code: `~/.claude` (formats/claude-code.md).
 
-Projects are the directories in `projects/`, called by their working directory where that is known
-(`claude_projects`) and by themselves where it is not. Worktrees of one repository are one project: they share
-its memory, which lies where the repository's root says. Sessions are workspaces; their memory is the notes
-the agent keeps of each. What lies outside of projects and is global are the memories of sub-agents.
+Projects are the directories in `projects/`, called by their working directory where that is known and by
+themselves where it is not. Worktrees of one repository are one project: they share its memory, which lies
+where the repository's root says. Sessions are workspaces; their memory is the notes the agent keeps of each.
+Global are the memories of sub-agents, which lie outside of projects.
 
 Listing opens a transcript only for its first kilobytes, and only where nothing else names the working
-directory (`Known.learn_missing`, bounded). Titles are read when asked for (`source_title`, `learn_titles`).
-The home is only read; credentials and the keys of running sessions are never opened. Failure: as
-`agents.base` says.
+directory (`Known.learn_missing`, bounded). Titles are read when asked for (`described_source`,
+`learn_titles`). The home is only read; credentials and the keys of running sessions are never opened.
+Failure: as `agents.base` says.
 """
 
 from __future__ import annotations
@@ -24,18 +24,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.base import (
+    AgentJobs,
+    AgentNotes,
     Companion,
+    ConsolidationRules,
+    Home,
     HomeContents,
-    PlainHome,
     Project,
     SessionPlace,
+    Sessions,
     TitlesRead,
+    Transcripts,
     TranscriptSource,
     WatchedPlace,
     Workspace,
 )
-from reverie.agents.capabilities import AgentLock, ComparableText, NotesPlace, RootChange, StatusLine
-from reverie.agents.claude.index import INDEX
+from reverie.agents.capabilities import (
+    AgentCheck,
+    AgentJob,
+    AgentLock,
+    ComparableText,
+    NotesPlace,
+    RootChange,
+    SessionMeter,
+    StatusLine,
+)
+from reverie.agents.claude.consolidation import ClaudeLock, Ended, status_lines
+from reverie.agents.claude.doctor import memory_checks
 from reverie.agents.claude.instructions import companions
 from reverie.agents.claude.locations import (
     DAILY_LOG,
@@ -68,7 +83,15 @@ from reverie.agents.claude.settings import (
     memory_settings,
     settings_problems,
 )
+from reverie.agents.claude.transcript import (
+    ClaudeReadable,
+    SessionScan,
+    session_head,
+    session_title,
+    title_by_hand,
+)
 from reverie.agents.known_layouts import claude_root, refusals
+from reverie.agents.memory_index import INDEX, follow
 from reverie.agents.reading import directory_names
 from reverie.agents.scopes import (
     Caps,
@@ -90,13 +113,9 @@ if TYPE_CHECKING:
     from reverie.agents.claude.consolidation import HasEnded
 
 
-# What a memory of Claude Code says, without what its front matter says of the file itself (formats/claude-
-# code.md section 4): what must be kept where two become one.
-#
-# Every memory has a name of its own, and a session it comes from; so these neither tell two memories apart
-# nor are lost with one of them. The kind is compared, and stays that of the memory that stays, in the shape
-# it has there. Pure, line by line, as nothing is written back: front matter of any other form is left as it
-# is.
+# What a merge of two memories must preserve (section 4). Every memory has a name of its own and a session
+# it comes from, so these neither distinguish two memories nor are lost with one of them. The kind is
+# compared, and stays that of the memory that stays.
 
 
 _BLOCK = re.compile(r"(\ufeff?---\r?\n)(.*?\r?\n)(---(?:\r?\n|\Z))", re.DOTALL)
@@ -106,7 +125,7 @@ _OF_THE_FILE = frozenset({"name", "metadata", "node_type", "type", "originSessio
 _KINDS = frozenset({"user", "feedback", "project", "reference"})
 
 
-def essence(text: str) -> ComparableText:
+def comparable_text(text: str) -> ComparableText:
     """The text without the lines about the file; `kind` is one of the agent's four, or empty."""
     block = _BLOCK.match(text)
     if block is None:
@@ -126,11 +145,8 @@ def essence(text: str) -> ComparableText:
     return ComparableText(head + text[block.end() :], kind)
 
 
-# Where Claude Code keeps the memories of projects, sessions and sub-agents, as roots of scopes
-# (formats/claude-code.md sections 3, 4, 6 and 9), and what is said where there are none.
-#
-# The usual places lie below `projects/`; settings may put the memory of one project, or of all, elsewhere.
-# Threading, failure: as `agents.base` says.
+# The roots of scopes (sections 3, 4, 6 and 9). The usual places are below `projects/`; settings may put the
+# memory of one project, or of all, elsewhere.
 
 
 _NOTES = "For session notes; Claude Code of today does not read them."
@@ -306,7 +322,7 @@ _SETTINGS = ("settings.json",)
 _MOST_IN_USE = 64
 
 
-class ClaudeHome(PlainHome):
+class ClaudeHome(Home):
     """One Claude Code home; see `agents.base.Home` for what each member promises."""
 
     kind = KIND
@@ -434,16 +450,34 @@ class ClaudeHome(PlainHome):
             return "log"
         return "index" if rel.rpartition("/")[2] == INDEX else "memory"
 
-    def essence(self, text: str) -> ComparableText:
-        return essence(text)
+    @property
+    def transcripts(self) -> Transcripts:
+        return self
 
-    def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
-        from reverie.agents.claude.index import follow
+    @property
+    def sessions(self) -> Sessions:
+        return self
+
+    @property
+    def notes(self) -> AgentNotes:
+        return self
+
+    @property
+    def jobs(self) -> AgentJobs:
+        return self
+
+    @property
+    def consolidation(self) -> ConsolidationRules:
+        return self
+
+    def comparable(self, text: str) -> ComparableText:
+        return comparable_text(text)
+
+    def index_updates(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
 
         return follow(change)
 
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
-        from reverie.agents.claude.consolidation import ClaudeLock
 
         directory = self._memory_directory(context)
         if directory is None:
@@ -467,10 +501,10 @@ class ClaudeHome(PlainHome):
         self._require_available()
         return tuple((each.id, each.updated_at) for each in self._sessions.newest_first())
 
-    def session(self, workspace_id: str) -> SessionPlace | None:
+    def session_place(self, workspace_id: str) -> SessionPlace | None:
         refuse_hostile_id(workspace_id)
         place = self._sessions.place_of(workspace_id)
-        return None if place is None else self._session_place(place, workspace_id)
+        return None if place is None else self._place(place, workspace_id)
 
     def sessions_in_use(self) -> tuple[SessionPlace, ...]:
         self._require_available()
@@ -478,9 +512,9 @@ class ClaudeHome(PlainHome):
         live = (
             each for each in self._sessions.newest_first() if each.transcript and each.updated_at >= since
         )
-        return tuple([self._session_place(each.directory, each.id) for each in live][:_MOST_IN_USE])
+        return tuple([self._place(each.directory, each.id) for each in live][:_MOST_IN_USE])
 
-    def use_watched(self) -> tuple[WatchedPlace, ...]:
+    def session_watches(self) -> tuple[WatchedPlace, ...]:
         used = dict.fromkeys(place.directory for place in self.sessions_in_use())
         return (WatchedPlace(self._stores.projects), *(WatchedPlace(directory) for directory in used))
 
@@ -510,14 +544,38 @@ class ClaudeHome(PlainHome):
             own / "prompt.md",
         )
 
+    def session_scan(self, place: NotesPlace) -> SessionMeter:
+
+        return SessionScan(place.transcript)
+
+    def session_title(self, place: NotesPlace) -> str:
+
+        return session_title(place.transcript)
+
+    def session_messages(self, place: NotesPlace) -> ReadableTranscript:
+
+        return ClaudeReadable(place.transcript)
+
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
-        from reverie.agents.claude.consolidation import status_lines
 
         directory = self._memory_directory(context)
         if directory is None or not context.project_path:
             return ()
         settings = self._stores.settings_of(self._cwd(context))
         return status_lines(directory, settings, int(self._now() * 1000), self._has_ended(directory))
+
+    def agent_jobs(self) -> tuple[AgentJob, ...]:
+        return ()  # the agent keeps no list of them
+
+    def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
+
+        if not context.project_path:
+            return ()
+        try:
+            directory = self.scope_root(context, Scope.PROJECT).directory
+        except ScopeUnavailable:
+            return ()
+        return memory_checks(directory, self.memory_off(context), self.agent_status(context))
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
         self._require_available()
@@ -550,14 +608,14 @@ class ClaudeHome(PlainHome):
         return tuple(found)
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-        from reverie.agents.claude.transcript import ClaudeReadable
 
         return ClaudeReadable(source.path)
 
-    def source_title(self, source: TranscriptSource) -> str:
+    def described_source(self, source: TranscriptSource) -> TranscriptSource:
         if source.kind == "sub-agent":
-            return source.title
-        return self._read_title(source.id, source.path, source.updated_at or 0)[0]
+            return source
+        title, _new = self._read_title(source.id, source.path, source.updated_at or 0)
+        return replace(source, title=title)
 
     def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
         self._require_available()
@@ -583,7 +641,6 @@ class ClaudeHome(PlainHome):
     def _read_title(self, session_id: str, transcript: Path, updated_at: int) -> tuple[str, bool]:
         """The title of a session, kept: the one a person gave it, else what its transcript says. And whether
         it or the working directory was not known before."""
-        from reverie.agents.claude.transcript import session_head, title_by_hand
 
         try:
             head = session_head(transcript)
@@ -594,8 +651,8 @@ class ClaudeHome(PlainHome):
         new = self._known.note(transcript.parent.name, head.cwd, session_id, title, updated_at)
         return title, new
 
-    def learn(self, project_path: str) -> str:
-        """What a project is called once its newest transcripts were asked, where nothing else tells."""
+    def resolve_project(self, project_path: str) -> str:
+        """Asks the newest transcripts of a project that nothing else names."""
         own = Path(project_path)
         if own.parent == self._stores.projects and not self._known.paths(own.name):
             for one in self._listed([], (own.name,)):
@@ -693,7 +750,6 @@ class ClaudeHome(PlainHome):
 
     def _has_ended(self, directory: Path) -> HasEnded:
         """Whether a consolidation of this memory is over though its process lives."""
-        from reverie.agents.claude.consolidation import Ended
 
         return Ended(directory, self._transcript_of)
 
@@ -705,5 +761,5 @@ class ClaudeHome(PlainHome):
                 return None if place is None else self._stores.projects / place / f"{each.session_id}.jsonl"
         return None
 
-    def _session_place(self, place: str, session_id: str) -> SessionPlace:
+    def _place(self, place: str, session_id: str) -> SessionPlace:
         return SessionPlace(session_id, self._stores.projects / place, (f"{session_id}.jsonl",))

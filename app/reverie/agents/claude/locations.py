@@ -26,7 +26,7 @@ DIRECTORY = re.compile(r"[A-Za-z0-9-]+")
 MOST_SCANNED = 200
 """Memories of which the agent reads the description when it looks for some: those changed last."""
 LOCK_NAME = ".consolidate-lock"
-"""In a memory directory: see `claude_lock`."""
+"""In a memory directory: see `agents.claude.consolidation`."""
 TEMPORARY = r"(?:.*/)?[^/]+\.tmp\.\d+\.[0-9a-f]+"
 """In a memory directory: what the agent writes before it renames it. One that stays is of a killed write."""
 DAILY_LOG = re.compile(r"logs/\d{4}/\d{2}/\d{4}-\d{2}-\d{2}\.md")

@@ -1,10 +1,10 @@
-"""The directories in `projects/` of a Claude Code home, and what they stand for (formats/claude-code.md
-section 2).
+"""The directories in `projects/` of a Claude Code home, the working directories and sessions they belong to,
+the sessions that run, and transcripts of sub-agents (formats/claude-code.md sections 1, 2 and 12).
 
 A directory's name cannot be turned back. Three sources name its working directory: the typed prompts in
-`history.jsonl` (terminal sessions only), the sessions that run (`claude_running`), and transcripts. Of those
-the first kilobytes of the newest ones are read where nothing else names the directory (`Known.learn_missing`,
-at most `HEADS_AT_ONCE` at a time), and what they say is kept in Reverie's cache. A path that does not fit the
+`history.jsonl` (terminal sessions only), the running sessions, and transcripts. Of those the first kilobytes
+of the newest ones are read where nothing else names the directory (`ProjectCache.learn_missing`, at most
+`HEADS_AT_ONCE` at a time), and the result is kept in Reverie's cache. A path that does not fit the
 directory's name is not believed. Where several working directories share one name, each session belongs to
 the one that its own transcript names.
 
@@ -36,19 +36,16 @@ from reverie.agents.claude.locations import (
     directory_of,
     same_directory,
 )
+from reverie.agents.claude.transcript import first_cwd, session_head
 from reverie.agents.reading import directory_names, entries_in, read_json
+from reverie.agents.transcripts import opened_transcript
 from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
 from reverie.files.paths import is_directory, is_file
 
-# The sessions of Claude Code that run now, or were killed: `sessions/<pid>.json` (formats/claude-code.md
-# sections 12.1.1 and 12.3).
-#
-# The program writes one such file for each process and removes it when the process ends, so a file may be
-# left by a process that was killed. Beside it lies `<pid>.<hex>.key`, a secret that is never opened: only
-# names of digits with `.json` are read.
-#
-# Threading: any thread but the GUI's. Failure: a file that cannot be read or understood is left out.
+# Sessions that run now, or were killed: `sessions/<pid>.json` (sections 12.1.1 and 12.3). A killed process
+# leaves its file. `<pid>.<hex>.key` beside it is a secret that is never opened, so only names of digits
+# with `.json` are read.
 
 
 SESSIONS_DIRECTORY = "sessions"
@@ -287,7 +284,6 @@ class ProjectCache:
 
     def _learn_head(self, session: StoredSession) -> bool:
         """Read the beginning of one transcript. Whether it named its working directory."""
-        from reverie.agents.claude.transcript import first_cwd
 
         self._tried[session.id] = session.updated_at
         cwd = ""
@@ -305,7 +301,6 @@ class ProjectCache:
 
     def learn(self, name: str, transcripts: Iterable[Path]) -> tuple[str, ...]:
         """Read the beginnings of the newest transcripts, and keep what they say of their directory."""
-        from reverie.agents.claude.transcript import session_head
 
         for transcript in list(transcripts)[:_TRANSCRIPTS_LOOKED_AT]:
             with contextlib.suppress(OSError, UserError):
@@ -378,7 +373,6 @@ class ProjectCache:
 def _typed_in(path: Path, _mtime_ns: int, size: int) -> dict[str, tuple[str, ...]]:
     """The working directories in which prompts were typed last, by what their directory's name begins with.
     Kept until the file changes; of the prompts nothing is."""
-    from reverie.agents.transcripts import opened_transcript
 
     try:
         with opened_transcript(path) as file:
@@ -415,10 +409,8 @@ def _is_dir(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-# Which directory in `projects/` each session of Claude Code belongs to, where one is in two of them.
-#
-# The places that were found are kept, and looked at again each time. Threading, failure: as `agents.base`
-# says.
+# Which directory in `projects/` a session belongs to, where it is in two of them. Found places are
+# remembered, and checked again each time.
 
 
 class ClaudeSessions:
@@ -482,12 +474,9 @@ def _holds(directory: Path, session_id: str) -> bool:
     return is_file(directory / f"{session_id}.jsonl") or is_directory(directory / session_id / NOTES)
 
 
-# What the sub-agents of a session said: transcripts of their own beside its notes
-# (`<session>/subagents/*.jsonl`, formats/claude-code.md section 1), or, from older versions, beside its
-# transcript (`agent-*.jsonl`, section 8), where only their text says whose they are.
-#
-# They are listed by their directory alone and opened like the session's own. Threading: any thread but the
-# GUI's. Failure: what cannot be listed is not there.
+# Transcripts of sub-agents: beside the session's notes (`<session>/subagents/*.jsonl`, section 1) or, from
+# older versions, beside its transcript (`agent-*.jsonl`, section 8), where only their text says whose they
+# are.
 
 
 _PLACE = "subagents"

@@ -32,15 +32,11 @@ from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
 from reverie.files.paths import is_directory, is_file, is_there, read_regular, real_path
 
-# Where the repository of a working directory is (formats/claude-code.md sections 2, 12.1.11): its root, all
-# worktrees taken together, also of a worktree that was removed.
+# The repository of a working directory (sections 2 and 12.1.11): its root, all worktrees taken together.
 #
-# Repositories are read without git: `.git`, and for a worktree the two small files that lead to the main
-# one. A worktree is believed only where the repository names it in turn, so that no file in a checkout can
-# steer to the memory of another project. The settings that move a memory are read in `claude_settings`.
-#
-# Threading: any thread but the GUI's; `Checkouts` locks what it remembers. Failure: what cannot be read is
-# not there; a root that cannot be kept is found again while its worktree exists.
+# Read without git: `.git`, and for a worktree the two small files that lead to the main one. A worktree is
+# believed only where the repository names it in turn, so that no file in a checkout can redirect Reverie to
+# the memory of another project.
 
 
 _POINTER_BYTES = 16 << 10

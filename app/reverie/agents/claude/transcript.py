@@ -1,11 +1,9 @@
-"""Transcripts of Claude Code: `<session id>.jsonl`, a JSON object a line (formats/claude-code.md section 8).
+"""Transcripts of Claude Code, `<session id>.jsonl`, a JSON object a line (formats/claude-code.md section 8):
+as records, as counts for session notes, and as messages for a person.
 
-This module knows lines: which are records of the conversation, what a person typed, what one answer of the
-model used, which branch is the current one. What they say to a person is `agents.claude.transcript`'s
-business. A value of any type may stand anywhere, and nothing here fails over it.
-
-A record that was copied with its uuid counts once; the usage of an answer that is split over several lines
-counts once. Threading, failure: as `agents.transcripts` says.
+A value of any type may be anywhere, and nothing here fails over it. A record that was copied with its uuid
+counts once; so does the usage of an answer that is split over several lines. Threading, failure: as
+`agents.transcripts` says; a file that vanished is an empty transcript.
 """
 
 from __future__ import annotations
@@ -260,6 +258,16 @@ def title_by_hand(directory: Path) -> str:
     return first_line(text_of((row or {}).get("customTitle")))
 
 
+def session_title(transcript: Path) -> str:
+    """The title by hand, else what the transcript says; empty for none."""
+    by_hand = title_by_hand(transcript.with_suffix(""))
+    if by_hand:
+        return by_hand
+    with contextlib.suppress(FileNotFoundError):  # it may go at any moment
+        return session_head(transcript).title
+    return ""
+
+
 def first_line(text: str) -> str:
     """The first line that says something; empty for none."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
@@ -360,11 +368,9 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-# What thresholds need to know of a transcript of Claude Code that grows: read once, then only what is new.
-#
-# Only the main thread counts: what sub-agents say is skipped, and so is what no model said. One
-# `SessionScan` follows one file; a file that was replaced or became shorter is read anew. Threading: one
-# thread at a time. Failure: `FileNotFoundError`, `Unavailable`.
+# Counts for the thresholds of session notes: read once, then only what was added. Only the main thread
+# counts: sub-agents and what no model said are skipped. A file that was replaced or became shorter is read
+# again.
 
 
 @dataclass(slots=True)
@@ -453,17 +459,10 @@ class SessionScan:
         return self._facts
 
 
-# A transcript of Claude Code as a person reads it (formats/claude-code.md section 8).
-#
-# One answer of the model stands on several lines: its words are one message. What nobody typed is
-# `context`; a compaction is an event, the text that then stands for the past a `summary`; what a sub-agent
-# said is `side`. What a rewind left behind is `undone`. An answer that no model gave is an `event`.
-# Attachments that set the agent up are one line where they stand together; those that load files are a
-# sentence with their names.
-#
-# Two looks at the file: the first finds the current branch, the second makes the messages; between them
-# stand a few bytes for each line. Threading, failure: as `agents.transcripts` says; a file that vanished
-# is an empty transcript.
+# The transcript as a person reads it (section 8). One answer of the model takes several lines and becomes
+# one message; what nobody typed is `context`, a compaction an event, what a sub-agent said `side`, what a
+# rewind left behind `undone`. Two passes: the first finds the current branch, the second makes the
+# messages.
 
 
 _QUIET = frozenset({"turn_duration", "stop_hook_summary", "microcompact_boundary", "away_summary"})

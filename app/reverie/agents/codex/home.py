@@ -1,12 +1,12 @@
 """The home of Codex CLI: `~/.codex` (formats/codex.md).
 
-The store of the version in use (`codex_store`), `memories/` or `memories_v2/`, is global; the other version
-is shown and never written. Which of its memories belong to a project, their own lines say (`codex_projects`).
-Older generations may lie in `memories/`, since nobody migrates: buckets per working directory (64 hex digits,
-later 16) are projects, read-only in homes of today. A bucket's name cannot be turned
-back: its directory is told by the trace files in it, or found among the directories that are known otherwise.
-Where both kinds of bucket stand for one directory, the older kind is the project and the newer a project of
-its own, named by its directory. Threads are transcripts to open, not workspaces.
+The store of the version in use, `memories/` or `memories_v2/`, is global; the other version is shown and
+never written. Which of its memories belong to a project, their own lines say (`agents.codex.store`). Older
+generations may lie in `memories/`, since nobody migrates: buckets per working directory (64 hex digits, later
+16) are projects, read-only in homes of today. A bucket's name cannot be turned back: its directory is named
+by the trace files in it, or found among the directories that are known otherwise. Where a directory has both
+kinds of bucket, the older one is the project and the newer a project of its own. Threads are transcripts to
+open, not workspaces.
 
 The home is only read; databases through copies in `cache`. Credentials are never opened.
 Failure: as `agents.base` says.
@@ -25,10 +25,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from reverie.agents.base import (
+    AgentJobs,
     Companion,
+    Extraction,
+    Home,
     HomeContents,
-    PlainHome,
+    ModelPreferences,
     Project,
+    StoreRules,
+    Transcripts,
     TranscriptSource,
     WatchedPlace,
     no_workspace,
@@ -39,10 +44,18 @@ from reverie.agents.capabilities import (
     AgentJob,
     ModelService,
     StatusLine,
+    Thread,
     WriteLock,
 )
 from reverie.agents.codex import store as codex_store
-from reverie.agents.codex.jobs import MemoryBooks, jobs_of, read_memory_books, status_lines
+from reverie.agents.codex.jobs import (
+    CodexFacts,
+    MemoryBooks,
+    checks,
+    jobs_of,
+    read_memory_books,
+    status_lines,
+)
 from reverie.agents.codex.locations import (
     BUCKET,
     KIND,
@@ -52,16 +65,16 @@ from reverie.agents.codex.locations import (
     normalised_cwd,
 )
 from reverie.agents.codex.prompt import project_companions, was_reset
-from reverie.agents.codex.store import sibling_names, siblings
+from reverie.agents.codex.store import project_files, sibling_names, siblings
 from reverie.agents.codex.threads import (
     Books,
-    Thread,
     database_places,
     read_books,
     rollout_finder,
     source_of,
     threads,
 )
+from reverie.agents.codex.transcript import CodexReadable, rollout_head
 from reverie.agents.known_layouts import CODEX_MEMORIES, codex_databases, codex_memories, codex_root, refusals
 from reverie.agents.reading import directory_names, file_names
 from reverie.agents.scopes import (
@@ -77,6 +90,7 @@ from reverie.agents.scopes import (
 )
 from reverie.agents.transcripts import ReadableTranscript
 from reverie.errors import StoreError, Unavailable
+from reverie.files.locks import is_held
 from reverie.files.paths import is_directory, is_file, open_regular, read_regular
 
 CAPS = Caps(
@@ -102,7 +116,7 @@ _ANEW = "Each consolidation makes this anew: what is changed here stays in the h
 _OF_FEBRUARY = "Codex of today does not read memories per working directory; they are only shown."
 
 
-class CodexHome(PlainHome):
+class CodexHome(Home):
     """One Codex home; see `agents.base.Home` for what each member promises."""
 
     kind = KIND
@@ -135,7 +149,7 @@ class CodexHome(PlainHome):
         known = set(owners.values())
         projects += [Project(cwd, _name(cwd, ""), ()) for cwd in known_cwds if cwd not in known]
         projects = [
-            project._replace(name=_named(books.project_roots.get(project.path, ""), project.name))
+            replace(project, name=_named(books.project_roots.get(project.path, ""), project.name))
             for project in projects
         ]
         self._require_available()
@@ -185,7 +199,6 @@ class CodexHome(PlainHome):
         return tuple(found)
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
-        from reverie.agents.codex.store import project_files
 
         first, *others = (self._root / name for name in _INSTRUCTIONS)
         found = [Companion(Scope.GLOBAL, first, first.name, is_file(first))]
@@ -227,6 +240,26 @@ class CodexHome(PlainHome):
 
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
         return "memory" if root.scope is Scope.PROJECT else codex_store.file_role(rel)
+
+    @property
+    def transcripts(self) -> Transcripts:
+        return self
+
+    @property
+    def jobs(self) -> AgentJobs:
+        return self
+
+    @property
+    def store_rules(self) -> StoreRules:
+        return self
+
+    @property
+    def extraction(self) -> Extraction:
+        return self
+
+    @property
+    def models(self) -> ModelPreferences:
+        return self
 
     def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
         version = codex_store.version_of(self._root, root.directory)
@@ -272,20 +305,16 @@ class CodexHome(PlainHome):
         books = self._memory_books()
         return jobs_of(books, self._threads(), int(self._now() * 1000))
 
-    def checks(self) -> tuple[AgentCheck, ...]:
-        from reverie.agents.codex.jobs import CodexFacts, checks
-        from reverie.files.locks import is_held
+    def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
 
         books, threads, now_ms = self._memory_books(), self._threads(), int(self._now() * 1000)
         jobs = jobs_of(books, threads, now_ms)
         return checks(CodexFacts(self._root, now_ms, threads, books, jobs, is_held))
 
-    def dream_wishes(self, workspace_id: str | None) -> AgentDreamConfig:
-
+    def dream_config(self, workspace_id: str | None) -> AgentDreamConfig:
         return AgentDreamConfig(extraction_model(self._root))
 
     def model_services(self) -> tuple[ModelService, ...]:
-
         return model_services(self._root)
 
     def threads(self) -> tuple[Thread, ...]:
@@ -304,22 +333,18 @@ class CodexHome(PlainHome):
         )
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-        from reverie.agents.codex.transcript import CodexReadable
 
         return CodexReadable(source.path, rollout_finder(self._root))
 
-    def source_title(self, source: TranscriptSource) -> str:
-        return source.title or self.source_told(source).title
-
-    def source_told(self, source: TranscriptSource) -> TranscriptSource:
-        from reverie.agents.codex.transcript import rollout_head
+    def described_source(self, source: TranscriptSource) -> TranscriptSource:
 
         try:
             head = rollout_head(source.path)
         except FileNotFoundError:
             return source
         subagent = "sub-agent" if "subagent" in head.source else ""
-        return source._replace(
+        return replace(
+            source,
             title=source.title or " ".join(head.first_prompt.split())[:200],
             project_path=source.project_path or head.cwd or None,
             state=source.state or subagent,
@@ -440,7 +465,7 @@ class CodexHome(PlainHome):
         if not buckets:
             return {}
         by_hash = _by_hash(known_cwds)
-        told = {bucket: self._told_by_traces(bucket) for bucket in buckets}
+        told = {bucket: self._named_by_traces(bucket) for bucket in buckets}
         if any(not told[bucket] and not _hashed(by_hash, bucket) for bucket in buckets):
             by_hash = {
                 **_by_hash(self._cwds_of_rollouts(read_books(self._root, self._cache, self._sqlite_home))),
@@ -453,7 +478,7 @@ class CodexHome(PlainHome):
             owners[bucket] = owner if free else str(self._memories / bucket)
         return owners
 
-    def _told_by_traces(self, bucket: str) -> str | None:
+    def _named_by_traces(self, bucket: str) -> str | None:
         directory = self._memories / bucket / "memory" / "trace_summaries"
         names = [name for name in file_names(directory, []) if name.endswith(".md")]
         for name in names[:_TRACES_LOOKED_AT]:
@@ -503,7 +528,6 @@ def _header_cwd(path: Path, _mtime_ns: int, _size: int) -> str:
 @lru_cache(maxsize=4096)
 def _rollout_cwd(path: Path, _size: int) -> str:
     """The directory a person's rollout begins in; empty for none. Read anew while the file is short."""
-    from reverie.agents.codex.transcript import rollout_head
 
     try:
         head = rollout_head(path)
@@ -544,7 +568,7 @@ def _trusted_projects(config: Path, problems: list[str]) -> Iterable[str]:
 
 def _failed(source: TranscriptSource) -> TranscriptSource:
     """A transcript of which Codex could not extract a memory."""
-    return source._replace(state=", ".join(part for part in (source.state, EXTRACTION_FAILED) if part))
+    return replace(source, state=", ".join(part for part in (source.state, EXTRACTION_FAILED) if part))
 
 
 def _named(given: str, directory: str) -> str:
@@ -559,16 +583,12 @@ def _name(path: str, bucket: str) -> str:
     return own.name or path
 
 
-# Which models Codex CLI itself would use, by its `config.toml` (formats/codex.md section 4): the one that
-# extracts memories, and the services that a person set up in `[model_providers]`.
+# Models and services in `config.toml` (section 4).
 #
 # Only what is written there counts: without `[memories] extract_model` Codex uses one that its versions do
-# not agree on. A service is offered with its address, its wire format, its plain headers and the name of
-# the environment variable with its key. Not offered: a service that needs Codex's own login, a command that
-# makes tokens, or parameters in the address, or that speaks a format that Reverie does not know. A token in
-# the settings is never used, and `auth.json` never opened.
-#
-# Pure but for one small file of settings; whatever is in it, nothing here raises.
+# not agree on. Not offered are services that need Codex's own login, a command that makes tokens,
+# parameters in the address, or an unknown wire format. A token in the settings is never used, and
+# `auth.json` never opened.
 
 
 _MODEL_CONFIG_BYTES = 4 << 20

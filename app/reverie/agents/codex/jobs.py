@@ -1,8 +1,9 @@
-"""What Codex's own books say of its memory jobs (formats/codex.md sections 2 and 4).
+"""Codex's own tables of memory jobs, of all generations, and the doctor's checks of what they wait for
+(formats/codex.md sections 2, 4 and 10.2).
 
 The tables were in the state database before they had one of their own; the first generations kept locks and
-memories per working directory. All are looked for, and each row is taken for what it says. Times in the books
-are seconds. Threading, failure: as `agents.base` says; what cannot be read is a sentence.
+memories per working directory. All are looked for. Times in the tables are seconds. Threading, failure: as
+`agents.base` says; what cannot be read is a sentence.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from reverie.agents.capabilities import AgentCheck, AgentJob, StatusLine
+from reverie.agents.capabilities import AgentCheck, AgentJob, StatusLine, Thread
 from reverie.agents.codex import store as codex_store
 from reverie.agents.codex.locations import normalised_cwd
-from reverie.agents.codex.threads import Thread, memory_database, state_database
+from reverie.agents.codex.threads import memory_database, state_database
 from reverie.agents.database_copy import Database, Row
 from reverie.agents.scopes import Scope
 from reverie.clock import DAY_MS, HOUR_MS
@@ -24,12 +25,8 @@ from reverie.errors import Unavailable
 from reverie.files.paths import is_directory, is_file
 from reverie.text.summaries import some
 
-# The books of the generations between the first and the one with a single table of jobs (formats/codex.md
-# section 2): a job per thread and scope, a job per scope, scopes with new traces, locks with an end.
-#
-# All become rows as the newest generation would have them, so that `codex_jobs` tells one story. Columns
-# are asked for by name, and none needs to be there. Pure, but for asking the database. Threading, failure:
-# as `codex_database` says.
+# Older generations of the job tables (section 2), brought into rows as the newest one has them. Columns are
+# asked for by name, and none needs to be there.
 
 
 EXTRACTION = "memory_stage1"
@@ -182,7 +179,7 @@ def read_memory_books(
     home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
 ) -> MemoryBooks:
     """From the databases of threads and of one memory version; what the latter says counts. `elsewhere`: see
-    `codex_database.database_places`."""
+    `codex.threads.database_places`."""
     books = MemoryBooks()
     databases = [state_database(home, cache, elsewhere), memory_database(home, cache, elsewhere, version)]
     for database in databases:
@@ -346,11 +343,8 @@ def _ms(value: Any) -> int | None:
     return int(value * 1000) if good and 0 < value < 1e11 else None
 
 
-# What decides in Codex itself whether memories are made and loaded, as checks for the doctor
-# (formats/codex.md sections 4 and 10.2).
-#
-# Pure, but for asking whether paths exist: the rows of Codex's books and its settings are handed in. Only
-# what the program was seen to do counts; a setting that is not written has the default of Codex 0.169.
+# Checks for the doctor: what decides in Codex itself whether memories are made and loaded (sections 4 and
+# 10.2). Only what the program was seen to do counts; a missing setting has the default of Codex 0.169.
 
 
 IDLE_HOURS = 6

@@ -1,13 +1,13 @@
-"""The two memory versions of Codex: which one is in use, who may change what in it, and what Codex accepts
-(formats/codex.md section 10).
+"""The memory versions of Codex: which one is in use, who may change what in it, what Codex accepts, what lies
+beside it, and which files are about a project (formats/codex.md sections 3, 4 and 10).
 
 `[memories] version` in config.toml decides if set; else version 1 if the path `<home>/memories` exists at
 all, and version 2 otherwise. So whoever creates `memories/` in a home of today switches the person's memory
 off: nothing is ever written into a version that is not in use, or that does not exist yet. After it
 consolidated, Codex refuses a store whose summary breaks its rules; `refuse_content` refuses such a text.
 
-Threading: any thread; pure but for one small file of settings and the question whether a path exists.
-Failure: `StoreError` for content; unreadable settings count as none.
+Threading: any thread but the GUI's. Failure: `StoreError` for content; unreadable settings count as none, and
+what cannot be listed is left out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
@@ -247,12 +247,9 @@ def _parsed(config: Path, _mtime_ns: int, _size: int, _inode: int) -> Mapping[st
         return {}
 
 
-# Memories of Codex beside the version in use: the other version, and directories of a generation that
-# Reverie does not know, or of before (formats/codex.md sections 4 and 10.1).
-#
-# Codex does not read them, or nobody knows what it does with them, so their files are shown and never
-# written. Bounded, since such a directory may hold anything; links are not followed. Threading, failure: as
-# `agents.base` says; what cannot be listed is left out.
+# Memories beside the version in use (sections 4 and 10.1): the other version, and directories of an unknown
+# or older generation. Codex does not read them, or nobody knows what it does with them, so they are shown
+# and never written. Bounded, since such a directory may hold anything; links are not followed.
 
 
 MOST_DIRECTORIES = 8
@@ -319,13 +316,9 @@ def _is(entry: os.DirEntry[str], *, directory: bool) -> bool:
         return False
 
 
-# Which files of Codex's one store are about a project (formats/codex.md sections 3 and 10.4).
-#
-# Codex keeps one memory for all projects. A rollout summary names its directory in its `cwd:` line, a block
-# of the handbook (version 1) in `applies_to: cwd=…`, the summary of version 2 in a heading with its path.
-# Only the files' own words count. The files are shown under the project, and edited where they are.
-#
-# Threading: blocks on disk, any thread but the GUI's. Failure: what cannot be read is left out.
+# Which files of the one store are about a project (sections 3 and 10.4). A rollout summary names its
+# directory in its `cwd:` line, a block of the handbook (version 1) in `applies_to: cwd=…`, the summary of
+# version 2 in a heading. The files are shown under the project, and edited where they are.
 
 
 MOST_SUMMARIES = 200
@@ -352,7 +345,7 @@ def project_files(store: Path, project_path: str) -> Iterator[Companion]:
     for path, title in islice(of_project, MOST_SUMMARIES):
         # The name alone: all lie in one directory, which would push what differs out of a narrow row.
         shown = _shown(store, path, "Its cwd line names this project.")
-        yield shown._replace(label=path.name, about=title)
+        yield replace(shown, label=path.name, about=title)
 
 
 def _shown(store: Path, path: Path, note: str) -> Companion:

@@ -1,10 +1,10 @@
-"""The threads of a Codex home: rollouts on disk, and what the agent's own books say of them (formats/codex.md
+"""The threads of a Codex home: rollouts on disk, and what the agent's databases say of them (formats/codex.md
 sections 1, 5, 6 and 10).
 
-The books are a cache that may be missing, behind, or name files that were moved: what lies on disk counts,
-and the books add titles, directories, the names of projects, and which of a reverted thread's files is the
-current one. No rollout is opened. Threading, failure: as `agents.base` says;
-what the books cannot tell is a sentence in `problems`.
+The databases are read through copies. They are a cache that may be missing, behind, or name files that were
+moved: what lies on disk counts, and they add titles, directories, the names of projects, and which of a
+reverted thread's files is the current one. No rollout is opened. Threading, failure: as `agents.base` says;
+what the databases cannot tell is a sentence in `problems`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.agents.base import TranscriptSource
+from reverie.agents.capabilities import Thread
 from reverie.agents.codex.locations import MEMORY_DATABASES, STATE_DATABASES
 from reverie.agents.codex.transcript import Finder, rollout_id_of, thread_id_of
 from reverie.agents.database_copy import Database, Row, stamp
@@ -27,12 +28,8 @@ from reverie.agents.reading import file_names
 from reverie.errors import Unavailable
 from reverie.files.paths import is_file, read_regular
 
-# The databases of Codex, looked at through copies (formats/codex.md sections 1, 2, 4 and 5).
-#
-# Which number a name carries differs between versions: the highest number counts, in the home, in its
-# `sqlite/` or where settings or environment put it, whichever is newer.
-#
-# Threading and failure: as `agents.database_copy`; a missing database is None.
+# The databases (sections 1, 2, 4 and 5). Versions give them different numbers: the highest number counts,
+# in the home, in its `sqlite/` or where settings or environment put it, whichever is newer.
 
 
 _CONFIG_BYTES = 4 << 20
@@ -96,30 +93,6 @@ _ROOT_COLUMNS = ("project_id", "path", "position")
 _MOST_PROJECTS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
-    """One thread. Times are UTC ms; `path` None where only the books know it. `source`: what led it, as the
-    books say; empty where they do not."""
-
-    id: str
-    path: Path | None
-    title: str = ""
-    cwd: str = ""
-    updated_at: int | None = None
-    size: int = 0
-    archived: bool = False
-    subagent: bool = False
-    source: str = ""
-    memory_mode: str = ""
-    git_branch: str = ""
-    pinned: bool = False
-    """Whether a person pinned it in the agent's own list."""
-    project: str = ""
-    """The name of the project it was put into, or whose root it works in; empty for none."""
-    section: str = ""
-    """The name of the section of the agent's list that it is in, other than that of pinned ones."""
-
-
 @dataclass(slots=True)
 class Books:
     """What the agent's databases say."""
@@ -135,7 +108,7 @@ class Books:
 
 
 def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Books:
-    """The rows of threads, by thread id. `elsewhere`: see `codex_database.database_places`."""
+    """The rows of threads, by thread id. `elsewhere`: see `codex.threads.database_places`."""
     books = Books()
     database = state_database(home, cache, elsewhere)
     if database is not None:
@@ -178,7 +151,7 @@ def threads(home: Path, books: Books) -> tuple[Thread, ...]:
         known = found.get(thread_id)
         if known is not None and known.path is not None and not _is_newer(path, known.path, row):
             continue
-        found[thread_id] = _told(
+        found[thread_id] = _described(
             Thread(
                 thread_id,
                 path,
@@ -192,7 +165,7 @@ def threads(home: Path, books: Books) -> tuple[Thread, ...]:
         )
     for thread_id, row in books.threads.items():
         if thread_id not in found:
-            found[thread_id] = _told(Thread(thread_id, None), row, names, books)
+            found[thread_id] = _described(Thread(thread_id, None), row, names, books)
     return tuple(sorted(found.values(), key=lambda thread: (-(thread.updated_at or 0), thread.id)))
 
 
@@ -255,7 +228,7 @@ def _is_newer(path: Path, known: Path, row: Mapping[str, Any]) -> bool:
     return rank(path) > rank(known)
 
 
-def _told(thread: Thread, row: Mapping[str, Any], names: Mapping[str, str], books: Books) -> Thread:
+def _described(thread: Thread, row: Mapping[str, Any], names: Mapping[str, str], books: Books) -> Thread:
     updated = row.get("updated_at")
     source = row.get("source")
     section = books.sections.get(_text(row.get("thread_section_id")), "")

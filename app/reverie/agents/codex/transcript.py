@@ -1,13 +1,10 @@
-"""Rollouts of Codex: `rollout-<time>-<thread id>.jsonl`, later `.jsonl.zst` (formats/codex.md sections 6 and
-10).
+"""Rollouts of Codex, `rollout-<time>-<thread id>.jsonl`, later `.jsonl.zst` (formats/codex.md sections 6 and
+10): as records, as the history of a thread, and as messages for a person.
 
-This module knows lines: which are records, what kind, what the oldest files without an envelope meant, and
-how several files make one thread. Reverting a thread starts a new file, a segment, named
+Several files may make one thread. Reverting a thread starts a new file, a segment, named
 `rollout-<time>-<thread id>_<segment id>.jsonl`; forking one starts a file that holds only what is new. The
 `session_meta` of either says in `history_base` which rollout came before, and how much of it still counts.
 `history_of` follows these references; every reader that wants the whole thread reads its segments in order.
-
-What the records say to a person is `agents.codex.transcript`'s business, what a model is shown `rollouts`'.
 
 A broken line or an unknown kind is counted and skipped. A reference that cannot be followed (missing,
 looping, damaged) ends the chain with a sentence. Threading, failure: as `agents.transcripts` says.
@@ -309,18 +306,12 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-# A Codex thread as a person reads it (formats/codex.md sections 6 and 10).
+# A thread as a person reads it (sections 6 and 10).
 #
-# What was said is in most rollouts twice, as a response item and as an event. Response items are the
-# source; events add what only they know: how a command ended, which memory an answer used, what has no
-# response item. Where a file has no message among its items (the oldest ones), the words of events count
-# instead. What nobody typed is `context`. A rollback marks what it took back as `undone`; a reverted thread
-# is composed as Codex does it, from the segments that still count. A compaction is a `summary`; what it put
-# in place of the past is for the model only.
-#
-# Two passes: the first finds out whether events count and what was rolled back, without keeping more than
-# the places of the typed messages; the second makes the messages. Memory is bounded by the longest line.
-# Threading, failure: as `agents.transcripts` says; a file that vanished is an empty transcript.
+# Most rollouts hold everything twice, as a response item and as an event. Response items are the source;
+# events add what only they know: how a command ended, which memory an answer used. Where no item is a
+# message (the oldest files), events count instead. Two passes, so that memory is bounded by the longest
+# line: the first finds out whether events count and what was rolled back, the second makes the messages.
 
 
 _MARKS = (b"thread_rolled_back", b'"user"', b'"message"')

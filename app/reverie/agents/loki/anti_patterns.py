@@ -1,10 +1,10 @@
-"""The consolidated anti-patterns of loki-mode as memories that a dream may look after: each is told as lines
-(`loki_record_text`), and a changed one goes back into the store's file by itself (formats/loki.md sections 4,
-11 and 13).
+"""The consolidated anti-patterns of loki-mode as memories that a consolidation may change (formats/loki.md
+sections 4, 11 and 13): each is shown as lines, a changed one goes back into the store's file without another
+byte of it changing, and duplicates can be merged.
 
-Only they: plain patterns, entries without an id of their own, and all other files stay the agent's. What a
-record's text may become is guarded here: its id, its category and the kind of each value stay. Pure, but for
-`lock`. Failure: as `agents.capabilities` says.
+Only they: plain patterns, entries without an id of their own, and all other files stay the agent's. A
+record's id, its category and the kind of each value cannot change. Pure, but for `lock`. Failure:
+`StoreError`, and everything stays as it is.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from reverie.agents.capabilities import ComparableText, RecordText, RootChange
 from reverie.agents.loki.locations import safe_name
@@ -26,10 +26,8 @@ from reverie.errors import StoreError
 from reverie.files.locks import lock_beside
 
 # One record as lines that a person or a model can change without breaking JSON: `key: value`, lists as `-
-# item` below their key, in the record's own order.
-#
-# A text stands as it is where no JSON could be meant by it, anything else as JSON on its one line; so what
-# is read back is what was written, every key and type of it. Pure. Failure: `StoreError` with the line.
+# item` below their key. A text that could be read as JSON is written as JSON, so every key and type
+# survives.
 
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -71,12 +69,12 @@ def _lines(record: dict[str, Any]) -> Iterator[str]:
         name = key if _PLAIN_KEY.fullmatch(key) else _json(key)
         if isinstance(value, list) and value:
             yield f"{name}:"
-            yield from (f"- {_told(item)}" for item in value)
+            yield from (f"- {_value_text(item)}" for item in value)
         else:
-            yield f"{name}: {_told(value)}"
+            yield f"{name}: {_value_text(value)}"
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, str) and value and value == value.strip() and value.isprintable():
         if not _may_be_json(value):
             return value
@@ -131,11 +129,8 @@ def _no_record(number: int, why: str) -> StoreError:
     )
 
 
-# Changing one member of a list in a JSON file and not one byte beside it.
-#
-# The list is the document itself, or what stands under its key `patterns`. A member is spelled as its
-# neighbours are: indented, or on one line; escaped where the whole file is ASCII. Pure; the text is valid
-# JSON in which no object has a key twice (`loki_shelf` sees to that).
+# Changing one member of a list in a JSON file and no other byte: a member is written as its neighbours are
+# (indented or on one line, escaped where the whole file is ASCII).
 
 
 _SPAN_DECODER = json.JSONDecoder()
@@ -257,12 +252,9 @@ def _after_space(text: str, at: int) -> int:
     return at if found is None else found.end()
 
 
-# Anti-patterns that say the same: the agent adds one at the end of each run that failed alike, since its
-# own merge test never holds for them (formats/loki.md section 11); and what becomes of them as one.
-#
-# `repeated` takes only such for the same whose merging loses no word: whatever one says, another says, too,
-# or says nothing about. `united` keeps the words of both even where they differ. Pure; records are read
-# without trusting them.
+# Duplicates: the agent adds an anti-pattern after each run that failed alike, since its own merge test
+# never matches (section 11). `repeated` groups only those whose merging loses no word; `united` keeps the
+# words of both even where they differ.
 
 
 UNITED = ("conditions", "source_episodes", "links")
@@ -414,14 +406,16 @@ _SENTENCE = (
 )
 
 
-class _Named(NamedTuple):
-    """An anti-pattern of a file: what it is called, where it stands in the list, and whether it must not go
-    before others with its name."""
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """An anti-pattern of a file."""
 
     name: str
     place: int
+    """Its position in the list."""
     record: dict[str, Any]
     stays: bool = False
+    """It must not go before others with its name."""
 
     @property
     def text(self) -> RecordText:
@@ -442,7 +436,7 @@ class AntiPatternRecords:
         return above if name and self.is_holder(above) else ""
 
     def split(self, data: bytes) -> tuple[RecordText, ...]:
-        return tuple(each.text for each in _told_apart(whole_document(data)))
+        return tuple(each.text for each in _named_records(whole_document(data)))
 
     def one(self, data: bytes, name: str) -> RecordText | None:
         found = _found(whole_document(data), name)
@@ -505,7 +499,7 @@ class AntiPatternRecords:
         return lock_beside(path)
 
 
-def essence(text: str) -> ComparableText:
+def comparable_text(text: str) -> ComparableText:
     """What an anti-pattern says, without its keys and figures; any other text as it is."""
     record = _anti_pattern(text)
     if record is None:
@@ -523,7 +517,7 @@ def essence(text: str) -> ComparableText:
     return ComparableText("".join(f"{line}\n" for line in lines))
 
 
-def followed(change: RootChange) -> dict[str, str]:
+def index_updates(change: RootChange) -> dict[str, str]:
     """What the anti-patterns that stay take over from those that say the same and are gone: figures, and
     whatever else they know; and their links lead to the one that stays."""
     shelf = AntiPatternRecords()
@@ -551,11 +545,11 @@ def _heir(shelf: AntiPatternRecords, rel: str, text: str, texts: dict[str, str])
     record = _anti_pattern(text)
     if record is None:
         return ""
-    words = {_words(line) for line in essence(text).text.splitlines()}
+    words = {_words(line) for line in comparable_text(text).text.splitlines()}
     for other, said in texts.items():
         if shelf.holder(other) != shelf.holder(rel) or _anti_pattern(said) is None:
             continue
-        joined = "\n".join(_words(line) for line in essence(said).text.splitlines())
+        joined = "\n".join(_words(line) for line in comparable_text(said).text.splitlines())
         if all(line in joined for line in words):
             return other
     return ""
@@ -590,10 +584,10 @@ def whole_document(data: bytes) -> Any:
 
 
 def _found(document: Any, name: str) -> _Named | None:
-    return next((each for each in _told_apart(document) if each.name == name), None)
+    return next((each for each in _named_records(document) if each.name == name), None)
 
 
-def _told_apart(document: Any) -> list[_Named]:
+def _named_records(document: Any) -> list[_Named]:
     """`_named`, and of each whether it stays: the first of an id while there are others, and of those that
     hold the same all but the last. So no name ever comes to mean another record because one went."""
     found = _named(document)
@@ -607,7 +601,7 @@ def _told_apart(document: Any) -> list[_Named]:
             return first in shared
         return f"{first}{_TWIN}{digest}{_TWIN}{int(turn or 1) + 1}" in names
 
-    return [each._replace(stays=stays(each.name)) for each in found]
+    return [replace(each, stays=stays(each.name)) for each in found]
 
 
 def _named(document: Any) -> list[_Named]:

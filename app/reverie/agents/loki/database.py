@@ -55,7 +55,7 @@ def database_patterns(memory: Path, cache: Path | None, problems: list[str]) -> 
     )
 
 
-def told(path: Path, cache: Path | None) -> str:
+def rendered_database(path: Path, cache: Path | None) -> str:
     """What the database holds, as Markdown."""
     if path.name in BESIDE:
         return f"# {path.name}\n\nThis belongs to {NAME}, where what it holds is told.\n"
@@ -98,16 +98,16 @@ def _lines(memory: Path, found: dict[str, list[Any]]) -> Iterator[str]:
         if also:
             yield f"{len(also)} of these stand in the files, too, word for word, and are told there."
         if table == "patterns" and own:
-            yield from ("", _below_heading(_told_as("semantic/patterns.json", {"patterns": own})))
+            yield from ("", _below_heading(_rendered_record("semantic/patterns.json", {"patterns": own})))
         elif table == "timeline_actions" and own:
-            yield from ("", _below_heading(_told_as("timeline.json", {"recent_actions": own})))
+            yield from ("", _below_heading(_rendered_record("timeline.json", {"recent_actions": own})))
         else:
             folder = "skills/x.json" if table == "skills" else "episodic/x/y.json"
             for each in own:
-                yield from ("", _told_as(folder, each))
+                yield from ("", _rendered_record(folder, each))
 
 
-def _told_as(rel: str, record: Any) -> str:
+def _rendered_record(rel: str, record: Any) -> str:
     """As the file of this name would be told, its headings one level deeper."""
     text = rendered(rel, json.dumps(record).encode()) or ""
     return "\n".join(f"#{line}" if line.startswith("#") else line for line in text.splitlines())

@@ -18,10 +18,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reverie.agents.base import HomeContents, PlainHome, Project, TranscriptSource, WatchedPlace
-from reverie.agents.capabilities import ComparableText, Records, RootChange, StatusLine
+from reverie.agents.base import (
+    AgentJobs,
+    ConsolidationRules,
+    FailureStore,
+    Home,
+    HomeContents,
+    Project,
+    Transcripts,
+    TranscriptSource,
+    WatchedPlace,
+)
+from reverie.agents.capabilities import (
+    AgentCheck,
+    AgentJob,
+    AgentLock,
+    ComparableText,
+    Records,
+    RootChange,
+    StatusLine,
+)
+from reverie.agents.claude.transcript import ClaudeReadable
 from reverie.agents.known_layouts import loki_database, loki_root, refusals
-from reverie.agents.loki.anti_patterns import AntiPatternRecords, essence, followed
+from reverie.agents.loki.anti_patterns import AntiPatternRecords, comparable_text, index_updates
 from reverie.agents.loki.locations import DERIVED, FOLDERS, KIND, STORE
 from reverie.agents.loki.records import moment, read_object, text_of
 from reverie.agents.loki.rendering import rendered
@@ -65,7 +84,7 @@ _DATABASE = re.compile(r"memory\.db(?:-wal|-shm)?\Z")
 _RECORDS = AntiPatternRecords()
 
 
-class LokiHome(PlainHome):
+class LokiHome(Home):
     """The store of one project; see `agents.base.Home` for what each member promises."""
 
     kind = KIND
@@ -149,14 +168,34 @@ class LokiHome(PlainHome):
         """A dream looks after the consolidated anti-patterns, and after nothing else."""
         return "memory" if _RECORDS.holder(rel) else "kept"
 
+    @property
+    def transcripts(self) -> Transcripts:
+        return self
+
+    @property
+    def jobs(self) -> AgentJobs:
+        return self
+
+    @property
     def records(self) -> Records:
         return _RECORDS
 
-    def essence(self, text: str) -> ComparableText:
-        return essence(text)
+    @property
+    def failures(self) -> FailureStore:
+        return self
 
-    def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
-        return followed(change)
+    @property
+    def consolidation(self) -> ConsolidationRules:
+        return self
+
+    def comparable(self, text: str) -> ComparableText:
+        return comparable_text(text)
+
+    def agent_lock(self, context: ScopeContext) -> AgentLock | None:
+        return None  # each write takes the lock of its file (`Records.lock`)
+
+    def index_updates(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
+        return index_updates(change)
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
         """The use of a record stands in the record."""
@@ -165,9 +204,9 @@ class LokiHome(PlainHome):
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
         """A database is told from a copy with what its write-ahead log holds, and so not from `data`."""
         if _DATABASE.match(rel.rpartition("/")[2]):
-            from reverie.agents.loki.database import told  # it brings sqlite along
+            from reverie.agents.loki.database import rendered_database  # late: it brings sqlite along
 
-            return told(root.directory / rel, self._cache)
+            return rendered_database(root.directory / rel, self._cache)
         return rendered(rel, data)
 
     def database_patterns(self, problems: list[str]) -> tuple[dict[str, Any], ...]:
@@ -196,6 +235,12 @@ class LokiHome(PlainHome):
                 None if at is None else at // 1000,
             ),
         )
+
+    def agent_jobs(self) -> tuple[AgentJob, ...]:
+        return ()  # the agent keeps no list of them
+
+    def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
+        return ()
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
         """The transcript of Claude Code that the store names, where it is there: loki-mode keeps none."""
@@ -226,9 +271,11 @@ class LokiHome(PlainHome):
         )
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-        from reverie.agents.claude.transcript import ClaudeReadable
 
         return ClaudeReadable(source.path)
+
+    def described_source(self, source: TranscriptSource) -> TranscriptSource:
+        return source
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         state = WatchedPlace(self._root / "state", ("LAST_ERROR.json", "claude-session.json"))

@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from reverie.agents.capabilities import AntiPattern
 from reverie.agents.loki.locations import DATE
 from reverie.files.paths import read_regular
 
@@ -198,18 +199,6 @@ def _actions_of(value: object) -> tuple[Action, ...]:
         )
         for item in objects_of(value)
     )
-
-
-@dataclass(frozen=True, slots=True)
-class AntiPattern:
-    """What not to do, from either store. `legacy`: from the store that nothing writes any more."""
-
-    id: str
-    what_fails: str
-    why: str
-    prevention: str
-    legacy: bool
-    record: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
 
 def patterns_of(document: object) -> tuple[dict[str, Any], ...]:

@@ -27,10 +27,7 @@ from reverie.agents.loki.records import (
     texts_of,
 )
 
-# What a record's own telling passes over: fields of another kind than the agent writes (formats/loki.md
-# section 8 keeps such records, and so does what is shown: nothing is hidden).
-#
-# Pure.
+# Fields of another kind than the agent writes (section 8): shown too, since nothing is hidden.
 
 
 _EMPTY: tuple[Any, ...] = (None, "", [], {})

@@ -1,11 +1,10 @@
 """The home of mux, renamed xum: `~/.xum`, `~/.mux` and their relatives (formats/mux.md sections 1 to 3).
 
-Everything that is constant about this agent lives here and in its neighbours `mux_location`, `mux_config`,
-`mux_names` and `mux_stores`. The home is only read: each call reads what it needs anew, so that an instance
-never goes stale, and creates nothing. An id that is not a plain directory name is refused before it becomes a
-path, so that no scope root ever lies outside the home.
+Each call reads what it needs again, so that an instance never goes stale, and creates nothing. An id that is
+not a plain directory name is refused before it becomes a path, so no scope root ever lies outside the home.
+What the first paint does not need is imported by the methods that use it.
 
-Failure policy: a home whose directory is gone raises `Unavailable`; a `config.json` that cannot be read is a
+Failure: a home whose directory is gone raises `Unavailable`; a `config.json` that cannot be read is a
 sentence in `contents().problems`, and then nothing is called an orphan, since nobody knows what is listed.
 """
 
@@ -19,16 +18,28 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.agents.base import (
     Companion,
+    Home,
     HomeContents,
     LostStore,
-    PlainHome,
     SessionPlace,
+    Sidecars,
+    TitlesRead,
     TranscriptSource,
     WatchedPlace,
     Workspace,
 )
+from reverie.agents.definition import MAX_BYTES
 from reverie.agents.known_layouts import mux_home
-from reverie.agents.mux.config import AGENT, INTERVAL, find_workspace, parse_config
+from reverie.agents.mux.config import (
+    AGENT,
+    INTERVAL,
+    dream_enabled,
+    dream_model,
+    find_workspace,
+    parse_config,
+    writer_config,
+    writer_place,
+)
 from reverie.agents.mux.locations import (
     ACTIVITY,
     CONFIG,
@@ -36,27 +47,35 @@ from reverie.agents.mux.locations import (
     COVERAGE,
     MULTI_PROJECT_BUCKET,
     USAGE,
-    escape_key,
     is_plain_component,
     project_dir_name,
     project_id,
     strip_trailing_separators,
 )
-from reverie.agents.mux.stores import DUMPS, MuxStores, dump_places, owners_of, watched_dumps
+from reverie.agents.mux.stores import DUMPS, MuxStores, dump_places, lost_stores, owners_of, watched_dumps
 from reverie.agents.reading import read_json
 from reverie.agents.scopes import Caps, ProjectGap, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.paths import is_directory, is_file, read_regular
 
 if TYPE_CHECKING:
+    from reverie.agents.base import AgentWriter, ModelPreferences, OrphanedStores, Sessions, Transcripts
     from reverie.agents.capabilities import (
         AgentDreamConfig,
         AgentWriterConfig,
         DumpPlaces,
         MemoryKinds,
+        ModelService,
         WriterPlace,
     )
-    from reverie.agents.transcripts import ReadableTranscript, Transcript
+    from reverie.agents.transcripts import (
+        MemoryCall,
+        ReadableTranscript,
+        Tail,
+        TailEvent,
+        TailPosition,
+        Transcript,
+    )
 
 
 KIND = "mux"
@@ -74,7 +93,7 @@ _PROBLEMS_SHOWN = 100
 _ARRAY_INDEX_LIMIT = 2**32 - 1
 
 
-class MuxHome(PlainHome):
+class MuxHome(Home):
     """One mux or xum home; see `agents.base.Home` for what each member promises."""
 
     kind = KIND
@@ -85,12 +104,28 @@ class MuxHome(PlainHome):
         self._stores = MuxStores(root)
 
     @property
-    def usage_sidecar(self) -> Path | None:
-        return self._root / USAGE
+    def sidecars(self) -> Sidecars:
+        return Sidecars(self._root / USAGE, self._root / COVERAGE)
 
     @property
-    def coverage_sidecar(self) -> Path | None:
-        return self._root / COVERAGE
+    def transcripts(self) -> Transcripts:
+        return self
+
+    @property
+    def sessions(self) -> Sessions:
+        return self
+
+    @property
+    def writer(self) -> AgentWriter:
+        return self
+
+    @property
+    def models(self) -> ModelPreferences:
+        return self
+
+    @property
+    def orphans(self) -> OrphanedStores:
+        return self
 
     def contents(self) -> HomeContents:
         self._require_available()
@@ -171,7 +206,6 @@ class MuxHome(PlainHome):
         return tuple(found)
 
     def lost_stores(self) -> tuple[LostStore, ...]:
-        from reverie.agents.mux.stores import lost_stores
 
         contents = self.contents()
         return lost_stores(self._root, contents, self.roots(contents), owners_of(contents))
@@ -189,9 +223,6 @@ class MuxHome(PlainHome):
                 found.append(Companion(Scope.PROJECT, path, f"memories/{path.name}", exists))
         return tuple(found)
 
-    def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
-        return None if root.usage_prefix is None else root.usage_prefix + escape_key(rel)
-
     def recencies(self) -> tuple[tuple[str, int], ...]:
         self._require_available()
         try:
@@ -208,14 +239,14 @@ class MuxHome(PlainHome):
         entries = data.get("workspaces")
         return tuple(_recencies(entries)) if isinstance(entries, dict) else ()
 
-    def transcript(self, workspace_id: str) -> Transcript | None:
+    def transcript(self, workspace_id: str) -> Transcript:
         # Late: json lines are read by harvests only.
         from reverie.agents.mux.transcript import MuxTranscript
 
         _refuse_hostile_id(workspace_id)
         return MuxTranscript(self._root / "sessions" / workspace_id)
 
-    def session(self, workspace_id: str) -> SessionPlace | None:
+    def session_place(self, workspace_id: str) -> SessionPlace:
         from reverie.agents.mux.transcript import session_place
 
         _refuse_hostile_id(workspace_id)
@@ -226,24 +257,25 @@ class MuxHome(PlainHome):
 
         return in_use(self._root, self.contents(), dict(self.recencies()))
 
-    def use_watched(self) -> tuple[WatchedPlace, ...]:
+    def session_watches(self) -> tuple[WatchedPlace, ...]:
         return (WatchedPlace(self._root, (CONFIG, ACTIVITY)), WatchedPlace(self._root / "sessions"))
 
     def memory_kinds(self) -> MemoryKinds:
-
         self._require_available()
         return memory_kinds(self._root, self._config()[0])
 
-    def dream_wishes(self, workspace_id: str | None) -> AgentDreamConfig:
+    def dream_config(self, workspace_id: str | None) -> AgentDreamConfig:
         """Model cascade and prompt override of formats/mux.md section 10; definitions of a project are not
         consulted for a dream."""
         from reverie.agents.capabilities import AgentDreamConfig
-        from reverie.agents.mux.config import dream_enabled, dream_model
 
         config, _readable, _problem = self._config()
         definition, problem = self._definition("dream")
         model = dream_model(config, workspace_id, self._metadata_id)
         return AgentDreamConfig(model, definition, dream_enabled(config), problem)
+
+    def model_services(self) -> tuple[ModelService, ...]:
+        return ()  # config.json names none that Reverie could ask
 
     def workspace(self, workspace_id: str) -> Workspace | None:
         self._require_available()
@@ -253,22 +285,20 @@ class MuxHome(PlainHome):
             raise Unavailable(problem, next_step="Repair config.json.")
         return find_workspace(data, workspace_id, self._metadata_id)
 
-    def writer_place(self, workspace_id: str) -> WriterPlace | None:
-        from reverie.agents.mux.config import writer_place
+    def writer_place(self, workspace_id: str) -> WriterPlace:
 
         context = self.context(workspace_id=workspace_id)
         listed = find_workspace(self._config()[0], workspace_id, self._metadata_id)
         return writer_place(self._root, workspace_id, context.project_path, listed)
 
-    def dump_places(self) -> DumpPlaces | None:
+    def dump_places(self) -> DumpPlaces:
         return dump_places(self._root)
 
-    def writer_wishes(self, workspace_id: str) -> AgentWriterConfig:
-        from reverie.agents.mux.config import AGENT, writer_wishes
+    def writer_config(self, workspace_id: str) -> AgentWriterConfig:
 
-        wishes = writer_wishes(self._config()[0], workspace_id, self._metadata_id)
+        config = writer_config(self._config()[0], workspace_id, self._metadata_id)
         definition, problem = self._definition(AGENT)
-        return replace(wishes, definition=definition, problem=problem)
+        return replace(config, definition=definition, problem=problem)
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
         from reverie.agents.mux.transcript import sources
@@ -279,6 +309,35 @@ class MuxHome(PlainHome):
         from reverie.agents.mux.transcript import MuxReadable
 
         return MuxReadable(source.path)
+
+    def described_source(self, source: TranscriptSource) -> TranscriptSource:
+        return source  # the list says it all
+
+    def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
+        return TitlesRead()  # config.json names them
+
+    def resolve_project(self, project_path: str) -> str:
+        return project_path
+
+    def tail(self, place: SessionPlace, position: TailPosition | None) -> Tail:
+        from reverie.agents.mux.transcript import TranscriptTail
+
+        return TranscriptTail(place.directory, position)
+
+    def newest_turns(self, place: SessionPlace) -> tuple[TailEvent, ...]:
+        from reverie.agents.mux.transcript import newest_rows
+
+        return newest_rows(place.directory).events
+
+    def memory_calls(self, place: SessionPlace) -> tuple[MemoryCall, ...]:
+        from reverie.agents.mux.transcript import newest_memory_calls
+
+        return newest_memory_calls(place.directory)
+
+    def transcript_stamp(self, place: SessionPlace) -> tuple[tuple[int, int, int], ...]:
+        from reverie.agents.mux.transcript import transcript_stamp
+
+        return transcript_stamp(place.directory)
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         return (
@@ -300,7 +359,6 @@ class MuxHome(PlainHome):
 
     def _definition(self, agent: str) -> tuple[bytes | None, str]:
         """The file that overrides a built-in agent, and why it cannot be read."""
-        from reverie.agents.mux.config import MAX_BYTES
 
         try:
             return read_regular(self._root / "agents" / f"{agent}.md", MAX_BYTES), ""
@@ -398,16 +456,10 @@ def _js_key_order(key: str) -> tuple[bool, int]:
     return (True, 0) if index >= _ARRAY_INDEX_LIMIT else (False, index)
 
 
-# Which version of the agent a mux home belongs to, and so which memories its agent loads.
-#
-# It is written nowhere, so it is judged by what only one version writes (formats/mux.md sections 14 and
-# 17): the version with the memory writer names it in `config.json` and copies each written memory to
-# `debug_obj/memories`; the versions with stores keep pins, coverage and `memory/`. What Reverie writes
-# itself counts for neither.
-#
-# Imported before the first names are shown, so it imports little.
-#
-# Threading: pure but for looking at the disk. Failure: what cannot be reached is not there.
+# Which version of the agent the home belongs to, and so which memories are loaded. It is written nowhere,
+# so it is judged by what only one version writes (sections 14 and 17): the one with the memory writer names
+# it in `config.json` and copies each written memory to `debug_obj/memories`; the ones with stores keep
+# pins, coverage and `memory/`. What Reverie writes itself counts for neither.
 
 
 _COPIES = "debug_obj/memories"
@@ -441,12 +493,12 @@ def memory_kinds(root: Path, config: object) -> MemoryKinds:
     store += [name for name in ("memory/global", "memory/project") if is_directory(root / name)]
     if not writer and not store:
         return MemoryKinds(None, None, "Nothing in this home tells which memories its agent loads.")
-    told = []
+    evidence = []
     if writer:
-        told.append(f"{_listed(writer)}: of a version that loads one file a project.")
+        evidence.append(f"{_listed(writer)}: of a version that loads one file a project.")
     if store:
-        told.append(f"{_listed(store)}: of a version that loads project memories.")
-    return MemoryKinds(bool(writer), bool(store), " ".join(told))
+        evidence.append(f"{_listed(store)}: of a version that loads project memories.")
+    return MemoryKinds(bool(writer), bool(store), " ".join(evidence))
 
 
 def _writer_signs(root: Path, config: object) -> list[str]:

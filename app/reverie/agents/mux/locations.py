@@ -1,8 +1,8 @@
-"""Where mux keeps its home, and how to tell that a directory is one (formats/mux.md section 1).
+"""Where mux keeps its home, how to recognise one, and how it names files and directories (formats/mux.md
+sections 1, 3, 8 and 14).
 
-The environment and the user's home directory are arguments; the disk is only looked at.
-
-Threading: any thread. Failure: what cannot be read is not there.
+The environment and the user's home directory are arguments; the disk is only read. On the way to the first
+paint, so it imports little. Threading: any thread. Failure: what cannot be read is not there.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from pathlib import Path
 from reverie.agents.reading import read_json
 from reverie.files.paths import is_directory, is_file, read_regular
 
-# How mux names things: pure text rules (formats/mux.md sections 3, 8 and 14).
-#
-# Two different names are made from a project path and must not be confused: `project_dir_name` is the
-# directory of the project's memories, `project_id` the file of the older one-file store.
+# Names (sections 3, 8 and 14). Two are made from a project path and must not be confused:
+# `project_dir_name` is the directory of the project's memories, `project_id` the file of the older one-file
+# store.
 
 
 SCRATCH_BUCKET = "_scratch"
@@ -141,8 +140,8 @@ def resolve_home_root(env: Mapping[str, str], home_dir: Path) -> Path:
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
     """Where a home may be: what the environment says, then the usual ones; the disk is not asked."""
     explicit = _explicit(env)
-    told = (Path(explicit),) if explicit else ()
-    return tuple(dict.fromkeys((*told, *(home_dir / name for name in _USUAL))))
+    named = (Path(explicit),) if explicit else ()
+    return tuple(dict.fromkeys((*named, *(home_dir / name for name in _USUAL))))
 
 
 def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:

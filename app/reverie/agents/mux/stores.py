@@ -1,7 +1,8 @@
-"""Where mux keeps memories, as roots of scopes, and which of them nobody is listed for (formats/mux.md,
-sections 2 and 3).
+"""Where mux keeps memories as roots of scopes, its trace dumps, and the stores that nobody is listed for
+(formats/mux.md sections 2, 3, 8, 9 and 14).
 
-Only looked at. Threading, failure: as `agents.base` says; what cannot be listed is a sentence in `problems`.
+Only reads. Threading: any thread but the GUI's; project paths may be on slow disks. Failure: as `agents.base`
+says; what cannot be listed is a sentence in `problems`.
 """
 
 from __future__ import annotations
@@ -125,10 +126,7 @@ def _is_note(name: str) -> bool:
     return name.endswith(".md") and not name.startswith(".")
 
 
-# Where mux's memory writer leaves its traces: `debug_obj/<workspace>/system1_memory_writer/*.json`
-# (formats/mux.md section 14). Looking only; pure but for listing directories.
-#
-# Threading: any thread but the GUI's. Failure: what cannot be listed has no dumps.
+# Trace dumps of the memory writer: `debug_obj/<workspace>/system1_memory_writer/*.json` (section 14).
 
 
 DUMPS = "debug_obj"
@@ -160,16 +158,10 @@ def _workspaces(root: Path) -> list[str]:
     return [name for name in names if name not in _OTHERS and is_plain_component(name)][:_MOST]
 
 
-# The stores of a mux home that nobody works on any more, and what the home still knows of them
-# (formats/mux.md sections 2, 3, 8, 9 and 14).
-#
-# A store directory is named by a one-way hash of its project's path. The paths that once were are still
-# named by the sidecars and by the traces of the memory writer; hashing those tells which store was whose.
-# Only looked at: nothing is created, no repository is opened here, and of a project's own directory only
-# whether it and its `.mux/memory` are there.
-#
-# Threading: any thread but the GUI's; project paths may lie on slow disks. Failure: what cannot be read
-# tells nothing, and the store is listed without it.
+# Orphaned stores, and what the home still knows of them (sections 2, 3, 8, 9 and 14). A store directory is
+# named by a one-way hash of its project's path; sidecars and traces still name paths, and hashing those
+# tells which store belonged to which. Of a project's own directory only its existence and that of its
+# `.mux/memory` is looked at.
 
 
 _KEY_PREFIX = "project:"

@@ -1,8 +1,9 @@
-"""Transcripts of mux: `chat-archive.jsonl`, then `chat.jsonl` (formats/mux.md section 13).
+"""Transcripts of mux, `chat-archive.jsonl`, then `chat.jsonl` (formats/mux.md section 13): as turns, as
+messages for a person, as events while they grow, and the calls of memory tools in them.
 
-Read as a stream, a row at a time, since rows may carry whole files: nothing but the row in hand is kept. A
-row that is in both files (after a crash of the agent) counts once. Lines that are no row, have no place in
-the order (`historySequence`), or are longer than 16 MiB are skipped and counted in `skipped`.
+Read as a stream, a row at a time, since rows may carry whole files. A row that is in both files (after a
+crash of the agent) counts once. Lines that are no row, have no place in the order (`historySequence`), or are
+longer than 16 MiB are skipped and counted.
 
 Only read, never locked: the agent may be writing; a half line at the end is skipped like any other damage.
 Threading: any thread but the GUI's, one reader each. Failure: a missing file is an empty one; `Unavailable`
@@ -18,17 +19,24 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 from reverie.agents.base import HomeContents, SessionPlace, TranscriptSource
 from reverie.agents.mux.locations import is_plain_component
 from reverie.agents.transcripts import (
     LINE_BYTES,
+    OPEN_IDS,
+    RECENT_IDS,
     Boundary,
+    MemoryCall,
     Message,
     MessageKind,
     ReadStatistics,
     Speaker,
+    TailEvent,
+    TailKind,
+    TailPosition,
+    TailToolUse,
     ToolUse,
     Turn,
     TurnKind,
@@ -164,10 +172,8 @@ def _timestamp(value: Any) -> int | None:
     return int(value) if good else None
 
 
-# A mux transcript as a person reads it (formats/mux.md section 13): one message a part of a row.
-#
-# Rows come from `agents.mux.transcript`, which skips and counts what is no row. Pictures and other files
-# are told by their kind, never carried along. Threading and failure: as `agents.transcripts` says.
+# The transcript as a person reads it: one message for each part of a row. Pictures and other files are
+# named by their kind and not loaded.
 
 
 _KINDS: dict[TurnKind, MessageKind] = {
@@ -249,106 +255,25 @@ def _string(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-# The growing end of a mux transcript as typed events, each row once and for no more than its own bytes
-# (formats/mux.md section 13).
+# The growing end as typed events, each row once and at the cost of its own bytes.
 #
-# `TranscriptTail.poll` reads what was appended to `chat.jsonl` since the last poll. A half-written last
-# line stays for the next one; U+2028 and the like inside a row end no line; a row longer than 16 MiB is
-# passed over without being held. When the file is cut or replaced (a compaction moves rows to the archive
-# and writes the file anew), reading goes on from its beginning, or from the last 8 MiB of it, and rows that
-# are not younger than the newest one announced are not announced again.
-#
-# The agent appends an empty row when the model begins to answer, and writes the file anew with the whole
-# answer (or what there was of it when it was aborted) in that row's place. So an empty row announces
-# nothing; the one that takes its place does, whatever was appended meanwhile. While it is the last row the
-# tail stands before it, where the file written anew is still the same, so that the answer costs its own
-# bytes only.
-#
-# Where a tail stands is a small value (`position`), so that a later process goes on from it. Only read,
-# never locked. Not thread-safe: one tail, one reader. Failure: `UserError` for what cannot be read; a
-# missing file has no rows.
+# A half-written last line waits for the next poll. When the file is cut or replaced (a compaction moves
+# rows to the archive), reading goes on from its beginning, or from its last 8 MiB, and rows that are not
+# younger than the newest one announced are not announced again. The agent appends an empty row when the
+# model begins to answer and later rewrites the file with the whole answer in that place; so an empty row
+# announces nothing, and while it is the last one the tail's position stays before it.
 
 
 FILE = "chat.jsonl"
 _BLOCK_BYTES = 1 << 20
 _REREAD_BYTES = 8 << 20
-_RECENT_IDS = 256
-_OPEN_IDS = 16
 _EDGE_BYTES = 64
 _MARKS_OF_AN_END = ("duration", "usage", "finishReason")
-
-TailKind = Literal["message", "begun", "turn-end", "aborted", "error", "compaction", "reset", "other"]
-
-
-@dataclass(frozen=True, slots=True)
-class TailToolUse:
-    """One tool call of a row. `output` None: there is none (yet)."""
-
-    call_id: str
-    name: str
-    input: Any = None
-    output: Any = None
-    state: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TailEvent:
-    """One row. `turn-end`: the assistant came to the end of a turn; `aborted`, `error`: it did not; `begun`:
-    it is at it, which is not announced; `message`: what a person said; `other`: what the agent added for
-    itself. `model` wrote the row."""
-
-    kind: TailKind
-    turn: Turn
-    tools: tuple[TailToolUse, ...] = ()
-    model: str | None = None
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TailPosition:
-    """Where a tail stands: up to `offset` of the file `inode` everything was read; `edge` are the bytes just
-    before it (hex), by which a file that was replaced in place is told. `sequence` and `recent`: the newest
-    row announced and the ids of the last ones. `begun`: answers that were seen to begin, and not to end."""
-
-    offset: int = 0
-    inode: int = 0
-    edge: str = ""
-    sequence: int = -1
-    timestamp: int = 0
-    recent: tuple[str, ...] = ()
-    begun: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """As it is kept between two starts of Reverie."""
-        return {
-            "offset": self.offset,
-            "inode": self.inode,
-            "edge": self.edge,
-            "sequence": self.sequence,
-            "timestamp": self.timestamp,
-            "recent": list(self.recent),
-            "begun": list(self.begun),
-        }
-
-    @classmethod
-    def of(cls, data: object) -> TailPosition | None:
-        """The position that `as_json` made; None for anything else."""
-        if not isinstance(data, Mapping):
-            return None
-        numbers = [data.get(name) for name in ("offset", "inode", "sequence", "timestamp")]
-        edge, recent, begun = data.get("edge"), _texts(data.get("recent")), _texts(data.get("begun", []))
-        if not all(isinstance(number, int) for number in numbers) or not isinstance(edge, str):
-            return None
-        if recent is None or begun is None:
-            return None
-        offset, inode, sequence, timestamp = (int(number or 0) for number in numbers)
-        ids = (tuple(recent[-_RECENT_IDS:]), tuple(begun[-_OPEN_IDS:]))
-        return cls(max(0, offset), inode, edge, sequence, timestamp, *ids)
 
 
 @dataclass(slots=True)
 class _Announced:
-    """Which rows were announced, so that none is twice when the file is read anew."""
+    """Which rows were announced, so that none is announced twice when the file is read again."""
 
     sequence: int
     timestamp: int
@@ -370,17 +295,17 @@ class _Announced:
         self.sequence = max(self.sequence, turn.sequence) if late else turn.sequence
         self.timestamp = max(self.timestamp, turn.timestamp or 0)
         self.recent[turn.id] = None
-        while len(self.recent) > _RECENT_IDS:
+        while len(self.recent) > RECENT_IDS:
             del self.recent[next(iter(self.recent))]
 
     def note_begun(self, turn_id: str) -> None:
         self.begun[turn_id] = None
-        while len(self.begun) > _OPEN_IDS:
+        while len(self.begun) > OPEN_IDS:
             del self.begun[next(iter(self.begun))]
 
 
 class TranscriptTail:
-    """The tail of one session. Without `position` it stands at the end of what is there now, and announces
+    """The tail of one session. Without `position` it begins at the end of what is there now, and announces
     only what comes after; `TailPosition()` announces everything."""
 
     def __init__(self, session_directory: Path, position: TailPosition | None = None) -> None:
@@ -400,7 +325,7 @@ class TranscriptTail:
 
     @property
     def position(self) -> TailPosition:
-        """Where it stands now."""
+        """How far it has read."""
         known = self._announced
         ids = (tuple(known.recent), tuple(known.begun))
         return TailPosition(
@@ -469,7 +394,7 @@ class TranscriptTail:
             return
         self._begin(status.st_ino)
         if status.st_size > _REREAD_BYTES:
-            # What is new to us stands at the end; all the rest was announced before it was written anew.
+            # New rows are at the end; all others were announced before the file was rewritten.
             file.seek(status.st_size - _REREAD_BYTES)
             self._offset = file.tell() + len(file.readline(_REREAD_BYTES))
 
@@ -486,7 +411,7 @@ class TranscriptTail:
 
     def _to_the_end(self) -> None:
         """Stand behind the last complete line, and know the newest rows."""
-        rows = newest_rows(self._path.parent, most_rows=_RECENT_IDS)
+        rows = newest_rows(self._path.parent, most_rows=RECENT_IDS)
         for event in rows.events:
             self._announced.note(event.turn)
         for turn_id in rows.begun:
@@ -601,11 +526,6 @@ def _tools(row: Mapping[str, Any]) -> Iterator[TailToolUse]:
             )
 
 
-def _texts(value: object) -> list[str] | None:
-    whole = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return list(value) if whole and isinstance(value, list) else None
-
-
 def _hex(text: str) -> str:
     try:
         bytes.fromhex(text)
@@ -614,15 +534,9 @@ def _hex(text: str) -> str:
     return text
 
 
-# What the agent's memory tools were told to write, from the newest rows of a mux transcript (formats/mux.md
-# sections 6, 13 and 14).
-#
-# Only calls that succeeded, and only lines that name a memory tool are parsed: what this costs is bound by
-# `most_bytes` of reading, and by the calls there are. The answer that is being streamed stands in
-# `partial.json`; a compaction moves rows to the archive, whose end is read for what is left of the bytes.
-#
-# Only read, never locked. Threading: any thread but the GUI's. Failure: what cannot be read says nothing,
-# since nobody may be kept from a snapshot by a transcript.
+# Calls of memory tools in the newest rows (sections 6, 13 and 14), successful ones only. The answer that is
+# being streamed is in `partial.json`; a compaction moves rows to the archive, whose end is read for what is
+# left of the byte limit. What cannot be read yields nothing: a transcript must not prevent a snapshot.
 
 
 _log = logging.getLogger("reverie.transcripts")
@@ -630,16 +544,6 @@ _log = logging.getLogger("reverie.transcripts")
 STREAMED = "partial.json"
 TOOLS = frozenset({"memory", "memory_write"})
 _MARK = b'"memory'
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryCall:
-    """One successful call. `at_ms`: when it was made (UTC)."""
-
-    call_id: str
-    tool: str
-    input: Mapping[str, Any]
-    at_ms: int
 
 
 def newest_memory_calls(session_directory: Path, *, most_bytes: int = 2 << 20) -> tuple[MemoryCall, ...]:
@@ -654,6 +558,16 @@ def newest_memory_calls(session_directory: Path, *, most_bytes: int = 2 << 20) -
             for call in _calls(row) if row is not None else ():
                 found.setdefault(call.call_id, call)
     return tuple(sorted(found.values(), key=lambda call: call.at_ms))
+
+
+def transcript_stamp(session_directory: Path) -> tuple[tuple[int, int, int], ...]:
+    """When the files of a transcript changed last (ns), their sizes and identities."""
+    found = []
+    for name in (*FILES, STREAMED):
+        with contextlib.suppress(OSError):
+            status = (session_directory / name).stat()
+            found.append((status.st_mtime_ns, status.st_size, status.st_ino))
+    return tuple(found)
 
 
 def _end_of(path: Path, most: int) -> bytes:
@@ -686,15 +600,15 @@ def _calls(row: Mapping[str, Any]) -> Iterator[MemoryCall]:
 
 
 def _call(part: Mapping[str, Any], call_id: object, at: object) -> Iterator[MemoryCall]:
-    tool, told, output = part.get("toolName"), part.get("input"), part.get("output")
+    tool, given, output = part.get("toolName"), part.get("input"), part.get("output")
     if isinstance(output, dict) and isinstance(output.get("value"), dict):
         output = output["value"]
     done = isinstance(output, dict) and output.get("success") is True
     if not isinstance(at, int | float) or isinstance(at, bool):
         return
-    if tool in TOOLS and done and isinstance(told, dict) and isinstance(call_id, str):
+    if tool in TOOLS and done and isinstance(given, dict) and isinstance(call_id, str):
         with contextlib.suppress(ValueError, OverflowError):
-            yield MemoryCall(call_id, str(tool), told, int(at))
+            yield MemoryCall(call_id, str(tool), given, int(at))
 
 
 def _call_parts(value: object, name: str) -> list[Mapping[str, Any]]:
@@ -702,11 +616,7 @@ def _call_parts(value: object, name: str) -> list[Mapping[str, Any]]:
     return [part for part in parts if isinstance(part, dict) and name in part]
 
 
-# The sessions of a mux home whose transcripts may still grow, and those that have a transcript.
-#
-# Only looked at; nothing is created.
-#
-# Threading: pure but for looking at the disk. Failure: what cannot be reached is not there.
+# Sessions whose transcripts may still grow, and those that have a transcript.
 
 
 # A watch each; a home with more live workspaces than this is in use in the newest of them.

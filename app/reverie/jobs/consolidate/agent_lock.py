@@ -62,7 +62,7 @@ class AgentLocks:
     ) -> Iterator[Holding]:
         """Hold it for a run, which begins only then. `check` raises where the dream lease is lost. Raises
         `Busy` while the agent or another dream holds it."""
-        lock, holding = self._home.agent_lock(context), Holding()
+        lock, holding = self._agent_lock(context), Holding()
         if lock is None:
             yield holding
             return
@@ -116,7 +116,11 @@ class AgentLocks:
             context = self._context_of(run_id)
         except UserError:
             return None
-        return self._home.agent_lock(context)
+        return self._agent_lock(context)
+
+    def _agent_lock(self, context: ScopeContext) -> AgentLock | None:
+        rules = self._home.consolidation
+        return None if rules is None else rules.agent_lock(context)
 
     def _context_of(self, run_id: str) -> ScopeContext:
         run = self._runs.load(run_id)

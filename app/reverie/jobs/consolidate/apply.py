@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from reverie.agents.base import comparable
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.jobs.consolidate.overlay import DreamOverlay
@@ -44,10 +45,11 @@ from reverie.jobs.consolidate.run import (
 )
 from reverie.memory.history.repository import merge_versions
 from reverie.memory.paths import memory_path, parse_memory_path
-from reverie.runs.changes import Progress
+from reverie.memory.scope_files import FileChange
 from reverie.runs.guard import judge_retention
-from reverie.runs.journal import FileIntent, Journal, PlannedChange
+from reverie.runs.journal import FileIntent, Journal
 from reverie.runs.record import RunRecord, RunStore
+from reverie.runs.result import Progress
 from reverie.runs.run import Holding, Job, Plan, Run, RunContext, RunResult
 from reverie.runs.transaction import Transaction
 from reverie.text.summaries import some
@@ -74,7 +76,7 @@ class ApplyPlan:
     (`ReviewedFile.path`), also where it stands there already. `left`: why a file stays as it is. `conflicts`
     are among those, `unapplied` the chosen bytes of their files."""
 
-    changes: dict[str, PlannedChange] = field(default_factory=dict)
+    changes: dict[str, FileChange] = field(default_factory=dict)
     done: dict[str, Mapping[str, bytes | None]] = field(default_factory=dict)
     left: dict[str, str] = field(default_factory=dict)
     conflicts: list[str] = field(default_factory=list)
@@ -93,7 +95,7 @@ class ApplyPlan:
         for path in file.paths:
             self.changes.pop(path, None)
 
-    def ordered(self) -> list[PlannedChange]:
+    def ordered(self) -> list[FileChange]:
         """Writes before deletes, so that a reader in between finds a merged line twice rather than not."""
         return sorted(self.changes.values(), key=lambda change: change.after is None)
 
@@ -152,7 +154,7 @@ def _of_group(
     intents: Mapping[str, FileIntent],
     file_bytes: int,
     check: Check,
-) -> dict[str, PlannedChange]:
+) -> dict[str, FileChange]:
     """The changes of one group. Raises `Conflict` where one of them cannot be made."""
     changes = {}
     for file in group.files:
@@ -166,7 +168,7 @@ def _of_group(
                 mode = intent.mode if current is None else None
                 if after is not None:
                     check(source.root_of(intent), intent.rel, current, after)
-                changes[path] = PlannedChange(source.root_of(intent), intent.rel, current, after, mode)
+                changes[path] = FileChange(source.root_of(intent), intent.rel, current, after, mode)
     return changes
 
 
@@ -313,7 +315,7 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
     rails: dict[str, Any] = {
         "others": {},
         "followed": followed_by(run),
-        "essence": lambda text: parts.home.essence(text).text,
+        "essence": lambda text: comparable(parts.home, text).text,
     }
     can_take_back = _can_take_back(run, journal)
     if can_take_back:
@@ -454,7 +456,7 @@ class ApplyJob(Job[LoadedReview]):
             self._selection,
             loaded.others,
             file_bytes=overlay.caps.file_bytes,
-            essence=lambda text: parts.home.essence(text).text,
+            essence=lambda text: comparable(parts.home, text).text,
             check=overlay.check,
         )
         run.limits.check()

@@ -24,9 +24,9 @@ from reverie.llm.provider import TokenUsage, ToolSpec, UserMessage
 from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
 from reverie.memory.front_matter import description
-from reverie.runs.changes import Progress
 from reverie.runs.guard import Guard, Rails
-from reverie.runs.limits import StopCheck, TimedOut
+from reverie.runs.result import Progress
+from reverie.runs.run import StopCheck, TimedOut
 from reverie.text.summaries import some
 
 

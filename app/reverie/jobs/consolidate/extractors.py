@@ -26,7 +26,7 @@ from reverie.llm.provider import TokenUsage, ToolSpec, UserMessage
 from reverie.llm.tools import FunctionTool, ToolOutcome
 from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
-from reverie.runs.limits import StopCheck, TimedOut
+from reverie.runs.run import StopCheck, TimedOut
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import cut_utf16, utf16_length
 

@@ -2,7 +2,7 @@
 (formats/mux.md sections 9 and 11).
 
 Order: the home's dream lease, recovery, which boundary and whether it may be harvested, history before; then
-the run (`jobs.consolidate.harvest_run`): run record and `pending` harvest record, the extractor, one
+the run (`jobs.consolidate.harvest`): run record and `pending` harvest record, the extractor, one
 transaction. The dream that follows is not started here: `follow_up` says which one it is.
 
 Threading: blocking; any thread but the GUI's. Failure: exactly one outcome, never raises for what a person
@@ -14,17 +14,286 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from reverie.agents.base import Home
-from reverie.agents.scopes import ScopeContext
-from reverie.agents.transcripts import Boundary
-from reverie.errors import Busy, StoreError, Unavailable
-from reverie.jobs.consolidate.coverage import HarvestLog, Refusal, Trigger, refusal
-from reverie.jobs.consolidate.extractors import Extractor
-from reverie.jobs.consolidate.harvest_run import HarvestJob, HarvestRequest, HarvestResult, HarvestSource
+from reverie.agents.scopes import Scope, ScopeContext
+from reverie.agents.transcripts import Boundary, Transcript
+from reverie.errors import Busy, StoreError, Unavailable, UserError
+from reverie.files.rooted import RootedDirectory
+from reverie.jobs.consolidate.coverage import (
+    HarvestLog,
+    Refusal,
+    Trigger,
+    completed,
+    failed,
+    pending,
+    refusal,
+)
+from reverie.jobs.consolidate.extractors import (
+    Checked,
+    Extractor,
+    InboxCandidate,
+    chunks,
+    fitting,
+    inbox_rel,
+    inbox_text,
+)
+from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.run import DreamDependencies, DreamRequest
-from reverie.runs.changes import Progress
-from reverie.runs.run import Run
+from reverie.llm.client import spent
+from reverie.memory.paths import memory_path, rel_problem
+from reverie.memory.scope_files import FileChange
+from reverie.runs.record import SUCCEEDED, Outcome, RunRecord, not_applied
+from reverie.runs.result import Progress
+from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd, RunResult
+from reverie.runs.transaction import LeaseLost
+from reverie.text.summaries import some
+
+# One harvest under its lease: chunks through the extractor, checks, the inbox in one transaction, the end.
+#
+# The inbox is written only after every chunk came through, and the harvest record becomes `completed` after
+# the transaction's own commit point: a harvest done twice harms nobody and one lost does. Anything that
+# goes wrong before leaves the inbox as it was and the record `failed`.
+#
+# Threading: one harvest, one event loop; blocking, so never on the GUI thread. Failure: see
+# `HarvestRun.go`.
+
+
+@dataclass(frozen=True, slots=True)
+class HarvestResult:
+    """How a harvest ended. `record`: the harvest record as saved; empty for one that was refused."""
+
+    run_id: str
+    outcome: Outcome
+    summary: str
+    reason: str = ""
+    next_step: str = ""
+    boundary_key: str = ""
+    inbox: str | None = None
+    ops: tuple[Mapping[str, Any], ...] = ()
+    record: Mapping[str, Any] | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.outcome in SUCCEEDED
+
+    @property
+    def dream_follows(self) -> bool:
+        """Whether a consolidation goes on from here, as the agent's own does: also after a harvest that
+        failed, was done already, or has no attempts left."""
+        done = self.outcome == "skipped" and self.reason in ("harvested", "attempts-used-up")
+        return self.succeeded or self.outcome == "failed" or done
+
+    def as_json(self) -> dict[str, Any]:
+        """What `reverie harvest --json` says of it."""
+        return {
+            "runId": self.run_id,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "summary": self.summary,
+            "boundaryKey": self.boundary_key,
+            "inbox": self.inbox,
+            "ops": [dict(op) for op in self.ops],
+            "record": None if self.record is None else dict(self.record),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class HarvestRequest:
+    """Which workspace, and which of its compactions: None for the newest."""
+
+    context: ScopeContext
+    boundary_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HarvestSource:
+    """What is harvested: one compaction of one transcript, and the record of the attempt before."""
+
+    context: ScopeContext
+    workspace_id: str
+    transcript: Transcript
+    boundary: Boundary
+    previous: Mapping[str, Any] | None
+
+
+class HarvestJob(Job[Checked]):
+    """One harvest: chunks through the extractor, checks, the inbox."""
+
+    kind = "harvest"
+    before = "before a harvest"
+    lease = "whole"
+    begins = "before thinking"
+
+    def __init__(
+        self,
+        parts: DreamDependencies,
+        log: HarvestLog,
+        request: HarvestRequest,
+        source_of: Callable[[HarvestRequest], HarvestSource],
+        extractor: Extractor,
+    ) -> None:
+        self._parts = parts
+        self._log = log
+        self._request = request
+        self._source_of = source_of
+        self._extractor = extractor
+        self._source: HarvestSource | None = None
+        self._pending: Mapping[str, Any] = {}
+        self._kept = self._skipped = 0
+        self.workspace_id = request.context.workspace_id
+        self.project_path = request.context.project_path
+        self.trigger = "compaction"
+        self.engine = extractor.name
+        self.purpose = "harvest"
+        self.time_limit_s = parts.time_limit_s
+
+    @property
+    def source_read(self) -> HarvestSource:
+        """What is harvested. Known from `ready` on."""
+        assert self._source is not None, "asked before it was ready"
+        return self._source
+
+    @property
+    def path(self) -> str:
+        """The memory path of the inbox."""
+        return str(memory_path(Scope.WORKSPACE, inbox_rel(self.source_read.boundary)))
+
+    def require(self) -> None:
+        """Raises `ReadOnlyStore`."""
+        self._parts.guard.require_context(self._request.context)
+
+    def ready(self) -> None:
+        """Which compaction, and whether it may be harvested."""
+        source = self._source = self._source_of(self._request)
+        self._pending = pending(
+            source.workspace_id, source.boundary, source.previous, now=self._parts.clock()
+        )
+        self.details = {"boundaryKey": source.boundary.summary_message_id}
+
+    def begun(self, record: RunRecord) -> None:
+        """Nobody else starts it from here on."""
+        self._save(self._pending, after=self.source_read.previous)
+        self.say("started", f"Harvest of compaction {self.source_read.boundary.epoch} started.", record)
+
+    async def think(self, run: RunContext) -> Checked | Plan:
+        """Read what was said, part by part."""
+        boundary, checked = self.source_read.boundary, Checked()
+        # The row of the boundary itself is the agent's summary, not what was said.
+        turns = self.source_read.transcript.turns(boundary.previous_sequence, boundary.sequence - 1)
+        for number, chunk in enumerate(chunks(turns), start=1):
+            run.limits.check()
+            run.progress(Progress(f"reading part {number} of the transcript", number))
+            checked.add(await self._extractor.extract(chunk, limits=run.limits), chunk)
+        run.limits.check()
+        return checked
+
+    def accept(self, thought: Checked, run: RunContext) -> Plan:
+        """The inbox as it becomes; an old one goes where nothing was found."""
+        boundary = self.source_read.boundary
+        kept = fitting(boundary, thought.accepted, file_bytes=self._parts.home.caps.file_bytes)
+        self._kept = len(kept)
+        self._skipped = len(thought.skipped) + len(thought.accepted) - len(kept)
+        summary = f"{some(len(kept), 'candidate')} found in compaction {boundary.epoch}"
+        summary += f", {self._skipped} left out." if self._skipped else "."
+        change = self._planned(kept)
+        if change is None:
+            return Plan(summary)
+        command = "delete" if change.after is None else "create" if change.before is None else "str_replace"
+        ops: tuple[Mapping[str, Any], ...] = ({"command": command, "path": self.path, "applied": True},)
+        overlay = DreamOverlay(self._parts.home, self._request.context, self._parts.usage)
+        if change.after is None and overlay.is_protected(memory_path(Scope.WORKSPACE, change.rel)):
+            return Plan(summary, ops=not_applied(ops, "pinned memories are never deleted by a run"))
+        usage_before, usage_after = overlay.usage_delta(ops, now=run.started_at)
+        return Plan(summary, (change,), ops, usage_before=usage_before, usage_after=usage_after)
+
+    def costs(self) -> Costs:
+        """What the extractor used."""
+        account = self._extractor.account()
+        return Costs(*spent(account), account.trace)
+
+    def ended(self, end: RunEnd, record: RunRecord) -> Mapping[str, Any]:
+        """Save the harvest record."""
+        now = self._parts.clock()
+        if end.outcome in SUCCEEDED:
+            usage, _cost = spent(self._extractor.account())
+            counted = (
+                None if usage is None else {name: usage[name] for name in ("inputTokens", "outputTokens")}
+            )
+            done = completed(
+                self._pending, now=now, accepted=self._kept, skipped=self._skipped, usage=counted
+            )
+        else:
+            done = failed(self._pending, now=now, error=end.why)
+        self._save(done, after=self._pending)
+        return done
+
+    def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
+        """An entry in Activity."""
+        self._parts.activity.add(
+            f"harvest.{event}",
+            level=level,
+            text=text,
+            home=record.home_root,
+            workspace_id=record.workspace_id,
+            run_id=record.id,
+            details={"engine": record.engine, "boundaryKey": record.details["boundaryKey"]},
+        )
+
+    def refused(self, refusal: UserError) -> RunResult:
+        """Told in Activity."""
+        parts, summary = self._parts, str(refusal)
+        parts.activity.add(
+            "harvest.skipped",
+            level="info",
+            text=summary,
+            home=str(parts.home.root),
+            workspace_id=self.workspace_id,
+            details={"reason": refusal.reason},
+        )
+        return RunResult("", "skipped", summary, refusal.reason, next_step=refusal.next_step)
+
+    def result(self, run: RunResult) -> HarvestResult:
+        """The run, with what is a harvest's own."""
+        if self._source is None or not run.run_id:
+            return HarvestResult("", run.outcome, run.summary, run.reason, run.next_step)
+        there = any(op["applied"] and op["command"] != "delete" for op in run.ops)
+        same = run.outcome == "unchanged" and bool(run.record["acceptedCandidates"])
+        return HarvestResult(
+            run.run_id,
+            run.outcome,
+            run.summary,
+            run.reason,
+            run.next_step,
+            self._source.boundary.summary_message_id,
+            self.path if there or same else None,
+            run.ops,
+            run.record or self._pending,
+        )
+
+    def _planned(self, candidates: list[InboxCandidate]) -> FileChange | None:
+        boundary = self.source_read.boundary
+        root = self._parts.home.scope_root(self._request.context, Scope.WORKSPACE)
+        rel = inbox_rel(boundary)
+        problem = rel_problem(rel)
+        if problem:
+            raise StoreError(f"The inbox cannot be named {rel}.", cause=problem)
+        files = RootedDirectory(root.directory)
+        entry = files.entry(rel)
+        before = None if entry is None else files.read(rel)
+        after = inbox_text(boundary, candidates).encode() if candidates else None
+        return None if before == after else FileChange(root, rel, before, after)
+
+    def _save(self, record: Mapping[str, Any], *, after: Mapping[str, Any] | None) -> None:
+        """Save the harvest record. Raises `LeaseLost` where that of another harvest stands there by now."""
+        if not self._log.save(self.source_read.workspace_id, record, after=after):
+            raise LeaseLost(
+                "Another harvest of this compaction came first, while this process was held up.",
+                next_step="Nothing is left to do.",
+            )
+
 
 _REFUSALS: Mapping[Refusal, tuple[str, str]] = {
     "harvested": ("The newest compaction has been harvested already.", "Nothing is left to do."),
@@ -75,7 +344,7 @@ class HarvestService:
     def _source(self, request: HarvestRequest) -> HarvestSource:
         """What is to be harvested. Raises with the reason why nothing is."""
         workspace_id = request.context.workspace_id
-        transcript = None if workspace_id is None else self._parts.home.transcript(workspace_id)
+        writer = self._parts.home.writer
         if workspace_id is None:
             raise Unavailable(
                 "There is no transcript to harvest.",
@@ -83,13 +352,14 @@ class HarvestService:
                 next_step="Choose a workspace.",
                 reason="no-transcript",
             )
-        if transcript is None:
+        if writer is None:
             raise Unavailable(
                 "Transcripts of this agent are not harvested.",
                 cause="A harvest reads what mux compacted.",
                 next_step="For a session of Claude Code, `reverie notes` writes down what was said.",
                 reason="no-transcript",
             )
+        transcript = writer.transcript(workspace_id)
         boundary = _chosen(transcript.boundaries(), request.boundary_key)
         record = self.log.record(workspace_id, boundary.summary_message_id)
         refused = refusal(record, now=self._parts.clock())

@@ -10,9 +10,10 @@ import contextlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from reverie.agents.base import Home
+from reverie.agents.base import Home, comparable
 from reverie.agents.capabilities import ConsolidatedFile, RootChange
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import UserError
@@ -24,12 +25,11 @@ from reverie.memory.commands import MemoryCommands
 from reverie.memory.listing import unseen_reason
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.record_files import RecordFiles, run_files
-from reverie.memory.scope_files import OverlayFiles, Savepoint, ScopeFiles
+from reverie.memory.scope_files import FileChange, OverlayFiles, Savepoint, ScopeFiles
 from reverie.memory.store import MemoryStore, NoChangeListener
 from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails, folded_words
-from reverie.runs.journal import PlannedChange
 
 # What a dream made of one root, for the home to say what follows (`Home.followed`).
 #
@@ -129,6 +129,7 @@ class DreamOverlay:
 
     def __init__(self, home: Home, context: ScopeContext, usage: UsageLog) -> None:
         self._home = home
+        self._comparable = partial(comparable, home)
         self._usage_log = usage
         self._usage = usage.load()
         self._scopes: dict[str, _ScopeOverlay] = {}
@@ -160,7 +161,7 @@ class DreamOverlay:
             dry_run,
             undeletable,
             self._kept,
-            "" if (records := self._home.records()) is None else records.sentence,
+            "" if (records := self._home.records) is None else records.sentence,
         )
         return Guard(MemoryCommands(self._store, count_reads=False), rails)
 
@@ -207,7 +208,7 @@ class DreamOverlay:
                 protected = key in pinned or path.scope in self._undeletable
                 used, written = usage.access_count, usage.last_write_at
                 said = overlay.said(entry.rel)
-                records = None if said is None else self._home.records()
+                records = None if said is None else self._home.records
                 notes.append(
                     Note(
                         str(path),
@@ -216,7 +217,7 @@ class DreamOverlay:
                         used,
                         written,
                         role == "index",
-                        self._home.essence,
+                        self._comparable,
                         records,
                         said or "",
                         overlay.stays(entry.rel),
@@ -255,8 +256,8 @@ class DreamOverlay:
 
     def texts_before_and_after(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Every text of the context as the run found it and as it leaves it, by memory path: of each what
-        must be kept (`Home.essence`)."""
-        essence = self._home.essence
+        must be kept (`comparable`)."""
+        essence = self._comparable
         before = {path: essence(text).text for path, text in self._before.items()}
         after = dict(before)
         for change in self.changes():
@@ -274,13 +275,14 @@ class DreamOverlay:
         before, after = self.texts_before_and_after()
         moved = renamed_files(ops, before, after)
         followed = []
+        rules = self._home.consolidation
         for overlay in self._scopes.values():
-            if not overlay.files.changes():
+            if not overlay.files.changes(overlay.root):
                 continue
-            if self._home.records() is None and not self._has_index(overlay):
+            if rules is None or (self._home.records is None and not self._has_index(overlay)):
                 continue
             change = self._root_change(overlay, moved)
-            for rel, text in self._home.followed(overlay.root, change).items():
+            for rel, text in rules.index_updates(overlay.root, change).items():
                 path = str(memory_path(overlay.root.scope, rel))
                 data = text.encode()
                 if self._is_write_protected(overlay, rel):
@@ -296,7 +298,7 @@ class DreamOverlay:
         if isinstance(base, RecordFiles):
             base.check(rel, before, after)
 
-    def adopt(self, changes: Iterable[PlannedChange]) -> None:
+    def adopt(self, changes: Iterable[FileChange]) -> None:
         """Take changes that were planned elsewhere into this copy."""
         for change in changes:
             files = self._scopes[change.root.key].files
@@ -313,7 +315,7 @@ class DreamOverlay:
                 if text is not None:
                     after[entry.rel] = text
         before = dict(after)
-        for change in overlay.files.changes():
+        for change in overlay.files.changes(overlay.root):
             before.pop(change.rel, None)
             if change.before is not None:
                 before[change.rel] = change.before.decode("utf-8", "replace")
@@ -348,18 +350,10 @@ class DreamOverlay:
                     return f"{path} is or holds {what}, which no run deletes or renames."
         return ""
 
-    def changes(self) -> Sequence[PlannedChange]:
+    def changes(self) -> Sequence[FileChange]:
         """What the overlay amounts to, writes before deletes."""
         changes = [
-            PlannedChange(
-                overlay.root,
-                change.rel,
-                change.before,
-                change.after,
-                change.mode if change.before is None else None,
-            )
-            for overlay in self._scopes.values()
-            for change in overlay.files.changes()
+            change for overlay in self._scopes.values() for change in overlay.files.changes(overlay.root)
         ]
         written = {
             (change.root.key, f"{above}/")
@@ -368,7 +362,7 @@ class DreamOverlay:
             for above in _above(change.rel)
         }
 
-        def turn(change: PlannedChange) -> int:
+        def turn(change: FileChange) -> int:
             """Writes before deletes, but what stands where a written file's directory belongs goes first."""
             if change.after is not None:
                 return 1

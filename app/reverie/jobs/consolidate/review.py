@@ -23,7 +23,7 @@ from difflib import SequenceMatcher
 from typing import Any, Literal, TypeVar
 
 from reverie.errors import StoreError
-from reverie.memory.diff import line_union_lines_of
+from reverie.memory.diff import text_lines
 from reverie.runs.guard import (
     DRY_RUN_NOTE,
     counted_lines,
@@ -231,7 +231,7 @@ class Hunk:
 
 def split_hunks(before: str, after: str) -> tuple[Hunk, ...]:
     """Every place where the two differ, in order, numbered from 0."""
-    old, new = line_union_lines_of(before), line_union_lines_of(after)
+    old, new = text_lines(before), text_lines(after)
     lead = _equal_lead(old, new)
     tail = _equal_lead(old[lead:][::-1], new[lead:][::-1])
     matcher = SequenceMatcher(None, old[lead : len(old) - tail], new[lead : len(new) - tail])
@@ -254,7 +254,7 @@ def apply_hunks(
 
     An edited hunk without a line ending at its end gets one when lines follow it.
     """
-    lines, parts, at = line_union_lines_of(before), [], 0
+    lines, parts, at = text_lines(before), [], 0
     for hunk in hunks:
         end = hunk.start + len(hunk.removed)
         parts += lines[at : hunk.start]

@@ -33,14 +33,12 @@ from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.coverage import Coverage, CoverageLog, Trigger
 from reverie.jobs.consolidate.engine import Engine
 from reverie.jobs.consolidate.extractors import Extractor
-from reverie.jobs.consolidate.harvest import HarvestService, follow_up
-from reverie.jobs.consolidate.harvest_run import HarvestRequest, HarvestResult
-from reverie.jobs.consolidate.run import DEBOUNCE_MS, DreamRequest
-from reverie.jobs.consolidate.service import DreamService
+from reverie.jobs.consolidate.harvest import HarvestRequest, HarvestResult, HarvestService, follow_up
+from reverie.jobs.consolidate.run import DEBOUNCE_MS, DreamRequest, DreamService
 from reverie.memory.usage import UsageLog
 from reverie.runs.activity import Activity
-from reverie.runs.changes import Progress
 from reverie.runs.record import RunRecord, RunStore, started_of
+from reverie.runs.result import Progress
 from reverie.runs.run import RunResult
 
 # The launch sweep: which idle workspaces are dreamed about when the agent or Reverie starts, and in what
@@ -311,7 +309,7 @@ class SweepService:
         return self._dreams.run(request, engine, cancel=cancel, progress=progress)
 
     def _workspaces(self) -> tuple[SweepWorkspace, ...]:
-        recencies = self._home.recencies()
+        recencies = () if self._home.sessions is None else self._home.sessions.recencies()
         listed = {workspace.id: workspace for workspace in self._home.contents().workspaces()}
         found = []
         for workspace_id, recency in recencies:

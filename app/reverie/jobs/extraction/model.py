@@ -37,7 +37,7 @@ from reverie.llm.provider import TokenUsage, UserMessage
 from reverie.llm.tools import Tool
 from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
-from reverie.runs.limits import StopCheck, TimedOut
+from reverie.runs.run import StopCheck, TimedOut
 from reverie.text.redact import REDACTED, codex_redact
 
 # What a model is told in both stages. The rails in the text are rendered from the guard's own values, and

@@ -15,28 +15,80 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reverie.agents.base import Extraction
+from reverie.agents.capabilities import Thread
 from reverie.agents.codex.locations import bucket_of, normalised_cwd
-from reverie.agents.codex.threads import Thread
-from reverie.agents.scopes import Scope, ScopeRoot
-from reverie.errors import StoreError, UserError
-from reverie.files.atomic import is_write_protected
+from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
+from reverie.errors import StoreError, Unavailable, UserError
+from reverie.files.atomic import LEFT_OVER_AFTER_S, is_write_protected
 from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.rooted import RootedDirectory
 from reverie.jobs.extraction.artifacts import INDEX, NewTrace, TraceHeader, laid_out
 from reverie.jobs.extraction.progress import ExtractionReporter, PartEnd, Stage
 from reverie.jobs.extraction.stage_one import Extracted, RolloutSource, StageOneEngine, normalised, redacted
 from reverie.jobs.extraction.stage_two import StageTwoEngine, Staging, is_phase_one
-from reverie.jobs.extraction.state import DirectoryRow, SkippedThread, ThreadRow
-from reverie.jobs.extraction.writing import ExtractDependencies, context_of, sweep
+from reverie.jobs.extraction.state import DirectoryRow, ExtractState, SkippedThread, ThreadRow
 from reverie.llm.client import spent
 from reverie.memory.paths import memory_path
+from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.journal import PlannedChange
-from reverie.runs.limits import RunLimits, stop_of
+from reverie.memory.write_guard import write_locks
+from reverie.runs.activity import Activity
 from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord
-from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd, RunResult, Thought
+from reverie.runs.recovery import RunDependencies
+from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd, RunLimits, RunResult, Thought, stop_of
 from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import with_write_protected
+
+# Writing one directory's memory: one run with its record, one transaction, the history before and after.
+#
+# The thinking is over by then and had no effect. The home's dream lease is held for the moment of writing
+# only; what is to be written is planned under it, from the files as they are then, and once more where
+# somebody changed one meanwhile. `confirm` is what must hold besides (a row in Reverie's own state): where
+# it fails, the files are put back.
+#
+# Threading: one event loop; blocking on disk. Failure: `UserError`, `Cancelled`, `TimedOut`, `LeaseLost`;
+# the record tells.
+
+
+_SWAPS = 4
+ACTOR = "extract"
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractDependencies:
+    """What extraction works on, of one home."""
+
+    run: RunDependencies
+    activity: Activity
+    save_trace: Callable[[str, Mapping[str, Any]], object]
+    state: ExtractState
+
+    @property
+    def extraction(self) -> Extraction:
+        """What the home has to extract from. Raises `Unavailable` for an agent without threads."""
+        extraction = self.run.home.extraction
+        if extraction is None:
+            raise Unavailable(
+                "There is nothing to extract here.",
+                cause="Only Codex keeps rollouts that become memories this way.",
+                next_step="Choose a Codex home.",
+                reason="not-codex",
+            )
+        return extraction
+
+
+def context_of(cwd: str, bucket: str) -> ScopeContext:
+    """The context of a directory's memory as the first generation keeps it, whatever else is there."""
+    return ScopeContext(None, cwd, None, store=f"project/{bucket}")
+
+
+def sweep(parts: ExtractDependencies, root: ScopeRoot) -> None:
+    """Hidden files that a killed process left harm nobody."""
+    home, lock_dir = parts.run.home, parts.run.guard.lock_dir
+    with contextlib.suppress(UserError), write_locks(home, (root,), lock_dir=lock_dir):
+        RootedDirectory(root.directory).sweep(older_than_s=LEFT_OVER_AFTER_S)
+
 
 LEASE_S = 600.0
 KIND: RunKind = "extract"
@@ -334,9 +386,10 @@ class DirectoryRun(ExtractJob[Staging]):
     def _held_by_agent(self) -> bool:
         context = context_of(self._directory.cwd, self._directory.bucket)
         with contextlib.suppress(UserError):
+            jobs = self._parts.run.home.jobs
             return any(
                 line.scope is Scope.PROJECT and line.state == "running"
-                for line in self._parts.run.home.agent_status(context)
+                for line in (() if jobs is None else jobs.agent_status(context))
             )
         return False
 
@@ -367,7 +420,7 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
     kept = [entry.rel for entry in found if entry.rel == INDEX and is_write_protected(entry.mode)]
     left = [str(memory_path(root.scope, rel)) for rel in kept if rel in layout.files]
     changes = [
-        PlannedChange(root, rel, before.get(rel), after)
+        FileChange(root, rel, before.get(rel), after)
         for rel, after in layout.files.items()
         if rel not in kept
     ]
@@ -381,10 +434,10 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
 def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> Plan:
     """One rollout's result as a note to the agent, which folds it into its memory itself."""
     header, title = new.header, " ".join(new.title.split())
-    rel = parts.run.home.note_path(title, parts.run.clock(), header.thread_id)
+    rel = parts.extraction.note_path(title, parts.run.clock(), header.thread_id)
     about = f"About the session {header.thread_id} in {header.cwd}"
     text = f"{about}{f' ({title})' if title else ''}:\n\n{new.trace.strip()}\n"
-    change = PlannedChange(root, rel, None, text.encode("utf-8", "surrogateescape"))
+    change = FileChange(root, rel, None, text.encode("utf-8", "surrogateescape"))
     return Plan(f"Note for Codex written: {new.summary[:80].rstrip('.')}.", (change,))
 
 

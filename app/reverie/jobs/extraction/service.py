@@ -20,9 +20,8 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from reverie.agents.codex.home import CodexHome
+from reverie.agents.capabilities import Thread
 from reverie.agents.codex.locations import bucket_of, normalised_cwd
-from reverie.agents.codex.threads import Thread
 from reverie.agents.codex.transcript import RolloutHead, rollout_head
 from reverie.errors import Unavailable, UserError
 from reverie.files.lease import LeaseHolder
@@ -34,7 +33,14 @@ from reverie.jobs.extraction.progress import (
     Stage,
     Tell,
 )
-from reverie.jobs.extraction.run import Around, DirectoryRun, RolloutRun, asked_again, directory_lease_name
+from reverie.jobs.extraction.run import (
+    Around,
+    DirectoryRun,
+    ExtractDependencies,
+    RolloutRun,
+    asked_again,
+    directory_lease_name,
+)
 from reverie.jobs.extraction.stage_one import StageOneEngine
 from reverie.jobs.extraction.stage_two import StageTwoEngine
 from reverie.jobs.extraction.state import (
@@ -45,11 +51,10 @@ from reverie.jobs.extraction.state import (
     ThreadSelection,
     select,
 )
-from reverie.jobs.extraction.writing import ExtractDependencies
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
-from reverie.runs.limits import RunLimits
 from reverie.runs.record import Outcome
 from reverie.runs.recovery import recover
+from reverie.runs.run import RunLimits
 from reverie.text.summaries import some
 
 _EMPTY = RolloutHead()
@@ -99,17 +104,10 @@ class ExtractService:
     def plan(self, request: ExtractRequest) -> ThreadSelection:
         """Which threads would be extracted. Reads the beginning of those whose books say too little, and
         changes nothing. Raises `Unavailable`."""
-        home = self._parts.run.home
-        if not isinstance(home, CodexHome):
-            raise Unavailable(
-                "There is nothing to extract here.",
-                cause="Only Codex keeps rollouts that become memories this way.",
-                next_step="Choose a Codex home.",
-                reason="not-codex",
-            )
+        extraction = self._parts.extraction
         rows, failures = self._parts.state.rows(), self._parts.state.failures()
 
-        by_agent = home.extracted_at() if home.extracts_to_notes else {}
+        by_agent = extraction.extracted_at() if extraction.extracts_to_notes else {}
 
         def stored(thread_id: str) -> int | None:
             row = rows.get(thread_id)
@@ -120,7 +118,7 @@ class ExtractService:
         wanted = None
         if request.project_path is not None:
             wanted = {request.project_path, normalised_cwd(request.project_path)}
-        threads = [each for each in home.threads() if not wanted or not each.cwd or each.cwd in wanted]
+        threads = [each for each in extraction.threads() if not wanted or not each.cwd or each.cwd in wanted]
         failed = {each.id for each in threads if failures.get(each.id) == (each.updated_at or 0)}
         lost: list[SkippedThread] = []
         heads: set[str] = set()
@@ -141,8 +139,8 @@ class ExtractService:
 
     @property
     def _to_notes(self) -> bool:
-        home = self._parts.run.home
-        return isinstance(home, CodexHome) and home.extracts_to_notes
+        extraction = self._parts.run.home.extraction
+        return extraction is not None and extraction.extracts_to_notes
 
     def status(self, request: ExtractRequest) -> ExtractStatus:
         """Where it stands, for a footer."""

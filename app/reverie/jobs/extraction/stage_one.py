@@ -31,7 +31,7 @@ from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import StoreError
 from reverie.jobs.extraction.artifacts import ROLLOUT_BYTES, ROLLOUT_MARKER, HeadTail, cut_summary, cut_trace
 from reverie.llm.client import Account
-from reverie.runs.limits import StopCheck
+from reverie.runs.run import StopCheck
 from reverie.text.redact import REDACTED, codex_redact, find_secrets
 from reverie.text.summaries import some
 

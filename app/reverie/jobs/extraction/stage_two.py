@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 from reverie.agents.base import Home
@@ -33,12 +33,11 @@ from reverie.jobs.extraction.artifacts import (
 from reverie.llm.client import Account
 from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
-from reverie.memory.scope_files import OverlayFiles
+from reverie.memory.scope_files import FileChange, OverlayFiles
 from reverie.memory.store import MemoryStore, NoChangeListener
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.guard import Guard, Rails
-from reverie.runs.journal import PlannedChange
-from reverie.runs.limits import StopCheck
+from reverie.runs.run import StopCheck
 from reverie.text.summaries import some
 
 BUDGET = 40
@@ -161,7 +160,7 @@ class Staging:
         savepoint = self._files.savepoint()
         return lambda: self._files.rollback(savepoint)
 
-    def changes(self) -> tuple[PlannedChange, ...]:
+    def changes(self) -> tuple[FileChange, ...]:
         """What the copy amounts to, writes before deletes. Raises `StoreError` where there is no handbook, or
         something was changed that may not be."""
         if not (self.text(HANDBOOK) or "").strip():
@@ -171,12 +170,12 @@ class Staging:
                 next_step="What was there before is kept; run it again, or with another model.",
                 reason="no-handbook",
             )
-        found = self._files.changes()
+        found = self._files.changes(self.root)
         for change in found:
             problem = self.problem(change.rel, change.before, change.after)
             if problem:
                 raise StoreError(f"{change.rel} was changed against the rules.", cause=problem)
-        planned = [PlannedChange(self.root, each.rel, each.before, each.after) for each in found]
+        planned = [replace(each, mode=None) for each in found]  # the agent's own mode for new files
         return tuple(sorted(planned, key=lambda each: each.after is None))
 
     def emptied(self) -> tuple[tuple[ScopeRoot, str], ...]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from reverie.agents.codex.threads import Thread
+from reverie.agents.capabilities import Thread
 from reverie.errors import Busy, Unavailable, UserError
 from reverie.files.directory import ensure_private
 from reverie.files.paths import own_is_there

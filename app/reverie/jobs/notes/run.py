@@ -26,8 +26,8 @@ from reverie.files.rooted import EscapesRoot, RootedDirectory
 from reverie.jobs.notes.engine import NotesDraft, NotesEngine, NotesTask
 from reverie.jobs.notes.sections import current_template, over_limits, own_text
 from reverie.llm.client import EngineResult, spent
+from reverie.memory.scope_files import FileChange
 from reverie.memory.store import sha256_of_bytes
-from reverie.runs.journal import PlannedChange
 from reverie.runs.record import SUCCEEDED, RunRecord
 from reverie.runs.recovery import RunDependencies
 from reverie.runs.run import (
@@ -133,7 +133,7 @@ class NotesJob(Job[NotesDraft]):
         too_long = over_limits(draft.text)
         summary = "The session notes were updated." + (" They are longer than is read." if too_long else "")
         mode = FILE_MODE if is_new else None
-        return Plan(summary, (PlannedChange(place.root, place.rel, draft.before, draft.after, mode),))
+        return Plan(summary, (FileChange(place.root, place.rel, draft.before, draft.after, mode),))
 
     def costs(self) -> Costs:
         """What the engine used."""

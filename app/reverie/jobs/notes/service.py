@@ -25,14 +25,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from reverie.agents.capabilities import NotesPlace
-from reverie.agents.claude.transcript import (
-    ClaudeReadable,
-    SessionFacts,
-    SessionScan,
-    session_head,
-    title_by_hand,
-)
+from reverie.agents.base import AgentNotes
+from reverie.agents.capabilities import NotesPlace, SessionMeasure, SessionMeter
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import UserError
@@ -52,10 +46,9 @@ from reverie.jobs.notes.sections import (
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
-from reverie.runs.limits import StopCheck
 from reverie.runs.record import SUCCEEDED, Outcome
 from reverie.runs.recovery import RunDependencies
-from reverie.runs.run import Run, RunResult
+from reverie.runs.run import Run, RunResult, StopCheck
 from reverie.text.redact import redact
 
 if TYPE_CHECKING:
@@ -381,7 +374,7 @@ class NotesService:
     def __init__(self, parts: NotesDependencies, cancel: threading.Event | None = None) -> None:
         self._parts = parts
         self._cancel = cancel or threading.Event()
-        self._scans: dict[str, SessionScan] = {}
+        self._scans: dict[str, SessionMeter] = {}
         self._told: dict[str, Gate] = {}
         self._lock = threading.Lock()
 
@@ -448,7 +441,7 @@ class NotesService:
     def standing(self, session_id: str) -> NotesStanding:
         """The notes as they stand. Changes nothing; reads what is new in the transcript. Raises
         `UserError`."""
-        place = self._parts.run.home.notes_place(session_id)
+        place = self._place(session_id)
         if place is None:
             return NotesStanding(session_id, gate="unknown-session", sentence="There are no notes here.")
         settings = self._parts.settings()
@@ -486,8 +479,18 @@ class NotesService:
 
     # Looking
 
+    @property
+    def _notes(self) -> AgentNotes:
+        notes = self._parts.run.home.notes
+        assert notes is not None  # who has a `NotesPlace` has it from there
+        return notes
+
+    def _place(self, session_id: str) -> NotesPlace | None:
+        notes = self._parts.run.home.notes
+        return None if notes is None else notes.notes_place(session_id)
+
     def _look(self, session_id: str) -> _Looked | NotesOutcome:
-        place = self._parts.run.home.notes_place(session_id)
+        place = self._place(session_id)
         if place is None:
             return self._gate(
                 "unknown-session", session_id, "The home lists no such session.", level="warning"
@@ -495,15 +498,16 @@ class NotesService:
         self._parts.run.guard.require(place.root)
         state = self._parts.book.of(session_id)
         try:
-            facts = self._facts(session_id, place)
+            seen = _measured(self._facts(session_id, place), state.counters)
         except FileNotFoundError:
-            facts = SessionFacts()
-        seen = _measured(facts, state.counters)
+            seen = Measured(0, 0, 0, True)
         return _Looked(session_id, place, state, seen, _thresholds(self._parts.settings()))
 
-    def _facts(self, session_id: str, place: NotesPlace) -> SessionFacts:
+    def _facts(self, session_id: str, place: NotesPlace) -> SessionMeasure:
         with self._lock:  # two may look at one session: a scan belongs to one at a time
-            scan = self._scans.setdefault(session_id, SessionScan(place.transcript))
+            scan = self._scans.get(session_id)
+            if scan is None:
+                scan = self._scans[session_id] = self._notes.session_scan(place)
             return scan.update()
 
     def _idle(self, looked: _Looked) -> NotesOutcome | None:
@@ -569,10 +573,10 @@ class NotesService:
         }
         request = NotesRequest(
             session_id=session_id,
-            title=_title(looked.place.transcript),
+            title=self._notes.session_title(looked.place),
             context=context,
             place=looked.place,
-            messages=newest(ClaudeReadable(looked.place.transcript).messages(ReadStatistics())),
+            messages=newest(self._notes.session_messages(looked.place).messages(ReadStatistics())),
             trigger=trigger,
             time_limit_s=settings.time_limit_s,
             details=numbers,
@@ -670,15 +674,6 @@ class NotesService:
         )
 
 
-def _title(transcript: Path) -> str:
-    by_hand = title_by_hand(transcript.with_suffix(""))
-    if by_hand:
-        return by_hand
-    with contextlib.suppress(FileNotFoundError):  # it may go at any moment
-        return session_head(transcript).title
-    return ""
-
-
 def _thresholds(settings: NotesSettings) -> Thresholds:
     return Thresholds().overridden(
         start_tokens=settings.start_tokens,
@@ -687,7 +682,7 @@ def _thresholds(settings: NotesSettings) -> Thresholds:
     )
 
 
-def _measured(facts: SessionFacts, counters: SessionCounters) -> Measured:
+def _measured(facts: SessionMeasure, counters: SessionCounters) -> Measured:
     return Measured(
         facts.messages,
         facts.context_tokens,

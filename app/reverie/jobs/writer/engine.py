@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Protocol
 
-from reverie.agents.mux.transcript import TailEvent
+from reverie.agents.transcripts import TailEvent
 from reverie.clock import Clock
 from reverie.errors import StoreError, UserError
 from reverie.llm.client import Account, EngineResult, ModelClient, between, end_of, prompt_words, random_mark

@@ -14,16 +14,16 @@ from typing import Any
 
 from reverie.agents.base import Workspace
 from reverie.agents.capabilities import WriterPlace
-from reverie.agents.mux.transcript import TailEvent
 from reverie.agents.scopes import ScopeContext
+from reverie.agents.transcripts import TailEvent
 from reverie.errors import UserError
 from reverie.files.atomic import LEFT_OVER_AFTER_S, sweep_temporaries
 from reverie.files.rooted import RootedDirectory
 from reverie.jobs.writer.engine import MemoryDraft, WriterEngine, WriterTask, WriterTools, events_of
 from reverie.jobs.writer.state import WriterTarget
 from reverie.llm.client import EngineResult, spent
+from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.journal import PlannedChange
 from reverie.runs.record import RunRecord
 from reverie.runs.recovery import RunDependencies
 from reverie.runs.run import (
@@ -131,7 +131,7 @@ class WriterJob(Job[MemoryDraft]):
             summary += " The model then ran out of time."
         elif end.error is not None:
             summary += f" After that: {end.error.title}"
-        change = PlannedChange(target.root, target.rel, thought.before, thought.after)
+        change = FileChange(target.root, target.rel, thought.before, thought.after)
         usage_before, usage_after = self._usage_delta()
         return Plan(summary, (change,), usage_before=usage_before, usage_after=usage_after)
 

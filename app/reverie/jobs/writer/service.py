@@ -23,11 +23,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from reverie.agents.base import Workspace
+from reverie.agents.base import SessionPlace, Workspace
 from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
-from reverie.agents.mux.transcript import TailEvent, TailPosition, TranscriptTail, newest_rows
 from reverie.agents.scopes import ScopeContext
-from reverie.agents.transcripts import Turn
+from reverie.agents.transcripts import Tail, TailEvent, TailPosition, Turn
 from reverie.clock import Clock
 from reverie.errors import UserError
 from reverie.files.lease import Lease, LeaseHeld, Leases
@@ -55,10 +54,9 @@ from reverie.jobs.writer.state import (
 from reverie.llm.trace import Dumps
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
-from reverie.runs.limits import StopCheck
 from reverie.runs.record import SUCCEEDED, Outcome
 from reverie.runs.recovery import RunDependencies
-from reverie.runs.run import Run, RunResult
+from reverie.runs.run import Run, RunResult, StopCheck
 from reverie.text.redact import redact
 
 if TYPE_CHECKING:
@@ -602,16 +600,23 @@ class WriterService:
             started = replace(started, since=None)
         return self._run(ready, started, ends[-1].model, "manual")
 
-    def open_tail(self, workspace_id: str) -> TranscriptTail | None:
+    def open_tail(self, workspace_id: str) -> Tail | None:
         """The tail of a workspace's transcript, where `keep_tail` left it, else at its end. None: the agent
         keeps none. Raises `UserError`."""
-        place = self._parts.run.home.session(workspace_id)
-        if place is None:
+        writer, place = self._parts.run.home.writer, self._session(workspace_id)
+        if writer is None or place is None:
             return None
-        kept = TailPosition.of(dict(self._parts.marks.of(workspace_id).tail))
-        return TranscriptTail(place.directory, kept)
+        return writer.tail(place, TailPosition.of(dict(self._parts.marks.of(workspace_id).tail)))
 
-    def keep_tail(self, workspace_id: str, tail: TranscriptTail) -> None:
+    def _session(self, workspace_id: str) -> SessionPlace | None:
+        sessions = self._parts.run.home.sessions
+        return None if sessions is None else sessions.session_place(workspace_id)
+
+    def _place(self, workspace_id: str) -> WriterPlace | None:
+        writer = self._parts.run.home.writer
+        return None if writer is None else writer.writer_place(workspace_id)
+
+    def keep_tail(self, workspace_id: str, tail: Tail) -> None:
         """Remember where the tail stands: what it announced is dealt with."""
         data = tail.position.as_json()
         if self._parts.marks.of(workspace_id).tail != data:
@@ -625,7 +630,7 @@ class WriterService:
 
     def state(self, workspace_id: str) -> StateRead:
         """The state file as it stands. Raises `UserError`."""
-        place = self._parts.run.home.writer_place(workspace_id)
+        place = self._place(workspace_id)
         return StateRead(WriterState(), None) if place is None else self._counters.read(place.state_file)
 
     def in_flight(self, workspace_id: str) -> bool:
@@ -634,15 +639,19 @@ class WriterService:
 
     def advanced_by_others(self, workspace_id: str) -> bool:
         """Whether the state file is no longer as Reverie left it."""
-        place = self._parts.run.home.writer_place(workspace_id)
+        place = self._place(workspace_id)
         return place is not None and self._counters.advanced_by_others(workspace_id, place.state_file)
 
     # Gates
 
     def _standing(self, workspace_id: str, *, by_hand: bool) -> tuple[Standing, _Ready | None]:
         home, settings = self._parts.run.home, self._parts.settings()
-        workspace = home.workspace(workspace_id)
-        wishes = home.writer_wishes(workspace_id)
+        workspace = None if home.sessions is None else home.sessions.workspace(workspace_id)
+        wishes = (
+            AgentWriterConfig(enabled=False)
+            if home.writer is None
+            else home.writer.writer_config(workspace_id)
+        )
         interval = interval_of(settings.interval, wishes.interval)
         gate = standing_gate(
             switched_on=by_hand or settings.enabled,
@@ -653,7 +662,7 @@ class WriterService:
         if gate is not None:
             text = standing_words(gate, interval, by_agent=settings.enabled and not wishes.enabled)
             return Standing(workspace, interval, gate, text), None
-        place = home.writer_place(workspace_id)
+        place = self._place(workspace_id)
         if workspace is None or place is None or interval.turns is None:
             text = (
                 "The home lists no such workspace." if workspace is None else "This agent has no such writer."
@@ -684,8 +693,8 @@ class WriterService:
         return self._voice.say(waiting.gate, ready.workspace.id, text, waiting.message_id)
 
     def _rows(self, workspace_id: str) -> tuple[TailEvent, ...]:
-        session = self._parts.run.home.session(workspace_id)
-        return () if session is None else newest_rows(session.directory).events
+        writer, session = self._parts.run.home.writer, self._session(workspace_id)
+        return () if writer is None or session is None else writer.newest_turns(session)
 
     # Running
 

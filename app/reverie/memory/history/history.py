@@ -1,20 +1,18 @@
-"""The history of one home: every version of every memory, kept in a bare git repository of ours.
+"""The history of one home: every version of every memory, in a bare git repository of Reverie's own.
 
-Invariants and who enforces them. Memory bytes are stored verbatim, names escaped and reversible
-(`history_names`); permission bits, pins and usage lie in a blob beside each root's tree (`history_roots`). A
-commit is made only where something differs from the last one, and its trailers `Actor:`, `Run:` and `Source:`
-say who changed what from where. All writing happens under one lock between processes and threads
-(`files.locks`): objects first, durable (`history_objects`), then the branch, then the stat cache. So a kill
-at any point (checkpoints "history-objects", "history-ref", "history-cache", "history-pack") leaves a valid
-repository with the old or the new version. Unchanged files are not read again (`history_stat`).
+Memory bytes are stored verbatim, names escaped and reversible (`history.objects`); permission bits, pins and
+usage are in a blob beside each root's tree (`history.roots`). A commit is made only if something differs from
+the last one; its trailers `Actor:`, `Run:` and `Source:` say who changed what from where. All writing happens
+under one lock between processes and threads (`files.locks`): objects first, durable, then the branch, then
+the stat cache. So a kill at any point (checkpoints "history-objects", "history-ref", "history-cache",
+"history-pack") leaves a valid repository with the old or the new version.
 
-Nothing is taken for deleted that could merely not be read: such files keep their last version and are named
-in the commit. A root that is not passed keeps its tree. A file over 64 MiB is kept by hash only.
+A file that could not be read does not count as deleted: it keeps its last version and is named in the commit.
+A root that is not passed keeps its tree. A file over 64 MiB is kept by hash only. A damaged repository is
+renamed, never repaired into something smaller, and a new one begins; `problems` says so. Reading a history
+creates nothing.
 
-A damaged repository is renamed aside, never repaired into something smaller, and a new one begins; `problems`
-says so. Looking at a history creates nothing. Errors are `UserError`.
-
-Threading: any thread but the GUI's; a `History` holds nothing open between calls.
+Threading: any thread but the GUI's; a `History` holds nothing open between calls. Failure: `UserError`.
 """
 
 from __future__ import annotations
@@ -64,14 +62,12 @@ from reverie.memory.history.roots import (
     VersionChange,
     key_name,
     seen_changes,
-    steps,
+    trees_by_share,
 )
 from reverie.text.redact import redact
 
-# The next commit in the making: the last tree, with the roots that are being kept brought up to date.
-#
-# Works under the commit lock, on objects that `memory.history.history` opens and closes; nothing is visible
-# in the repository before the sink is flushed and the branch moved.
+# The next commit. Works under the commit lock; nothing is visible in the repository before the sink is
+# flushed and the branch moved.
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,8 @@ class SnapshotSource:
 
 
 class Snapshot:
-    """Takes one source after the other into `tree`; `notes` are lines on what was not kept as it is."""
+    """Collects one source after the other in `tree`; `notes` are lines about files that were not kept as they
+    are."""
 
     def __init__(
         self, repository: Repository, sink: ObjectSink, cache: StatCache, last: StoredCommit | None
@@ -137,7 +134,7 @@ class Snapshot:
         self._cache.update(self._rows)
 
     def _scanner(self, source: SnapshotSource, known: dict[str, CachedVersion]) -> HistoryScanner:
-        """`known` collects what the stat cache says about the part that is looked at."""
+        """A scanner that adds what the stat cache has about the scanned part to `known`."""
 
         def recall(rel: str) -> Mapping[str, CachedVersion]:
             rows = self._cache.under(key_name(source.key).decode(), rel)
@@ -154,13 +151,13 @@ class Snapshot:
         )
 
     def _whole(self, found: Scan, last: StoredRoot | None) -> StoredRoot:
-        """The root as a full look found it."""
+        """The root as a full scan found it."""
         root = StoredRoot(Folder(self._load), {}, {})
         _fill(root, found, last)
         return root
 
     def _part(self, key: str, found: Scan, looked_at: Collection[str], last: StoredRoot | None) -> StoredRoot:
-        """The last root with what was looked at replaced."""
+        """The last version of the root with the scanned parts replaced."""
         root = StoredRoot.load(self._repository, self.tree, key)
         if root is None:
             raise RuntimeError("a root without a last version needs a full look")
@@ -192,7 +189,7 @@ def _fill(root: StoredRoot, found: Scan, last: StoredRoot | None) -> None:
 
 
 def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
-    """The paths to look at, relative to the root and none below another; {""} if that is the root itself."""
+    """The changed paths relative to the root, none below another; {""} for the root itself."""
     # By text: comparing thousands of `Path` objects takes the interpreter from the window.
     directory, rels = os.fspath(source.directory), set[tuple[str, ...]]()
     inside = directory.rstrip(os.sep) + os.sep
@@ -231,7 +228,7 @@ class History(HistoryReader):
         pack_after: int = 2000,
         notify: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
-        """`notify` is told of a history that is set aside, once, by whoever found the damage."""
+        """`notify` gets a sentence when a damaged history is set aside, once."""
         super().__init__(repository)
         self._notify = notify
         self._lock_dir = lock_dir
@@ -274,7 +271,7 @@ class History(HistoryReader):
             try:
                 return self._snapshot(sources, signature, dirty, share)
             except DamagedHistoryError as damage:
-                self._begin_anew(damage)
+                self._start_over(damage)
                 return self._snapshot(sources, signature, None, share)
 
     def _snapshot(
@@ -338,7 +335,7 @@ class History(HistoryReader):
     ) -> bytes | None:
         tip, tree = (bytes.fromhex(last.commit.id), last.tree) if last else (None, None)
         commit = None
-        for share, new in steps(repository, sink, last, snapshot.tree, shares):
+        for share, new in trees_by_share(repository, sink, last, snapshot.tree, shares):
             if new is not None and new != tree:
                 notes = snapshot.notes if share is shares[-1] else ()
                 commit = tip = self._commit(repository, sink, new, tip, signature.of(share), notes)
@@ -374,14 +371,14 @@ class History(HistoryReader):
         return commit
 
     def _verify_once(self, repository: Repository) -> None:
-        """Look for damage before building on it; once per repository and process, it costs a walk."""
+        """Check for damage once per repository and process, before building on it."""
         status = self._path.stat()
         identity = (status.st_dev, status.st_ino)
         if self._verified != identity:
             repository.verify_newest()
             self._verified = identity
 
-    def _begin_anew(self, damage: DamagedHistoryError) -> None:
+    def _start_over(self, damage: DamagedHistoryError) -> None:
         aside = set_aside(self._path, self._clock())
         sentence = (
             f"The history of this home was damaged ({damage}) and is set aside as {shown(aside.name)}; "

@@ -1,9 +1,10 @@
-"""libgit2 for this process, and how new objects of a history reach the disk.
+"""The objects of a history: libgit2's configuration, trees, commits, names, and how new objects reach the
+disk.
 
 A snapshot first collects its objects in memory. `ObjectSink.flush` then adds them to the repository: a few as
-loose objects, many (a first snapshot, a big change) as one pack, which costs a few fsyncs instead of two per
-object. When `flush` returns they are durable. A process killed before that leaves at most a directory of
-ours, which the next packing removes.
+loose objects, many (a first snapshot, a big change) as one pack, which costs a few syncs instead of two per
+object. When `flush` returns they are durable. A process killed before that leaves at most a temporary
+directory, which the next packing removes.
 
 Ids are raw (20 bytes) inside the history and hexadecimal outside. Used under the commit lock, by one thread.
 Errors of the system are `OSError`; `memory.history.history` explains them.
@@ -23,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pygit2
@@ -57,11 +58,14 @@ def libgit2() -> ModuleType:
     return pygit2
 
 
-class TreeEntry(NamedTuple):
-    """One line of a tree: the stored (escaped) name, git's mode, the id."""
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One line of a git tree."""
 
     name: bytes
+    """As stored, that is escaped."""
     mode: int
+    """Git's mode, not permission bits."""
     id: bytes
 
     @property
@@ -234,7 +238,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def sweep(directory: Path, prefix: str = TEMPORARY_PREFIX) -> None:
-    """Remove what killed processes left of ours in `directory`. Call with the commit lock held."""
+    """Remove temporary files of killed processes in `directory`. Call with the commit lock held."""
     for leftover in directory.iterdir():
         if leftover.name.startswith(prefix):
             with contextlib.suppress(OSError):  # the next sweep will try again
@@ -244,11 +248,9 @@ def sweep(directory: Path, prefix: str = TEMPORARY_PREFIX) -> None:
                     leftover.unlink()
 
 
-# Directories of the history as values that can be edited in part.
-#
-# A `Folder` knows the id of the tree it stands for and loads its entries only when somebody looks inside,
-# so a snapshot of one changed file among many reads and writes only the trees on the way to it. Names are
-# stored names (`history_names`). Empty folders do not exist in git: they vanish when written.
+# A `Folder` knows the id of its tree and loads the entries only on access, so a snapshot of one changed file
+# reads and writes only the trees on the way to it. Names are stored (escaped) names. Git has no empty
+# folders: they vanish when written.
 
 
 Loader = Callable[[bytes], Iterable[TreeEntry]]
@@ -378,9 +380,8 @@ def _id_of(node: Leaf | Folder | None) -> bytes | None:
     return node._id if isinstance(node, Folder) else None
 
 
-# What a commit says: its message says what happened, its trailers say who did it, in which run, from where.
-#
-# Git keeps seconds: the time of a commit read back is a whole second. Pure functions.
+# The message of a commit says what happened, its trailers who did it, in which run and from where. Git keeps
+# seconds, so the time of a commit read back is a whole second.
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
@@ -452,17 +453,13 @@ def _line(text: str) -> str:
     return _CONTROL.sub(" ", text).strip()
 
 
-# Names inside the history: any file name in, a name that git stores and every tool accepts out, and back.
+# Git refuses `.git` and its spellings (other case, `git~1`, ignorable characters), checks the contents of
+# `.gitmodules` and friends, and Windows cannot check out `CON`, a trailing dot or a colon. So each path
+# segment is escaped, reversibly for every name an operating system can hand us, invalid UTF-8 (surrogate
+# escapes) included. Ordinary names stay as they are, so that `git log` remains readable.
 #
-# Git refuses `.git` and everything a file system may take for it (other case, `git~1`, ignorable characters
-# in between), checks the contents of `.gitmodules` and friends, and Windows cannot check out `CON`, a
-# trailing dot or a colon. So each path segment is escaped, and the escape is reversible for every name an
-# operating system can hand us, names that are not valid UTF-8 (surrogate escapes) included. Ordinary names
-# stay as they are, so that `git log` remains readable.
-#
-# The code: `%XX` is an ASCII character or (from 80 on) an undecodable byte, `%uXXXX` any other character.
-# Pure functions; both sides belong to the format of the history and must never change for names already
-# stored.
+# `%XX` is an ASCII character or (from 80 on) an undecodable byte, `%uXXXX` any other character. This is part
+# of the history's format and must never change for names already stored.
 
 
 # Never allowed plain: the escape sign, separators and NTFS signs, `~` (short names such as GIT~1), control,
@@ -490,7 +487,7 @@ def escape_segment(name: str) -> str:
 
 
 def unescape_segment(escaped: str) -> str:
-    """The name that `escape_segment` was given. A `%` that begins no escape stands for itself."""
+    """The inverse of `escape_segment`. A `%` that begins no escape is a `%`."""
     return _ESCAPE.sub(lambda match: _unescape_match(match), escaped) if "%" in escaped else escaped
 
 

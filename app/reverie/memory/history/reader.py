@@ -1,7 +1,9 @@
-"""Reading the history of one home: what happened, what stood where, and whether it is sound.
+"""Reading the history of one home: the log, deletions, the files of a commit, and whether all of it is sound.
 
-Looking at a history creates nothing. Threading: any thread but the GUI's; nothing is held open between calls.
-Failure: `StoreError`, `Unavailable` (`in_words`).
+Log and deletions are read newest first, page by page. Reading creates nothing and holds nothing open between
+calls.
+
+Threading: any thread but the GUI's. Failure: `StoreError`, `Unavailable` (`in_words`).
 """
 
 from __future__ import annotations
@@ -12,14 +14,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from reverie.errors import StoreError, Unavailable, user_error_from_os
 from reverie.files.atomic import shown
 from reverie.files.sqlite import why
-from reverie.memory.history import repository as history_merge
 from reverie.memory.history.objects import Commit, Folder, Leaf, StoredCommit, TreeEntry, escape_rel
-from reverie.memory.history.repository import DamagedHistoryError, Merge, MissingVersionError, Repository
+from reverie.memory.history.repository import (
+    DamagedHistoryError,
+    Merge,
+    MissingVersionError,
+    Repository,
+    merge_versions,
+)
 from reverie.memory.history.roots import (
     FILES,
     FileVersion,
@@ -31,17 +38,12 @@ from reverie.memory.history.roots import (
 )
 from reverie.memory.paths import is_of_companions, utf16_key
 
-# The log of one path, of a folder or of a whole root: which commits changed it, newest first, page by page.
-#
-# A file that appears in the very commit in which another one with the same content went away was renamed
-# (or moved into another root): the log goes on where it stood before. Without an equal content the most
-# similar of the files that went decides, if at least half of the lines are the same. So for folders by what
-# lies in them. Nothing else is guessed: a path that was deleted and made anew later goes on under its own
-# name.
-#
-# Reads only, through a `Repository` that the caller opened. A page looks at a bounded number of commits, so
-# it may hold fewer entries than asked for, or none, and still have a next one. Errors are those of
-# `Repository`.
+# The log of a file, a folder or a root. A file that appears in the commit in which another one with the same
+# content disappeared was renamed (or moved into another root), and the log follows it. Without equal content
+# the most similar of the deleted files counts, if at least half of the lines are the same. Folders are judged
+# by their files. Nothing else is guessed: a path that was deleted and created again keeps its own log. A page
+# examines a bounded number of commits, so it may hold fewer entries than asked for, or none, and still have a
+# next page.
 
 
 COMMITS_A_PAGE = 1_000
@@ -52,53 +54,59 @@ _SIMILAR = 0.5
 What = Literal["created", "changed", "deleted", "renamed", "moved-away"]
 
 
-class HistoryPlace(NamedTuple):
-    """A file, a folder or (with an empty `rel`) a whole root."""
+@dataclass(frozen=True, slots=True)
+class HistoryPlace:
+    """A file, a folder or a whole root in the history."""
 
     key: str
+    """The key of the root."""
     rel: str
+    """The path below the root; empty for the root itself."""
 
     @property
     def names(self) -> tuple[bytes, ...]:
         return (key_name(self.key), FILES, *(escape_rel(self.rel) if self.rel else ()))
 
 
-class Cursor(NamedTuple):
-    """Where a log goes on: at this commit, and what is followed is there at `place`."""
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where the next page of a log begins."""
 
     commit: str
     place: HistoryPlace
+    """Where the followed file or folder is in that commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """What one commit did to what is followed.
-
-    `place` is where it stands after the commit, before it where it was deleted. `other`: where it stood
-    before (renamed), or went to (moved away). `blob`: the content after it, "" for folders and where there is
-    none. The counts are of files; `moved` have another name and the same content.
-    """
+    """What one commit did to the followed file or folder. The counts are of files."""
 
     commit: Commit
     place: HistoryPlace
+    """Where it is after the commit; where it was before, if the commit deleted it."""
     what: What
     blob: str = ""
+    """The content after the commit; empty for folders and deletions."""
     other: HistoryPlace | None = None
+    """The earlier place (`renamed`) or the new one (`moved-away`)."""
     created: int = 0
     changed: int = 0
     deleted: int = 0
     moved: int = 0
+    """Files with another name and the same content."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
-    """Part of a log, newest first; `next` None: the beginning of the history is reached, or what was known
-    already (`reached`). `head`: the newest commit when it was read."""
+    """Part of a log, newest first."""
 
     entries: tuple[LogEntry, ...] = ()
     next: Cursor | None = None
+    """Where the next page begins; None at the beginning of the history, or where `reached`."""
     head: str = ""
+    """The newest commit when the page was read."""
     reached: bool = False
+    """The page ends at the commit that the caller already knows."""
 
 
 def read_page(
@@ -178,7 +186,7 @@ class _CommitStep:
         return folder
 
     def _counterpart(self, entry: TreeEntry | None, *, gone: bool) -> HistoryPlace | None:
-        """Where what came now stood before (`gone`), or where what went now stands."""
+        """Where a new file or folder was before (`gone`), or where a missing one is now."""
         if entry is None or self.before is None or not self.place.rel:
             return None
         candidates = self._moved(gone=gone)
@@ -192,7 +200,7 @@ class _CommitStep:
         return self._similar(entry.id, candidates)
 
     def _moved(self, *, gone: bool) -> list[tuple[HistoryPlace, Leaf]]:
-        """Every file of the commit that went away, or that came."""
+        """Every file that the commit deleted (`gone`) or added."""
         if not self._leaves:
             trees = [
                 Folder(self.repository.tree, stored.tree) if stored else Folder(self.repository.tree)
@@ -306,37 +314,36 @@ def _common(one: str, other: str) -> str:
     return one[:length]
 
 
-# What was deleted, read from the history newest first, page by page.
-#
-# A file that went away in a commit was deleted, unless a file with the same content came in the same
-# commit: then it was moved or renamed. One that stands again where it stood, with the same content, is not
-# listed any more; of several deletions of one content at one place only the newest is. Companions are not
-# memories and are left out. Nothing is guessed across commits.
-#
-# Reads only, through a `Repository` that the caller opened. Errors are those of `Repository`.
+# A file that disappeared in a commit was deleted, unless a file with the same content appeared in it: then it
+# was moved or renamed. A deletion is not listed if the same content is at its place again, and of several
+# deletions of one content at one place only the newest counts. Companions are not memories and are left out.
+# Nothing is guessed across commits.
 
 
-HISTORY_DELETIONS_COMMITS_A_PAGE = 500
+DELETIONS_COMMITS_A_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """One file that went. `commit` took it away; `kept_in` is the one before, which has it under `place`.
-    `size` None: its content cannot be had."""
+    """One deleted file."""
 
     place: HistoryPlace
     blob: str
     commit: Commit
+    """The commit that deleted it."""
     kept_in: str
+    """The commit before, which still has it at `place`."""
     size: int | None
+    """None: the content is not available."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionPage:
-    """Newest first; `next`: the commit to go on from, None: the beginning of the history is reached."""
+    """Deletions, newest first."""
 
     deletions: tuple[Deletion, ...] = ()
     next: str | None = None
+    """The commit where the next page begins; None at the beginning of the history."""
 
 
 def read_deletions(
@@ -344,7 +351,7 @@ def read_deletions(
     start: str,
     *,
     check: Callable[[], None],
-    commits: int = HISTORY_DELETIONS_COMMITS_A_PAGE,
+    commits: int = DELETIONS_COMMITS_A_PAGE,
 ) -> DeletionPage:
     """The deletions of at most `commits` commits from `start` back. `check` may raise to stop. Raises
     MissingVersionError, DamagedError."""
@@ -383,7 +390,7 @@ def _gone(
             place = HistoryPlace(key_of(names[0]), rel_of(names[2:]))
             if not is_of_companions(place.key):
                 gone.append((place, then))
-    for place, leaf in sorted(gone, key=lambda each: each[0]):
+    for place, leaf in sorted(gone, key=lambda each: (each[0].key, each[0].rel)):
         if came[leaf.id] > 0:
             came[leaf.id] -= 1
         else:
@@ -492,7 +499,7 @@ class HistoryReader:
             }
 
     def metadata(self, commit: str, key: str) -> dict[str, dict[str, Any]]:
-        """What the callers' `metadata` said of a root's files. Raises StoreError, Unavailable."""
+        """The metadata of a root's files, as callers passed it. Raises StoreError, Unavailable."""
         with in_words():
             root = self._root(commit, key)
             return {rel: dict(data) for rel, data in root.data.items()} if root else {}
@@ -510,8 +517,8 @@ class HistoryReader:
             return self._content(root.version(rel, leaf))
 
     def newest(self, places: Sequence[HistoryPlace]) -> list[bytes | None]:
-        """The bytes of these files in the newest commit; None where it has no such file. For one that was
-        too large to keep: what stands for it. Raises StoreError, Unavailable."""
+        """The bytes of these files in the newest commit; None for a missing file, the placeholder for one
+        that was too large to keep. Raises StoreError, Unavailable."""
         with in_words():
             repository = self._open()
             tip = repository.tip() if repository else None
@@ -527,7 +534,7 @@ class HistoryReader:
     def changes(self, old: str | None, new: str) -> tuple[VersionChange, ...]:
         """Every file that differs between two commits (`old` None: from nothing), by key and path.
 
-        Changes of mode, pins and usage count too: see `FileChange.content_changed`. Raises StoreError,
+        Changes of mode, pins and usage count too: see `VersionChange.content_changed`. Raises StoreError,
         Unavailable.
         """
         with in_words():
@@ -560,10 +567,10 @@ class HistoryReader:
 
     def merge(self, base: bytes, ours: bytes, theirs: bytes) -> Merge:
         """Three-way merge of lines; see `Merge`."""
-        return history_merge.merge_versions(base, ours, theirs)
+        return merge_versions(base, ours, theirs)
 
     def check(self) -> tuple[str, ...]:
-        """Read everything back and say what is wrong, one sentence each; empty for a sound history."""
+        """Read everything back; one sentence for each problem, empty for a sound history."""
         problems = []
         with in_words():
             for path in sorted(self._path.parent.glob(f"{self._path.name}.damaged-*")):

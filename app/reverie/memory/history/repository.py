@@ -1,14 +1,13 @@
-"""The bare repository on disk: making it, opening it, its one branch, and setting a damaged one aside.
+"""The bare repository on disk: creating and opening it, its one branch, renaming a damaged one, packing.
 
-libgit2 (`history_objects`) forgets the user's git configuration, leaves ownership to the mode 0700 of the
-directory, and syncs what it writes.
+libgit2 is configured (`history.objects`) to ignore the user's git configuration, to leave ownership to the
+mode 0700 of the directory, and to sync what it writes.
 
-`DamagedHistoryError` is raised only for what is certainly not a passing trouble of the system: objects that
-are
-missing or whose content does not match their id, a branch that is no branch, files that no repository lacks.
-What may pass (no rights, too many open files, a device error) stays `OSError`.
+`DamagedHistoryError` is raised only for damage that does not pass: objects that are missing or whose content
+does not match their id, an invalid branch, files that every repository has. What may pass (no rights, too
+many open files, a device error) stays `OSError`.
 
-Threading: as `memory.history.history`; whoever writes holds its commit lock.
+Threading: as `memory.history.history`; a writer holds its commit lock.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _Kind = Literal["commit", "tree", "blob"]
 
 
 class DamagedHistoryError(Exception):
-    """The repository cannot be trusted any more; the text says what was found, in half a sentence."""
+    """The repository is damaged; the text says how, in half a sentence."""
 
 
 class MissingVersionError(Exception):
@@ -130,7 +129,7 @@ class Repository:
             raise DamagedHistoryError(f"the object {raw.hex()[:10]} is unreadable ({error})") from error
 
     def loose_path(self, raw: bytes) -> Path:
-        """Where the object would lie by itself, unpacked."""
+        """The path of the object if it is loose."""
         name = raw.hex()
         return self.objects / name[:2] / name[2:]
 
@@ -265,13 +264,10 @@ def _probe(path: Path) -> None:
         file.read(1)
 
 
-# Packing: loose objects into one pack, and many packs into one, so that the history stays small and quick.
-#
-# Nothing is removed before its copy has been read back from the new pack alone, id by id; a kill at any
-# point leaves every object in at least one place. Only objects that are in the new pack are removed, and
-# every object goes in, referenced or not: packing forgets nothing. Works under the commit lock.
-#
-# Failure: `DamagedHistoryError`, `OSError`; nothing is removed then.
+# Packing keeps the history small and fast. No object is removed before its copy has been read back from the
+# new pack, id by id, so a kill at any point leaves each object in at least one place. Every object is packed,
+# referenced or not: packing forgets nothing. Works under the commit lock; on failure (`DamagedHistoryError`,
+# `OSError`) nothing is removed.
 
 
 MOST_PACKS = 20
@@ -356,9 +352,7 @@ def _remove(paths: Iterable[Path]) -> None:
                 directory.rmdir()  # fails while anything is left in it, as it should
 
 
-# Three-way merge of one file's lines (libgit2's, the same as git's).
-#
-# Pure: nothing is written anywhere.
+# Three-way merge of one file's lines (libgit2's, the same as git's); writes nothing.
 
 
 @dataclass(frozen=True, slots=True)

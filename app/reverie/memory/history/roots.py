@@ -1,9 +1,12 @@
-"""One memory root inside a commit: its files as a tree, and beside them a blob with what a tree cannot hold.
+"""One memory root inside a commit: its format, how it is read from disk, and whose changes it holds.
 
-Layout of a commit: `<key>/files/...` and `<key>/metadata.json`, all names escaped (`history_names`), `<key>`
-as one segment, so that no key can lie inside another. Git's trees know two modes only; permission bits other
-than 0644 and 0755, files kept by hash only and the caller's data (pins, usage) are in the metadata blob, one
-line a file so that it stays small in packs and readable in `git show`.
+Layout of a commit: `<key>/files/...` and `<key>/metadata.json`, all names escaped (`history.objects`),
+`<key>` as one segment, so that no key can lie inside another. Git's trees know two modes only; permission
+bits other than 0644 and 0755, files kept by hash only and the caller's data (pins, usage) are in the metadata
+blob, one line a file so that it stays small in packs and readable in `git show`.
+
+Threading: as `memory.history.history`, under the commit lock. Failure: a file or directory that cannot be
+read is named in `Scan.unreadable`; `DamagedHistoryError` for the repository.
 """
 
 from __future__ import annotations
@@ -42,16 +45,12 @@ from reverie.memory.history.objects import (
 )
 from reverie.memory.history.repository import DamagedHistoryError, Repository
 
-# The stat cache: which stored version a file had when it was last read; unchanged files are not read again.
-#
-# A row is trusted only if size, both times and inode are still the same and the file had been at rest for
-# `RACY_NS` when it was read: a file changed again within the granularity of its own time stamp would look
-# unchanged (git calls this racily clean).
-#
-# It is a cache, and not synced: each row is a fact of its own, whichever of them a power failure leaves. A
-# damaged, foreign or older database is thrown away and built anew, which costs one full read. It lies
-# inside the repository directory, so that both are set aside together. Used under the commit lock, one
-# connection per snapshot.
+# The stat cache: the stored version of each file when it was last read, so that unchanged files are not read
+# again. A row is trusted only if size, both times and inode are the same and the file had been at rest for
+# `RACY_NS` when it was read; otherwise a change within the granularity of its time stamp could be missed (git
+# calls this racily clean). The cache is not synced: each row is a fact of its own. A damaged or older
+# database is deleted, which costs one full read. It lies inside the repository directory, so both are renamed
+# together. Used under the commit lock, one connection per snapshot.
 
 
 # FAT counts times in two seconds, the coarsest of the file systems in use.
@@ -66,7 +65,8 @@ CREATE TABLE files (
 
 
 class Stamp(NamedTuple):
-    """What tells one version of a file from the next without reading it."""
+    """Tells one version of a file from the next without reading it. A tuple: it is stored as one row of
+    numbers."""
 
     size: int
     mtime_ns: int
@@ -74,12 +74,15 @@ class Stamp(NamedTuple):
     inode: int
 
 
-class CachedVersion(NamedTuple):
-    """A file as it was when it was read at `read_ns` (real time); `blob` is the raw id of its content."""
+@dataclass(frozen=True, slots=True)
+class CachedVersion:
+    """A file as it was when it was last read."""
 
     stamp: Stamp
     read_ns: int
+    """When it was read, in ns since the epoch."""
     blob: bytes
+    """The raw id of its content."""
 
     def still_holds(self, stamp: Stamp) -> bool:
         """Whether a file that now looks like `stamp` certainly has the remembered content."""
@@ -104,7 +107,7 @@ class StatCache:
         try:
             self._connection = self._open()
         except sqlite3.DatabaseError:
-            self._connection = self._start_anew()
+            self._connection = self._recreate()
         return self
 
     def __exit__(
@@ -113,25 +116,26 @@ class StatCache:
         self._close()
 
     def is_empty(self) -> bool:
-        """Whether nothing is known; a damaged cache is begun anew and empty."""
+        """Whether the cache has no rows; a damaged one is recreated."""
         try:
             return self._db().execute("SELECT 1 FROM files LIMIT 1").fetchone() is None
         except sqlite3.DatabaseError:
-            self._connection = self._start_anew()
+            self._connection = self._recreate()
             return True
 
     def under(self, root: str, rel: str = "") -> dict[str, CachedVersion]:
-        """What is remembered of the file `rel` or of the files below it; all files of the root for ""."""
+        """The rows of the file `rel` and of the files below it; all files of the root for ""."""
         try:
             return self._read(root, rel)
         except (sqlite3.DatabaseError, UnicodeDecodeError, TypeError, ValueError):
-            self._connection = self._start_anew()
+            self._connection = self._recreate()
             return {}
 
     def update(
         self, rows: Iterable[tuple[str, Mapping[str, CachedVersion], Mapping[str, CachedVersion]]]
     ) -> None:
-        """Turn what `under` gave for some part of a root into something else: root, old and new of each."""
+        """Replace rows. `rows`: for each part of a root its key, the rows that `under` returned, and the new
+        ones."""
         gone: list[tuple[str, bytes]] = []
         changed: list[tuple[str, bytes, str, int, bytes]] = []
         for root, old, new in rows:
@@ -146,7 +150,7 @@ class StatCache:
         try:
             self._write(gone, changed)
         except sqlite3.DatabaseError:
-            self._connection = self._start_anew()
+            self._connection = self._recreate()
 
     def _read(self, root: str, rel: str) -> dict[str, CachedVersion]:
         query = "SELECT rel, stamp, read_ns, blob FROM files WHERE root = ?"
@@ -196,7 +200,7 @@ class StatCache:
             raise
         return connection
 
-    def _start_anew(self) -> sqlite3.Connection:
+    def _recreate(self) -> sqlite3.Connection:
         self._close()
         for suffix in ("", "-wal", "-shm", "-journal"):
             Path(f"{self._database}{suffix}").unlink(missing_ok=True)
@@ -219,18 +223,10 @@ def _encode(rel: str) -> bytes:
     return rel.encode("utf-8", "surrogatepass")
 
 
-# Reading a memory root into the history: which files are there, and the bytes of those that changed.
-#
-# What counts as a file is the rule of `files.rooted.walk`: regular files in real directories, no symlinks,
-# no names that begin with a dot. Directories are held open while they are read (`files.directory`), so a
-# symlink swapped in meanwhile leads nowhere. A file is looked at before and after it is read, and read
-# again if it changed in between.
-#
-# A name that was listed and then could not be read, for whatever reason, is not taken for deleted: it goes
-# to `unreadable` and the caller keeps its last version. A name that is not listed is gone.
-#
-# Threading: as `memory.history.history`, under the commit lock. Failure: what one file or directory does
-# not give is told in `unreadable`; nothing is raised for it.
+# Reading a root into the history. Files are those of `files.rooted.walk`: regular files in real directories,
+# no symlinks, no hidden names. Directories are held open while they are read, so a symlink swapped in
+# meanwhile leads nowhere, and a file that changes while it is read is read again. A name that was listed and
+# could not be read goes to `unreadable` and keeps its last version; a name that is not listed is deleted.
 
 
 # Larger files are kept by hash only: a memory is text, and the history must not fill the disk.
@@ -241,28 +237,32 @@ _END_BYTES = 1024 * 1024
 _READ_ATTEMPTS = 3
 
 
-class ScannedFile(NamedTuple):
-    """A file as it is now: permission bits, raw id of the stored blob, what the stat cache shall remember
-    (None: nothing), and whether the blob only stands for a file that is too large to keep."""
+@dataclass(frozen=True, slots=True)
+class ScannedFile:
+    """A file as it is now."""
 
     mode: int
+    """Permission bits."""
     blob: bytes
+    """The raw id of the stored content."""
     remembered: CachedVersion | None
+    """For the stat cache; None: the file changed while it was read, so nothing is cached."""
     omitted: bool = False
+    """The file is too large to keep: the blob holds its size and hash only."""
 
 
 @dataclass(slots=True)
 class Scan:
-    """What was found, by path relative to the root. `unreadable` gives the reason for each path; a directory
-    there stands for all below it, "" for the whole root."""
+    """The result of a scan, by path relative to the root."""
 
     files: dict[str, ScannedFile] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+    """The reason for each path; a directory stands for all below it, "" for the whole root."""
 
 
 class HistoryScanner:
-    """Reads one root. `put` stores bytes and returns their raw id, `has` tells whether an id is stored;
-    `without` leaves out what is of other roots (see `agents.scopes.ScopeRoot`)."""
+    """Reads one root. `put` stores bytes and returns their raw id, `has` says whether an id is stored;
+    `without` excludes paths of other roots (see `agents.scopes.ScopeRoot`)."""
 
     def __init__(
         self,
@@ -284,11 +284,9 @@ class HistoryScanner:
         self._without = without
 
     def scan(self, rel: str = "") -> str:
-        """Read what lies at `rel` and below ("" for the root) and return the path that was really looked at.
-
-        That is `rel`, or the nearest path above it that is not a directory (any more): a change below it is a
-        change of that.
-        """
+        """Read `rel` and everything below it ("" for the root) and return the path that was examined: `rel`,
+        or the nearest path above it that is not a directory (any more), because a change below that is a
+        change of it."""
         segments = rel.split("/") if rel else []
         try:
             directory = Directory.open(self._root)
@@ -322,10 +320,8 @@ class HistoryScanner:
         return ""
 
     def take_listed(self, rels: Sequence[str]) -> None:
-        """Read exactly these files; one that is missing is gone. They may be symlinks that stay in the root.
-
-        For a handful of companions: they are read each time, without the stat cache.
-        """
+        """Read exactly these files; a missing one is left out. They may be symlinks that stay in the root.
+        For a handful of companions: they are read each time, without the stat cache."""
         rooted = RootedDirectory(self._root)
         for rel in rels:
             try:
@@ -395,7 +391,7 @@ def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result, bool]
     for _ in range(_READ_ATTEMPTS):
         before = directory.lstat(name)
         if before.st_size > LARGEST_BYTES:
-            content, size = _stand_in(Path(directory.path, name), before.st_size), before.st_size
+            content, size = _placeholder(Path(directory.path, name), before.st_size), before.st_size
         else:
             content = directory.read(name, limit=before.st_size + 1)
             size = len(content)
@@ -405,9 +401,9 @@ def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result, bool]
     return directory.read(name, limit=LARGEST_BYTES), before, False
 
 
-def _stand_in(path: Path, size: int) -> bytes:
-    """What the history keeps of a file that is too large: its size and hash; of a huge one the hash of its
-    ends, and its time, so that every change shows. Raises OSError, NotRegularFileError."""
+def _placeholder(path: Path, size: int) -> bytes:
+    """The placeholder for a file that is too large: its size and hash; for a huge one the hash of its ends,
+    and its time, so that every change shows. Raises OSError, NotRegularFileError."""
     with os.fdopen(open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
         if size > LARGEST_HASHED_BYTES:
             changed_ns = os.fstat(file.fileno()).st_mtime_ns
@@ -435,11 +431,14 @@ _PLAIN_MODES = {FILE_MODE: 0o644, EXECUTABLE_MODE: 0o755}
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
-    """One stored version. `mode`: permission bits. `omitted`: it was too large, its bytes were not kept."""
+    """One stored version of a file."""
 
     blob: str
+    """Hexadecimal id of the content."""
     mode: int
+    """Permission bits."""
     omitted: bool = False
+    """The file was too large, so its bytes were not kept."""
 
 
 @dataclass(frozen=True)
@@ -587,10 +586,8 @@ def _parse(blob: bytes) -> dict[str, dict[str, Any]]:
     raise DamagedHistoryError("its metadata is unreadable")
 
 
-# One look at the disk kept as several commits, each in the name of whoever made its part of the changes.
-#
-# A `Sharer` is asked once the look is over and before anything is committed, so that what it judges is
-# exactly what is kept. Works under the commit lock (`memory.history.history`).
+# One scan kept as several commits, each in the name of whoever made its part of the changes. A `Sharer` is
+# asked after the scan and before the commit, so it judges exactly what is kept.
 
 
 @dataclass(frozen=True, slots=True)
@@ -605,7 +602,7 @@ class SeenChange:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one of them changed."""
+    """The changes of one actor."""
 
     actor: str
     run_id: str | None
@@ -637,7 +634,7 @@ def seen_changes(
     return tuple(found)
 
 
-def steps(
+def trees_by_share(
     repository: Repository,
     sink: ObjectSink,
     last: StoredCommit | None,

@@ -1,12 +1,12 @@
-"""The full-text index over the memories and companions of every home, and how it is asked.
+"""The full-text index over the memories and companions of every home, and how it is queried.
 
-A question with a rare word is ranked by BM25 (names count most). Ranking a word that more than a thousand
-notes hold is dear and says nothing, so such words only narrow the answer down; where there is no rare word
-the notes named so come first, then those that changed last.
+A query with a rare word is ranked by BM25 (names count most). Ranking a word that more than a thousand notes
+contain is slow and says little, so such words only filter; without a rare word, notes with the word in their
+name come first, then the newest.
 
-Threading: any thread but the GUI's; one update at a time over all processes, questions beside it. Failure:
-`UserError`; a damaged index is built anew, by `update` itself, for a question when it says
-`IndexDamaged`.
+The index can be deleted at any time: it is rebuilt, never repaired. Threading: any thread but the GUI's; one
+update at a time over all processes, queries beside it. Failure: `Unavailable` and `Busy`; `IndexDamaged` from
+a query means that the next update must rebuild the index (`update` itself does so).
 """
 
 from __future__ import annotations
@@ -35,14 +35,9 @@ from reverie.files.sqlite import make_private, refuse_irregular, use_wal, why
 from reverie.memory.listing import NO_CAPS, Handle, ScopeScanner, dirty_rels, is_gone, read_entry
 from reverie.memory.search.query import SearchQuery, Term, index_parts, index_text
 
-# The search index as a file: one SQLite database per profile, which can be thrown away at any time.
-#
-# Rebuilt, never repaired: a file that is damaged, truncated or of another version is removed and begun anew
-# by the next update. One writer at a time, by a kernel lock; readers go on beside it (WAL) and see what was
-# complete.
-#
-# Threading: every call opens its own connection. Failure: `IndexDamaged` tells that it must be rebuilt,
-# `Unavailable` that the disk does not let us.
+# The database: one per profile. A file that is damaged or of another version is deleted, and the next update
+# builds a new one. One writer at a time, by a kernel lock; readers work beside it (WAL) and see what is
+# committed. Every call opens its own connection.
 
 
 # Count up with every change of the tables, of what `memory.search.query` makes of a text, or of which files
@@ -95,7 +90,7 @@ PRAGMA user_version = {VERSION};
 
 
 class IndexDamaged(Exception):
-    """The index cannot be read: it is to be built anew."""
+    """The index cannot be read and must be rebuilt."""
 
 
 class SearchDatabase:
@@ -119,8 +114,8 @@ class SearchDatabase:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """The one connection that writes, in manual transactions; begun anew where there is no index of this
-        version. Raises `IndexDamaged`, `Busy`, `Unavailable`."""
+        """The one connection that writes, in manual transactions; the file is created anew if it is missing
+        or of another version. Raises `IndexDamaged`, `Busy`, `Unavailable`."""
         ensure_private(self.path.parent)
         with file_lock(self._lock_dir, self.path, timeout_s=_LOCK_S), _database_errors(self.path):
             with contextlib.closing(self._connect()) as connection:
@@ -135,7 +130,7 @@ class SearchDatabase:
                 yield connection
 
     def remove(self) -> None:
-        """Throw it away; the next writing begins anew."""
+        """Delete the file; the next writing creates it."""
         with file_lock(self._lock_dir, self.path, timeout_s=_LOCK_S):
             self._remove()
 
@@ -172,13 +167,8 @@ def _database_errors(path: Path) -> Iterator[None]:
         raise Unavailable(title, cause=cause, next_step=next_step) from error
 
 
-# Finding what of a root's files the search index does not know yet, and reading it.
-#
-# Who is a memory, and how nothing swapped in meanwhile leads out of the root, is `memory.listing`'s
-# business; here a file is read whole (up to a cap), and only if its size, mtime or inode are not those that
-# are known.
-#
-# Threading: a scanner belongs to one thread and one scan. Failure: as `memory.listing`.
+# Reading changed files. Which files are memories, and how nothing leads out of the root, is decided by
+# `memory.listing`; here a file is read whole (up to a cap), and only if its size, mtime or inode changed.
 
 
 # So much of a file is searched. What lies beyond an agent's own cap is shown to people, so it is found, too.
@@ -239,8 +229,8 @@ class IndexScanner(ScopeScanner):
 def read_below(
     root: Path, rel: str, *, limit: int = SEARCHED_BYTES
 ) -> ReadFile | Literal["directory"] | None:
-    """What `rel` is, without following any symlink below `root`; None where no file or directory is. Raises
-    OSError where it cannot be told."""
+    """The file at `rel`, or "directory", without following any symlink below `root`; None if neither exists.
+    Raises OSError if that is unknown."""
     *folders, name = rel.split("/")
     try:
         with contextlib.ExitStack() as open_:
@@ -261,7 +251,7 @@ def read_below(
 
 
 def found(rel: str, status: os.stat_result, data: bytes, *, readable: bool = True) -> ReadFile:
-    """What was read, as text. Bytes that are no UTF-8 stand for nothing that could be searched."""
+    """A file that was read, as text. Invalid UTF-8 becomes U+FFFD, which no query finds."""
     settled = readable and status.st_mtime_ns < time.time_ns() - _RACY_NS
     return ReadFile(
         rel,
@@ -274,14 +264,10 @@ def found(rel: str, status: os.stat_result, data: bytes, *, readable: bool = Tru
     )
 
 
-# Bringing the rows of one home in the search index up to what is on disk.
-#
-# A full update looks at every file of every root and reads those whose size, mtime or inode are not known;
-# one from dirty paths looks at those only. A root that cannot be read keeps its rows (a vanished disk is
-# not a thousand deletions); so does a directory that cannot be listed. Records are indexed in the words in
-# which they are shown (`Home.rendered`).
-#
-# Runs inside `SearchDatabase.writing`, in one thread. Writes nothing into a home.
+# Updating the rows of one home. A full update examines every file of every root, one from dirty paths only
+# those. A root or directory that cannot be read keeps its rows: a disconnected disk is not a thousand
+# deletions. Records are indexed as they are shown (`Home.rendered`). Runs inside `SearchDatabase.writing`, in
+# one thread; writes nothing into a home.
 
 
 _log = logging.getLogger("reverie.search")
@@ -293,19 +279,19 @@ _INSERT = (
 
 
 class UpdateStopped(Exception):
-    """Nobody wants the rest; what is committed stays, and the next update goes on from there."""
+    """The update was stopped; what is committed stays, and the next update continues there."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateObserver:
-    """Who follows an update: `stop` is asked now and then, `told` hears how many files were read."""
+    """Callbacks of an update: `stop` is polled, `on_progress` gets the number of files read."""
 
     stop: Callable[[], bool] = lambda: False
-    told: Callable[[int], None] = lambda _count: None
+    on_progress: Callable[[int], None] = lambda _count: None
 
 
 def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher: UpdateObserver) -> int:
-    """Look at everything; the number of rows that changed. The home counts as complete afterwards."""
+    """Update all rows and mark the home as complete; returns how many rows changed."""
     writer = RowWriter(connection, home_id, watcher)
     contents = home.contents()
     roots = home.roots(contents)
@@ -321,7 +307,7 @@ def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher
 def update_dirty(
     connection: sqlite3.Connection, home: Home, home_id: str, dirty: Collection[Path], watcher: UpdateObserver
 ) -> int:
-    """Look only at what `dirty` names, and at roots that came or went; the number of rows that changed."""
+    """Update what `dirty` names, and roots that appeared or disappeared; returns how many rows changed."""
     writer = RowWriter(connection, home_id, watcher)
     contents = home.contents()
     roots = home.roots(contents)
@@ -355,7 +341,8 @@ def companion_rel(home: Home, path: Path) -> str:
 
 
 class RowWriter:
-    """The rows of one home. Commits now and then, so that readers see it grow and a stop loses little."""
+    """Writes the rows of one home. Commits now and then, so that readers see progress and a stop loses
+    little."""
 
     def __init__(self, connection: sqlite3.Connection, home_id: str, watcher: UpdateObserver) -> None:
         self.changed = 0
@@ -374,7 +361,7 @@ class RowWriter:
         return {str(row[0]) for row in rows}
 
     def look(self, root: ScopeRoot, rel: str, home: Home) -> None:
-        """One dirty place: a file, a directory, or something that is gone."""
+        """Update one dirty path: a file, a directory, or a path that no longer exists."""
         if any(part.startswith(".") for part in rel.split("/") if part):
             return
         self._at(root, home)
@@ -410,7 +397,7 @@ class RowWriter:
         self._drop({each for each in known if each not in scanner.seen and not each.startswith(unread)})
 
     def companions(self, home: Home, companions: dict[Path, Companion]) -> None:
-        """Bring the rows of files that are no memories up to date; those that are gone lose theirs."""
+        """Update the rows of companions; missing files lose theirs."""
         self._root, self._rendered = COMPANIONS, _as_it_is
         known = self._known("")
         there: set[str] = set()
@@ -457,18 +444,18 @@ class RowWriter:
         self._count()
 
     def drop_roots_but(self, keys: Collection[str]) -> None:
-        """Roots that are no more."""
+        """Delete the rows of all other roots."""
         for root in self.roots() - set(keys):
             self.changed += self._connection.execute(
                 "DELETE FROM docs WHERE home = ? AND root = ?", (self._home, root)
             ).rowcount
 
     def commit(self) -> None:
-        """What was done so far is there to be found."""
+        """Make what was done so far visible to readers."""
         self._connection.execute("COMMIT")
         self._connection.execute("BEGIN IMMEDIATE")
         self._waiting = 0
-        self._watcher.told(self.changed)
+        self._watcher.on_progress(self.changed)
 
     def _at(self, root: ScopeRoot, home: Home) -> None:
         self._root, self._scope = root.key, root.scope
@@ -506,7 +493,7 @@ class RowWriter:
 
 
 def _as_it_is(_rel: str, _data: bytes) -> None:
-    """No file is told in other words."""
+    """Files without records are indexed as they are."""
 
 
 def _span(rel: str) -> tuple[bytes, bytes]:
@@ -540,7 +527,7 @@ _FADING_DAYS = 30
 # Rows that lead nowhere any more: beyond this share the index is begun anew.
 _DEAD_AT_LEAST = 20_000
 _COLUMNS = "docs.id, docs.home, docs.root, docs.rel, docs.scope, docs.mtime_ns"
-_FOLLOWED = UpdateObserver()
+_NO_OBSERVER = UpdateObserver()
 Row = tuple[int, str, str, bytes, str, int]
 Relevance = Mapping[int, float]
 
@@ -583,7 +570,7 @@ class SearchIndex:
         home_id: str,
         *,
         dirty: Collection[Path] | None = None,
-        watcher: UpdateObserver = _FOLLOWED,
+        watcher: UpdateObserver = _NO_OBSERVER,
     ) -> int:
         """Bring the rows of a home up to date: all, or (if it is complete) what `dirty` names. Returns how
         many changed. Raises `UpdateStopped`, `Unavailable`, `Busy`."""
@@ -598,24 +585,24 @@ class SearchIndex:
         self, home: Home, home_id: str, dirty: Collection[Path] | None, watcher: UpdateObserver
     ) -> int:
         with self._database.writing() as connection:
-            if _is_worn(connection):
+            if _needs_rebuild(connection):
                 raise IndexDamaged("most of its rows are of the past")
             if dirty is not None and _complete(connection, (home_id,)):
                 return update_dirty(connection, home, home_id, dirty, watcher)
             return update_all(connection, home, home_id, watcher)
 
     def rebuild(self) -> None:
-        """Throw everything away; the next updates begin anew."""
+        """Delete the index; the next updates rebuild it."""
         self._database.remove()
 
     def complete(self, homes: Collection[str]) -> set[str]:
-        """Those of the homes that were looked at in full since the index was begun."""
+        """Those of the homes that were indexed completely since the index was created."""
         with self._database.reading() as connection:
             return _complete(connection, homes) if connection is not None else set()
 
     def find(self, query: SearchQuery, limits: SearchLimits) -> tuple[tuple[Doc, ...], bool]:
-        """What answers a question, best first, and whether all of its homes were looked at in full. Of a
-        question with a pattern: what is to be searched for it, last changed first. Raises `IndexDamaged`."""
+        """The results of a query, best first, and whether all of its homes are indexed completely. For a
+        query with a pattern: the files to search for it, newest first. Raises `IndexDamaged`."""
         with self._database.reading() as connection:
             if connection is None or query.problems:
                 return (), False
@@ -668,8 +655,8 @@ class _Finder:
         return self._ranked([*named, *self._matching(every, _CANDIDATES)], relevance)
 
     def _phrase(self, term: Term) -> str:
-        """A term as it is looked for. One that is common as it stands is taken for finished: to gather what
-        it might become is dear, and there is enough already."""
+        """The FTS5 phrase for a term. A word that is common as it is typed counts as finished: its
+        completions are slow to collect, and there are enough results already."""
         finished = Term(term.text).phrase
         return finished if term.goes_on and self._is_common(finished) else term.phrase
 
@@ -705,8 +692,8 @@ class _Finder:
         return rows[:count] if is_all or len(rows) >= count else self._looked_up("words", match, count)
 
     def _best(self, ids: Sequence[int], relevance: Relevance) -> list[Row]:
-        """Rows among which the best are: how old a note is makes up for so much only, and to look up each of
-        a thousand is dear, so of many as good the last indexed are looked at."""
+        """Rows that include the best ones. Age counts for a bounded part of the score, and each lookup is
+        slow, so of many equally relevant rows only the last indexed are looked up."""
         count = self._limits.count
         ordered = sorted(ids, key=lambda id_: -relevance.get(id_, 0.0))
         rows = self._rows(ordered[: 2 * count])
@@ -785,8 +772,8 @@ def _complete(connection: sqlite3.Connection, homes: Collection[str]) -> set[str
     return {str(row[0]) for row in rows}
 
 
-def _is_worn(connection: sqlite3.Connection) -> bool:
-    """Most rows of the word lists lead to no file any more."""
+def _needs_rebuild(connection: sqlite3.Connection) -> bool:
+    """Whether most rows of the word lists belong to no file any more."""
     newest = connection.execute("SELECT max(id) FROM docs").fetchone()[0] or 0
     if newest < _DEAD_AT_LEAST:
         return False

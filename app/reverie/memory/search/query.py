@@ -1,9 +1,9 @@
-"""What a person types into a search field, as a value.
+"""A search query: how it is parsed, what it asks of the index, and where it matches in a text.
 
-Words are all to be found (the last one may be unfinished), `"phrases"` as they stand, `/regex/` line by line.
-Filters: `scope:project`, `home:mux`, `pinned:yes`, `changed:<7d` (or `>2w`), `by:agent`. What is no filter of
-ours (`http://…`, `note: x`) is words. Nothing raises while somebody is still typing: what cannot be meant is
-told in `problems`.
+All words must be found (the last one may be unfinished), `"phrases"` as they are written, `/regex/` line by
+line. Filters: `scope:project`, `home:mux`, `pinned:yes`, `changed:<7d` (or `>2w`), `by:agent`. Anything else
+with a colon (`http://…`, `note: x`) is words. Nothing raises while somebody is typing: an invalid query says
+so in `problems`.
 
 Pure; any thread.
 """
@@ -13,22 +13,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
-from re import _parser  # type: ignore[attr-defined]  # the parse tree tells which patterns never end
+from math import inf
 from typing import Any, NamedTuple
 
 from reverie.agents.scopes import Scope
 
-# The words of a text as the search index keeps them, and how a question is put to it.
-#
-# SQLite's `unicode61` tokenizer (with `_` as a token character) splits what this module hands it;
-# everything it does not do is done here, the same way for texts and for questions: folding of case, accents
-# and widths, runs of Chinese, Japanese and Korean as overlapping pairs of characters, and the parts of
-# identifiers (`max_retries`, `maxRetries` are found by `retries`, too).
-#
-# Pure; any thread.
+# The words of a text, for the index and for queries alike. SQLite's `unicode61` tokenizer (with `_` as a
+# token character) splits what this module hands it. Done here: folding of case, accents and widths; runs of
+# Chinese, Japanese and Korean as overlapping pairs of characters; the parts of identifiers (`max_retries` and
+# `maxRetries` are found by `retries`).
 
 
 # Languages that put no space between words; Hangul does, but its words carry their endings.
@@ -45,7 +41,8 @@ _LONGEST_IDENTIFIER = 100
 
 
 class SearchToken(NamedTuple):
-    """One word of a text: folded, and where it stands in the original."""
+    """One word of a text, folded, and its position in the original. A tuple: one is made for each word of
+    fifty texts at every key press."""
 
     text: str
     start: int
@@ -82,12 +79,9 @@ def index_parts(text: str) -> str:
     return index_text(" ".join(found))
 
 
-def question(text: str, *, prefix: bool) -> str:
-    """`text` as one FTS5 phrase: its words one after the other; empty where it has no word.
-
-    With `prefix` the last word may go on. A single character of CJK always may: it begins a pair or is the
-    last of a run.
-    """
+def fts_phrase(text: str, *, prefix: bool) -> str:
+    """`text` as one FTS5 phrase, its words in order; empty if it has no word. With `prefix` the last word may
+    be a prefix. A single character of CJK always may: it begins a pair or is the last of a run."""
     plain = folded(text)
     runs = list(_CJK_RUN.finditer(plain))
     ends_in_run = bool(runs) and not _WORD.search(plain, runs[-1].end())
@@ -121,7 +115,7 @@ def tokens(text: str) -> Iterator[SearchToken]:
 
 
 def parts(token: SearchToken, text: str) -> Iterator[SearchToken]:
-    """The parts of an identifier, where they stand; nothing for a plain word."""
+    """The parts of an identifier and their positions; nothing for a plain word."""
     word = text[token.start : token.end]
     if len(word) > _LONGEST_IDENTIFIER or not (_SNAKE.match(word) or _CAMEL.match(word)):
         return
@@ -157,33 +151,46 @@ _REGEX = re.compile(r"(?:^|(?<=\s))/((?:[^/\\\n]|\\.)+)/(?=\s|$)")
 _SPAN = re.compile(r"([<>]?)(\d{1,6})([mhdw])")
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 _MOST_REPEATS = 3
+_PATTERN_TOKEN = re.compile(
+    r"(?P<repeat>(?:[*+?]|\{(?!\})(?P<least>\d*)(?P<comma>,?)(?P<most>\d*)\})[?+]?)"
+    # Comments, references and flags of the whole pattern hold nothing that repeats.
+    r"|(?P<empty>\(\?(?:\#[^)]*|P=\w+|[a-zA-Z]+)\))"
+    r"|(?P<open>\((?:\?(?:\(\w+\)|P?<\w+>|<?[=!]|>|[a-zA-Z]*(?:-[a-zA-Z]+)?:))?)"
+    r"|(?P<close>\))|(?P<bar>\|)"
+    r"|(?P<other>[.^$]|\\[AbBZ1-9]|\[\^\]?(?:\\.|[^]\\])*\])"
+    r"|(?P<single>\[\]?(?:\\.|[^]\\])*\]"
+    r"|\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\}|0[0-7]{0,2}|.)|.)",
+    re.DOTALL,
+)
+_SCOPED_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?:")
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Modified within (`newer`) or before the last `span_ns`."""
+    """A filter by time of modification."""
 
     newer: bool
+    """Modified within the last `span_ns`; else before that."""
     span_ns: int
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What must be found as it stands. `goes_on`: it may be the beginning of a word."""
+    """Text that must occur as it is written."""
 
     text: str
     goes_on: bool = False
+    """It may be the beginning of a longer word."""
 
     @property
     def phrase(self) -> str:
         """It as an FTS5 phrase; empty where it holds no word."""
-        return question(self.text, prefix=self.goes_on)
+        return fts_phrase(self.text, prefix=self.goes_on)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """`by`: `you`, `agent`, `dream`, `outside` and the like. `regex`: empty for none. `problems`: sentences;
-    where there are any, nothing is to be searched."""
+    """A parsed query. Empty fields do not filter."""
 
     terms: tuple[Term, ...] = ()
     regex: str = ""
@@ -192,7 +199,9 @@ class SearchQuery:
     pinned: bool | None = None
     changed: Changed | None = None
     by: str = ""
+    """Who changed it last: `user`, `agent`, `dream`, `outside` and so on."""
     problems: tuple[str, ...] = ()
+    """Sentences for people; if there are any, nothing is searched."""
 
     @property
     def is_empty(self) -> bool:
@@ -214,7 +223,7 @@ class SearchQuery:
 
 
 def parse_query(text: str) -> SearchQuery:
-    """What `text` asks. Never raises."""
+    """Parse a query. Never raises."""
     made: dict[str, Any] = {}
     problems: list[str] = []
     found = _REGEX.search(text)
@@ -242,39 +251,87 @@ def parse_query(text: str) -> SearchQuery:
 
 
 def regex_problem(pattern: str) -> list[str]:
-    """Why a pattern is not searched for: it is none, or it might never end. Python's engine backtracks and
-    cannot be stopped, and while it works nothing else of this process does."""
+    """Why a pattern is not searched for: it is invalid, or it might take for ever. Python's engine backtracks
+    and cannot be interrupted, and it holds the interpreter while it works."""
     try:
-        tree = _parser.parse(pattern)
+        compiled = re.compile(pattern, re.IGNORECASE)
     except (re.error, OverflowError, RecursionError) as error:
         return [f"/{pattern}/ is no regular expression: {error}."]
-    open_ended, nested = _repeats(tree, inside=False)
+    open_ended, nested = _repeats(pattern, verbose=bool(compiled.flags & re.VERBOSE))
     if nested or open_ended > _MOST_REPEATS:
         return [f"/{pattern}/ could take for ever: it repeats what repeats. Say it more simply."]
     return []
 
 
-def _repeats(tree: Any, *, inside: bool) -> tuple[int, bool]:
-    """How many parts repeat without limit, and whether one of them holds another, or a choice."""
-    count, nested = 0, False
-    for code, value in tree:
-        name = str(code)
-        if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
-            _low, high, inner = value
-            many = int(high) > 16
-            more, bad = _repeats(inner, inside=inside or many)
-            count, nested = count + more + many, nested or bad or (many and inside)
-        elif name == "BRANCH":
-            nested = nested or inside
-            for branch in value[1]:
-                more, bad = _repeats(branch, inside=inside)
-                count, nested = count + more, nested or bad
-        else:
-            for inner in value if isinstance(value, tuple) else ():
-                if isinstance(inner, _parser.SubPattern):
-                    more, bad = _repeats(inner, inside=inside)
-                    count, nested = count + more, nested or bad
+@dataclass(frozen=True, slots=True)
+class _PatternItem:
+    """A character, a class or a group of a pattern, with its repeat."""
+
+    text: str
+    """Its source; unique for a group."""
+    is_single: bool = False
+    """It matches one character out of a set, so alternatives like it are a set too."""
+    is_ambiguous: bool = False
+    """A part of it repeats without limit, or is a choice: repeated in turn, it may take for ever."""
+
+
+@dataclass(slots=True)
+class _PatternGroup:
+    """An open group, or the whole pattern."""
+
+    verbose: bool
+    alternatives: list[list[_PatternItem]] = field(default_factory=lambda: [[]])
+
+    def is_ambiguous(self) -> bool:
+        return self._is_choice() or any(item.is_ambiguous for items in self.alternatives for item in items)
+
+    def _is_choice(self) -> bool:
+        """Whether its alternatives, behind what they have in common, are more than a set of characters."""
+        first, *others = self.alternatives
+        at = 0
+        while others and all(items[at : at + 1] == first[at : at + 1] != [] for items in others):
+            at += 1
+        rests = [items[at:] for items in self.alternatives]
+        return bool(others) and not all(len(rest) == 1 and rest[0].is_single for rest in rests)
+
+
+def _repeats(pattern: str, *, verbose: bool) -> tuple[int, bool]:
+    """How many parts of a valid pattern repeat without limit, and whether one of them holds another, or a
+    choice."""
+    count, nested, at = 0, False, 0
+    groups = [_PatternGroup(verbose)]
+    while token := _PATTERN_TOKEN.match(pattern, at):
+        items = groups[-1].alternatives[-1]
+        at = token.end()
+        kind, text = token.lastgroup, token[0]
+        if kind == "open":
+            flags = _SCOPED_FLAGS.match(text)
+            on, off = flags.groups("") if flags is not None else ("", "")
+            groups.append(_PatternGroup((groups[-1].verbose or "x" in on) and "x" not in off))
+        elif kind == "close" and len(groups) > 1:
+            is_ambiguous = groups.pop().is_ambiguous()
+            groups[-1].alternatives[-1].append(_PatternItem(f"group {at}", is_ambiguous=is_ambiguous))
+        elif kind == "bar":
+            groups[-1].alternatives.append([])
+        elif kind == "repeat" and items:
+            is_open_ended = _most(token) > 16
+            repeated = items[-1]
+            count, nested = count + is_open_ended, nested or (is_open_ended and repeated.is_ambiguous)
+            is_ambiguous = repeated.is_ambiguous or is_open_ended
+            items[-1] = _PatternItem(repeated.text + text, is_ambiguous=is_ambiguous)
+        elif groups[-1].verbose and text == "#":
+            at = pattern.find("\n", at) + 1 or len(pattern)
+        elif kind in ("single", "other") and not (groups[-1].verbose and text.isspace()):
+            items.append(_PatternItem(text, is_single=kind == "single"))
     return count, nested
+
+
+def _most(repeat: re.Match[str]) -> float:
+    """The largest number of times that a quantifier allows."""
+    if repeat["least"] is None:
+        return 1 if repeat[0].startswith("?") else inf
+    most = repeat["most"] if repeat["comma"] else repeat["least"]
+    return int(most) if most else inf
 
 
 def _scope(value: str, made: dict[str, Any]) -> list[str]:
@@ -314,14 +371,9 @@ def _by(value: str, made: dict[str, Any]) -> list[str]:
 _FILTERS = {"scope": _scope, "home": _home, "pinned": _pinned, "changed": _changed, "by": _by}
 
 
-# Where the words of a question stand in a text.
-#
-# A hit is a run of words that one term of the question stands for, also inside an identifier. What counts
-# as a word is said by `search_text.tokens`; fifty texts are looked through for each key that is pressed, so
-# a text is taken apart only around the places where a word of the question stands. For that it is brought
-# to its shape: as long as the text, folded character by character.
-#
-# Ranges are `(start, end)` in characters. Pure; any thread.
+# Hits: where the terms of a query occur in a text, also inside an identifier. Fifty texts are searched at
+# each key press, so a text is split into words only near a candidate. Candidates are found in its shape,
+# which is as long as the text and folded character by character. Ranges are `(start, end)` in characters.
 
 
 # A line longer than this is looked at so far only: a pattern's time may grow with its cube.
@@ -337,19 +389,22 @@ _JAMO = range(0x1100, 0x1200)
 Ranges = tuple[tuple[int, int], ...]
 
 
-class _Wanted(NamedTuple):
-    """The folded words of each term and whether the last may go on; `plain` finds words that hold the first
-    one of any (from there to their end) in a text of ASCII, `shaped` in every shape; `longest` is how many
-    words the longest term has."""
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The terms of a query, compiled."""
 
     terms: tuple[tuple[tuple[str, ...], bool], ...]
+    """For each term its folded words, and whether the last one may be a prefix."""
     plain: re.Pattern[str]
+    """Finds the first word of any term, to the end of the word it is in, in ASCII text."""
     shaped: re.Pattern[str]
+    """The same in a shape (see `_Shapes`)."""
     longest: int
+    """Words in the longest term."""
 
 
 def term_hits(text: str, terms: Sequence[Term]) -> Ranges:
-    """Where the terms stand in `text`, in order, without overlaps."""
+    """The positions of the terms in `text`, in order, without overlaps."""
     wanted = _wanted(tuple(terms))
     if wanted is None:
         return ()
@@ -538,9 +593,8 @@ def _merged(spans: list[tuple[int, int]]) -> Ranges:
     return tuple(result)
 
 
-# The lines of a text that show why it was found, with the places of the hits in them.
-#
-# Ranges are `(start, end)` in characters of the snippet's text. Pure; any thread.
+# Snippets: the line of a text that shows why it was found. Ranges are `(start, end)` in characters of the
+# snippet's text.
 
 
 WIDTH = 160
@@ -551,15 +605,17 @@ _SPACE = re.compile(r"\s\s+|[^\S ]")
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """One line. `hits` lie within `text`; none: the name answers the question. `line` counts from 1."""
+    """One line of a text that shows why it was found."""
 
     text: str
     hits: Ranges
+    """Positions in `text`; empty if only the name matches."""
     line: int = 0
+    """Counts from 1; 0 if only the name matches."""
 
 
 def snippet(text: str, query: SearchQuery) -> Snippet:
-    """The place in `text` where most of what is asked stands together, else how it begins."""
+    """The line of `text` with the most hits close together; without a hit its beginning."""
     hits = regex_hits(text, query.regex) if query.regex else term_hits(text, query.terms)
     if not hits:
         return Snippet(_beginning(text), ())
@@ -594,7 +650,7 @@ def _window(text: str, hit: tuple[int, int]) -> tuple[int, int]:
 def _cut(text: str, start: int, end: int, hits: Ranges) -> Snippet:
     lead = "…" if start > 0 and text[start - 1] != "\n" else ""
     window = text[start:end]
-    even = _even(window)
+    even = _collapse_spaces(window)
     shown = even if lead else even.lstrip()
     skipped = len(even) - len(shown) - len(lead)
     # Each run leaves its first character: where the others begin, and how many there are.
@@ -613,16 +669,16 @@ def _cut(text: str, start: int, end: int, hits: Ranges) -> Snippet:
     return Snippet(made + tail, tuple(each for each in ranges if each[0] < each[1]), line)
 
 
-def _even(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     """`text` with one space for each run of white space."""
     return _SPACE.sub(" ", text)
 
 
 def _beginning(text: str) -> str:
-    """How a text begins, front matter aside."""
+    """The beginning of a text, without its front matter."""
     if text.startswith("---"):
         end = text.find("\n---", 3)
         after = text.find("\n", end + 1) if end > 0 else -1
         text = text[after + 1 :] if after > 0 and text[after + 1 :].strip() else text
-    shown = _even(text[: WIDTH * 2]).strip()
+    shown = _collapse_spaces(text[: WIDTH * 2]).strip()
     return shown if len(shown) <= WIDTH else f"{shown[:WIDTH]}…"

@@ -1,6 +1,11 @@
-"""The Doctor tab: why nothing happened, and every check behind it as a list one can act on.
+"""The Doctor tab: why nothing happened, and every check behind it as a list with its fixes.
 
-Shows what it is given and asks by signal; `doctor.control` examines and mends.
+The widgets show what they are given; `DoctorControl` examines when the tab is visible and something
+changed, and applies fixes on demand. A real test of the model is made on request only; its result is kept
+until another model or workspace is examined.
+
+Threading: GUI thread; checks and fixes are jobs on a lane of its own, because a test of a model may take
+long. Failure: shown in the tab.
 """
 
 from __future__ import annotations
@@ -21,6 +26,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.compose import doctor_hooks
+from reverie.doctor.checks import examine
 from reverie.doctor.findings import first_cause
 from reverie.errors import UserError
 from reverie.log_level import set_debug
@@ -41,11 +48,8 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# The checks of the Doctor, one below the other: sign, what has to hold, what was seen, and one press to
-# mend it.
-#
-# Rows are kept while their check stays, so that the focus stays where it is when the checks are made again.
-# Evidence comes from disk: plain text, wrapped anywhere.
+# The list of checks: sign, what has to hold, what was found, and a button for the fix. Rows are kept while
+# their check stays, so that the focus stays. Evidence comes from disk: plain text, wrapped anywhere.
 
 
 _SIGNS = {"pass": "check", "off": "info", "warn": "warning", "fail": "error"}
@@ -182,7 +186,7 @@ class FindingRow(QWidget):
             self._tint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The row to look at first stands out; a line ends each."""
+        """The row of the likely cause is highlighted; a line ends each row."""
         painter = QPainter(self)
         theme = theme_of(self.palette())
         if self._first:
@@ -297,7 +301,7 @@ class DoctorTab(TabPage):
         self._show()
 
     def set_busy(self, busy: bool) -> None:
-        """The checks are being made, or something is being mended."""
+        """The checks are running, or a fix is being applied."""
         self._busy = busy
         self.bar.setVisible(busy)
         for button in (self.look, self.probe):
@@ -312,8 +316,8 @@ class DoctorTab(TabPage):
             self.title.say(self.tr("Everything is in order"))
             self.cause.say(self.tr("All checks of {place} hold.").format(place=place))
         else:
-            said = self.tr("{title}: no") if first.state == "fail" else self.tr("{title}: not quite")
-            self.title.say(said.format(title=first.title))
+            sentence_text = self.tr("{title}: no") if first.state == "fail" else self.tr("{title}: not quite")
+            self.title.say(sentence_text.format(title=first.title))
             self.cause.say(first.evidence)
         self._show()
 
@@ -356,14 +360,6 @@ class DoctorTab(TabPage):
         QGuiApplication.clipboard().setText("\n".join(lines))
 
 
-# Between the Doctor tab and the checks: examines when somebody looks and something changed, mends on
-# demand.
-#
-# A real test of the model is made on request only; what it found is kept until another model or workspace
-# is examined. Threading: GUI thread; checks and fixes are jobs of a lane of their own, which begins with
-# the first question, because a test of a model may take long. Failure: told in the tab.
-
-
 SETTLE_MS = 500
 _PROBED = ("model-reachable", "tool-calling")
 
@@ -377,9 +373,9 @@ class _Examined:
 
 
 class DoctorControl(QObject):
-    """`mended()`: a fix was applied, so settings may be others. `debug_switched()`: the log tells more."""
+    """`fixed()`: a fix was applied, so settings may be others. `debug_switched()`: the log tells more."""
 
-    mended = Signal()
+    fixed = Signal()
     debug_switched = Signal()
 
     def __init__(self, tab: DoctorTab, clock: Clock) -> None:
@@ -398,7 +394,7 @@ class DoctorControl(QObject):
         self._settle.timeout.connect(self._look_quietly)
         tab.shown.connect(self._on_shown)
         tab.examine.connect(self.examine)
-        tab.fix.connect(self.mend)
+        tab.fix.connect(self.apply_fix)
         tab.set_busy(False)
 
     @property
@@ -410,12 +406,12 @@ class DoctorControl(QObject):
         old = self._session
         if old is not None:
             for signal in (old.status_changed, old.activity_changed, old.tree_changed):
-                signal.disconnect(self.look_again)
+                signal.disconnect(self.recheck)
         self._session = session
         if session is not None:
             for signal in (session.status_changed, session.activity_changed, session.tree_changed):
-                signal.connect(self.look_again)
-        self.look_again()
+                signal.connect(self.recheck)
+        self.recheck()
 
     def stop(self) -> None:
         """The window closes."""
@@ -424,8 +420,8 @@ class DoctorControl(QObject):
             self._lane.stop()
 
     @Slot()
-    def look_again(self) -> None:
-        """Something changed: examine again, once it is quiet, when somebody looks."""
+    def recheck(self) -> None:
+        """Something changed: examine again once it is quiet and the tab is visible."""
         self._stale = True
         context = self._session.context if self._session is not None else None
         if context != self._context:
@@ -460,7 +456,7 @@ class DoctorControl(QObject):
         self._submit(session, context, with_probe=with_probe, check="")
 
     @Slot(str)
-    def mend(self, check: str) -> None:
+    def apply_fix(self, check: str) -> None:
         """Apply the fix of a check, then look again."""
         session, context = self._session, self._context
         fix = next((one.fix for one in self.tab.findings if one.check == check), None)
@@ -474,7 +470,6 @@ class DoctorControl(QObject):
         fix = next((one.fix for one in self.tab.findings if one.check == check), None)
 
         def work(control: JobControl) -> _Examined:
-            from reverie.doctor.checks import examine
 
             error = None
             if fix is not None:
@@ -512,7 +507,6 @@ class DoctorControl(QObject):
             switched()
 
         def make() -> DoctorHooks:
-            from reverie.compose import doctor_hooks
 
             watch = watcher.state if watcher is not None else None
             return replace(doctor_hooks(parts, context), watch=watch, set_debug=debug)
@@ -531,7 +525,7 @@ class DoctorControl(QObject):
 
     def _on_mended(self, found: _Examined) -> None:
         self._on_examined(found)
-        self.mended.emit()
+        self.fixed.emit()
 
     def _on_failed(self, error: UserError) -> None:
         self._stale = True

@@ -1,7 +1,14 @@
-"""The background services as a window shows them: the hosts of its homes, Activity, the Doctor, a word in the
-status bar. Wires them to each other and to the consolidation; no rule of its own.
+"""The background services in a window: one host per open home, with Activity, the Doctor and a label in the
+status bar.
 
-Threading: GUI thread.
+A host runs while the services of its home are switched on, and is started only after the home is open and
+painted. A lease decides which process hosts: if another one does, this one watches and takes over when it
+ends. Switches are read again when settings were saved, something was fixed, or the window gets the focus,
+since other processes save settings too.
+
+Threading: GUI thread. Starting and stopping touch the disk and are jobs on a lane of its own; a host's
+threads report by queued signal. `stop` waits for every host, three seconds at most. Failure: what a host
+cannot do is in its status and in Activity.
 """
 
 from __future__ import annotations
@@ -17,9 +24,9 @@ from PySide6.QtWidgets import QLabel
 
 from reverie.clock import Clock
 from reverie.errors import UserError
+from reverie.services.host import Host
 from reverie.ui.appearance import GAP, Icons
-from reverie.ui.background.activity_control import ActivityControl
-from reverie.ui.background.activity_tab import ActivityTab
+from reverie.ui.background.activity import ActivityControl, ActivityTab
 from reverie.ui.background.doctor import DoctorControl, DoctorTab
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import JobControl, Lane
@@ -32,35 +39,24 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 
-# The background services inside the window: one host per open home, on while a switch of it is on.
-#
-# Nothing is started before a home is open and painted. Who hosts is settled by lease: where another process
-# hosts, this one views and takes over when that one ends. Switches are looked at again when settings were
-# saved, when something was mended, and when the window gets the focus, since other processes save settings
-# too.
-#
-# Threading: GUI thread. Starting and stopping block on disk for a moment and are jobs of a lane of their
-# own; the host's own threads tell their status by queued signal. `stop` waits for every host, under three
-# seconds. Failure: what a host cannot do is in its status and in Activity.
-
-
 STOP_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class HostWords:
-    """What the status bar says of one home; `text` empty: nothing is switched on."""
+class HostLabel:
+    """The services of one home in the status bar."""
 
     text: str = ""
+    """Empty: nothing is switched on."""
     tip: str = ""
 
 
 class HostControl(QObject):
-    """`changed(str)`: the services of the home of this id are in another state. `said(str)`: a sentence on
-    what did not work."""
+    """The hosts of the open homes. Signals: `changed(str)`: the state of the services of the home with this
+    id changed; `status_message(str)`: something did not work."""
 
     changed = Signal(str)
-    said = Signal(str)
+    status_message = Signal(str)
     _told = Signal(str, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -98,8 +94,8 @@ class HostControl(QObject):
             self._lane.submit("end the services", work, done=self._on_settled, failed=self._on_failed)
 
     @Slot()
-    def look_again(self) -> None:
-        """The switches may be others."""
+    def recheck(self) -> None:
+        """Read the switches again."""
         for home_id in self._homes:
             self._settle(home_id)
 
@@ -111,20 +107,20 @@ class HostControl(QObject):
         self.changed.emit(home_id)
 
     def is_paused(self, home_id: str) -> bool:
-        """Whether a person paused the services of this home."""
+        """Whether the services of this home were paused by hand."""
         return home_id in self._paused
 
     def status(self, home_id: str) -> HostStatus | None:
-        """What was told last; None: it was never started."""
+        """The last status; None if it was never started."""
         return self._status.get(home_id)
 
-    def words(self, home_id: str) -> HostWords:
+    def words(self, home_id: str) -> HostLabel:
         """For the status bar."""
         if home_id in self._paused:
-            return HostWords(
+            return HostLabel(
                 tr("Services paused"), as_tooltip(tr("The background services are paused here."))
             )
-        return status_words(self._status.get(home_id))
+        return host_label(self._status.get(home_id))
 
     @property
     def busy(self) -> bool:
@@ -149,7 +145,7 @@ class HostControl(QObject):
             return
         workbench, paused, hosts = self._homes[home_id], home_id in self._paused, self._hosts
 
-        def told(status: HostStatus) -> None:
+        def report(status: HostStatus) -> None:
             if not self._stopped:
                 self._told.emit(home_id, status)
 
@@ -164,10 +160,8 @@ class HostControl(QObject):
             host = hosts.get(home_id)
             if wanted and not paused:
                 if host is None:
-                    from reverie.services.host import Host
-
                     control.check()
-                    host = hosts[home_id] = Host(workbench.parts, purpose="the window", on_status=told)
+                    host = hosts[home_id] = Host(workbench.parts, purpose="the window", on_status=report)
                 host.start()
             elif host is not None:
                 host.stop()
@@ -177,10 +171,10 @@ class HostControl(QObject):
         self._lane.submit("settle the services", work, done=self._on_settled, failed=self._on_failed)
 
     def _on_settled(self, _nothing: None) -> None:
-        """What came of it is told by the host itself."""
+        """The host reports its own status."""
 
     def _on_failed(self, error: UserError) -> None:
-        self.said.emit(str(error))
+        self.status_message.emit(str(error))
 
     @Slot(str, object)
     def _on_told(self, home_id: str, status: HostStatus) -> None:
@@ -190,29 +184,29 @@ class HostControl(QObject):
         self.changed.emit(home_id)
 
 
-def status_words(status: HostStatus | None) -> HostWords:
+def host_label(status: HostStatus | None) -> HostLabel:
     """A status as a word or two, and a sentence."""
     if status is None or status.state == "stopped":
-        return HostWords()
+        return HostLabel()
     if status.state == "hosting":
         tip = tr("The background services of this home run in this window.")
         if status.sessions:
             followed = counted("1 transcript", "%n transcripts", status.sessions)
             tip = f"{tip} {tr('It follows {transcripts}.').format(transcripts=followed)}"
-        return HostWords(tr("Services on"), as_tooltip(tip))
+        return HostLabel(tr("Services on"), as_tooltip(tip))
     if status.state == "viewing" and status.holder is not None:
         tip = tr("Another process hosts the background services: {purpose}, process {pid}.")
-        said = tip.format(purpose=visible(status.holder.purpose), pid=status.holder.owner.pid)
-        return HostWords(tr("Services elsewhere"), as_tooltip(said))
-    return HostWords(tr("Services waiting"), as_tooltip(status.message))
+        text = tip.format(purpose=visible(status.holder.purpose), pid=status.holder.owner.pid)
+        return HostLabel(tr("Services elsewhere"), as_tooltip(text))
+    return HostLabel(tr("Services waiting"), as_tooltip(status.message))
 
 
 class ServicesView(QObject):
-    """`changed()`: what is possible is another. `said(str)`: a sentence on what did not work.
-    `doctor_wanted()`: the Doctor is to be shown."""
+    """Wires the hosts, Activity, the Doctor and the consolidation together. Signals: `changed()`: the set of
+    enabled actions may have changed; `status_message(str)`; `doctor_wanted()`: show the Doctor tab."""
 
     changed = Signal()
-    said = Signal(str)
+    status_message = Signal(str)
     doctor_wanted = Signal()
 
     def __init__(self, icons: Icons, clock: Clock, lane: Lane, dreams: FooterControl, log_file: Path) -> None:
@@ -230,11 +224,11 @@ class ServicesView(QObject):
         self.activity.review.connect(dreams.review)
         self.activity.doctor.connect(self.doctor_wanted)
         self.activity_control.pause.connect(self._pause)
-        self.doctor_control.mended.connect(self.host.look_again)
-        self.doctor_control.mended.connect(dreams.ask_engine)
+        self.doctor_control.fixed.connect(self.host.recheck)
+        self.doctor_control.fixed.connect(dreams.ask_engine)
         self.doctor_control.debug_switched.connect(self.activity_control.say_level)
         self.host.changed.connect(self._on_host)
-        self.host.said.connect(self.said)
+        self.host.status_message.connect(self.status_message)
 
     def set_session(self, session: HomeSession | None) -> None:
         """The home that is shown; None: none is open."""
@@ -251,8 +245,8 @@ class ServicesView(QObject):
     @Slot()
     def settings_changed(self) -> None:
         """Other settings or keys count now."""
-        self.host.look_again()
-        self.doctor_control.look_again()
+        self.host.recheck()
+        self.doctor_control.recheck()
 
     def stop(self) -> None:
         """The window closes."""

@@ -26,8 +26,8 @@ from reverie.errors import UserError
 from reverie.ui.appearance import Icons
 from reverie.ui.display_text import as_tooltip, exact_time, visible
 from reverie.ui.editor import documents as state
+from reverie.ui.editor.control import Buffers
 from reverie.ui.editor.documents import Address, FileRef, OpenFile, written
-from reverie.ui.editor.open_files import Buffers
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.session import HomeSession
@@ -344,8 +344,9 @@ class DraftOffers(QObject):
 
         def work(_control: JobControl) -> Offers:
             from reverie.services.drafts import DraftService
+            from reverie.services.edits import current_text
 
-            return DraftService(workbench.parts, instance).offered()
+            return DraftService(workbench.parts, instance).offered(current_text(workbench.parts))
 
         def done(found: Offers) -> None:
             if self._session is session:
@@ -485,9 +486,10 @@ class DraftOffers(QObject):
 
         def work(_control: JobControl) -> tuple[Offer, FileText | None] | None:
             from reverie.services.drafts import DraftService
+            from reverie.services.edits import current_text
             from reverie.services.views import file_text
 
-            now = DraftService(workbench.parts, instance).offer(offer.name)
+            now = DraftService(workbench.parts, instance).offer(offer.name, current_text(workbench.parts))
             if now is None:
                 return None
             base = now.draft.base

@@ -32,9 +32,9 @@ from reverie.memory.front_matter import (
     FrontEntry,
     FrontError,
     flattened,
-    mend,
     read,
     remove,
+    repair,
     set_value,
 )
 from reverie.text.summaries import utf16_length
@@ -357,7 +357,7 @@ class FrontForm(QWidget):
                 self.tr("Put the caret there in the source"),
             )
         ]
-        if front.problem == "malformed" and not self._read_only and mend(self._text) is not None:
+        if front.problem == "malformed" and not self._read_only and repair(self._text) is not None:
             buttons.append(
                 ("mend", self.tr("Repair"), self.tr("Put quotes around the values that need them"))
             )
@@ -463,6 +463,6 @@ class FrontForm(QWidget):
         if key == "line":
             self.line_wanted.emit(max(1, self._front.line))
         elif key == "mend":
-            mended = mend(self._text)
-            if mended is not None:
-                self._take(mended)
+            repaired = repair(self._text)
+            if repaired is not None:
+                self._take(repaired)

@@ -26,8 +26,8 @@ from PySide6.QtWidgets import (
 
 from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
 from reverie.ui.display_text import visible_lines
+from reverie.ui.editor.control import Buffers
 from reverie.ui.editor.documents import OpenFile
-from reverie.ui.editor.open_files import Buffers
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.editor.text_merge import MergeConflict, Region, Side
 from reverie.ui.translation import counted, tr

@@ -49,9 +49,9 @@ from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import Caps
-    from reverie.ui.editor.find_bar import FindBar
     from reverie.ui.editor.front_matter_form import FrontForm
     from reverie.ui.editor.preview import PreviewPane
+    from reverie.ui.editor.source_view import FindBar
     from reverie.ui.session import HomeSession
     from reverie.ui.window.actions import Actions
 
@@ -254,7 +254,7 @@ class EditorView(QObject):
 
     def _made_finder(self) -> FindBar:
         if self._finder is None:
-            from reverie.ui.editor.find_bar import FindBar
+            from reverie.ui.editor.source_view import FindBar
 
             self._finder = FindBar(self.text, self._icons)
             self.above.addWidget(self._finder)
@@ -610,6 +610,9 @@ class EditorPane(QWidget):
         column.addLayout(head)
         for bar in (self.reason, self.banner, self.merged, self.draft, self.error, self.limit):
             column.addWidget(bar)
+        self._notices = QVBoxLayout()
+        self._notices.setSpacing(UNIT)
+        column.insertLayout(column.indexOf(self.error) + 1, self._notices)
         column.addLayout(self.view.above)
         column.addWidget(self.view.body, 1)
         self.view.body.setMinimumHeight(_LEAST_TEXT)
@@ -620,6 +623,10 @@ class EditorPane(QWidget):
         self._stack = QStackedLayout(self)
         self._stack.addWidget(blank)
         self._stack.addWidget(page)
+
+    def add_notice(self, notice: QWidget) -> None:
+        """Show `notice` under the editor's own messages; it hides itself while it has nothing to say."""
+        self._notices.addWidget(notice)
 
     def set_actions(self, actions: Actions) -> None:
         """The window's actions: those of the editor work here only, some have a button."""

@@ -37,6 +37,8 @@ from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, human_size, visible
 from reverie.ui.editor.text_merge import restored, widget_text
 from reverie.ui.jobs import JobControl, Lane, Ticket
+from reverie.ui.memory.edits import Edits, SideControl
+from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel
 from reverie.ui.widgets.frames import SideWindow
@@ -49,10 +51,11 @@ if TYPE_CHECKING:
     from reverie.services.duplicates import (
         DuplicateFile,
         DuplicateGroup,
+        DuplicateProgress,
         DuplicateReport,
         MergeSeed,
-        Progress,
     )
+    from reverie.services.views import Undo
     from reverie.services.workbench import Workbench
 
 
@@ -394,7 +397,7 @@ class DuplicatesWindow(SideWindow):
         self.finder.say(self.tr("&Stop"), self.tr("Stop looking"))
         self._say_none(self.tr("Looking…"))
 
-    def _on_progress(self, step: Progress) -> None:
+    def _on_progress(self, step: DuplicateProgress) -> None:
         share = f"{step.done:,} / {step.total:,}"
         self._say_none(
             {
@@ -765,3 +768,85 @@ class MergeMemoriesDialog(QDialog):
     def _on_accepted(self) -> None:
         if self.accept_button.isEnabled():
             self.merge.emit(self.chosen, self.content)
+
+
+class DuplicatesControl(SideControl[DuplicatesWindow]):
+    """The duplicates of the shown home, found and merged on a thread of their own. `changed()`: memories were
+    merged."""
+
+    changed = Signal()
+
+    def __init__(self, edits: Edits, icons: Icons, owner: QWidget) -> None:
+        super().__init__(edits, icons, owner)
+        self._lane: Lane | None = None
+        self.dialog: MergeMemoriesDialog | None = None
+        edits.undone.connect(self._on_undone)
+
+    def set_session(self, session: HomeSession | None) -> None:
+        if self.dialog is not None:
+            self.dialog.reject()
+        super().set_session(session)
+
+    def stop(self) -> None:
+        """End the thread; calling it again is harmless."""
+        if self._lane is not None:
+            self._lane.stop()
+
+    @Slot()
+    def show(self) -> None:
+        session = self._session
+        if session is None or session.context is None:
+            return
+        self.open().show_home(session.workbench, session.context, visible(session.info.label))
+
+    def make(self) -> DuplicatesWindow:
+        self._lane = Lane("duplicates", self)
+        window = DuplicatesWindow(self._lane, self._icons, self._owner)
+        window.merge_wanted.connect(self._prepare)
+        return window
+
+    @Slot(object)
+    def _prepare(self, files: tuple[DuplicateFile, ...]) -> None:
+        session, lane = self._session, self._lane
+        if session is None or lane is None:
+            return
+        self.dialog = MergeMemoriesDialog(lane, session.workbench, files, self._icons, self.window)
+        self.dialog.merge.connect(self._merge)
+        self.dialog.finished.connect(self._on_dialog_gone)
+        self.dialog.open()
+
+    @Slot()
+    def _on_dialog_gone(self) -> None:
+        self.dialog = None
+
+    @Slot(object, str)
+    def _merge(self, files: tuple[DuplicateFile, ...], content: str) -> None:
+        session = self._session
+        if session is None:
+            return
+        workbench = session.workbench
+
+        def work() -> Undo:
+            return workbench.duplicates.merge(files, content)
+
+        self._edits.apply(session, "merge memories", work, self._on_merged, self.say_failed)
+
+    def _on_merged(self, undo: Undo) -> None:
+        self.changed.emit()
+        if self.dialog is not None:
+            self.dialog.accept()
+        count = len(undo.removed)
+        self.say_done(
+            undo, counted("Merged; 1 memory was deleted.", "Merged; %n memories were deleted.", count)
+        )
+        if self.window is not None:
+            self.window.look()
+
+    @Slot()
+    def _on_undone(self) -> None:
+        if self.window is not None and self.window.isVisible():
+            self.window.look()
+
+    def say_failed(self, error: UserError) -> None:
+        if self.dialog is not None:
+            self.dialog.show_error(error)

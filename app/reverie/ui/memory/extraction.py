@@ -26,7 +26,6 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.agents.capabilities import StatusLine
-from reverie.agents.codex.locations import KIND
 from reverie.errors import UserError
 from reverie.ui import display_text as common
 from reverie.ui import display_text as words
@@ -43,6 +42,7 @@ from reverie.ui.appearance import (
 from reverie.ui.dialogs import ConsentDialog
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import JobControl, Lanes, Ticket
+from reverie.ui.memory.footer import Footer
 from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from reverie.jobs.extraction.progress import ExtractProgress, ExtractResult, PartEnd
     from reverie.services.background import ExtractCandidate, ExtractView
     from reverie.services.views import ConsentView
-    from reverie.ui.memory.tab import MemoryTab
 
 
 # How an extraction is told: its stages, its outcome, where it stands. Pure but for the translation.
@@ -118,14 +117,19 @@ class _PreparedExtraction:
 
 
 class ExtractControl(QObject):
-    """`state_changed()`: whether an extraction is possible, or runs, is another."""
+    """Signals: `state_changed()` when an extraction becomes possible or impossible, starts or ends;
+    `review_wanted(run id)`."""
 
     state_changed = Signal()
+    review_wanted = Signal(str)
     _consent_wanted = Signal(object)
 
-    def __init__(self, tab: MemoryTab, lanes: Lanes, icons: Icons, now: Callable[[], int]) -> None:
-        super().__init__(tab)
-        self._tab = tab
+    def __init__(
+        self, footer: Footer, lanes: Lanes, icons: Icons, now: Callable[[], int], window: QWidget
+    ) -> None:
+        super().__init__(window)
+        self._footer = footer
+        self._window = window
         self._lanes = lanes
         self._icons = icons
         self._now = now
@@ -151,7 +155,7 @@ class ExtractControl(QObject):
     @property
     def available(self) -> bool:
         """The shown home keeps rollouts."""
-        return self._session is not None and self._session.info.kind == KIND
+        return self._session is not None and self._session.workbench.parts.home.extraction is not None
 
     @property
     def running(self) -> bool:
@@ -167,7 +171,7 @@ class ExtractControl(QObject):
             self._session.status_changed.disconnect(self._soon)
         self._session = session
         self.forget()
-        self._tab.footer.offer(self._action if self.available else None)
+        self._footer.offer(self._action if self.available else None)
         if self.dialog is not None and not self.running:
             self.dialog.close()
         if session is not None:
@@ -178,7 +182,7 @@ class ExtractControl(QObject):
         self._view = None
         self._rest.stop()
         self._lanes.scan.abandon("extract status")
-        self._tab.footer.say_extraction(None)
+        self._footer.say_extraction(None)
 
     # Where it stands
 
@@ -213,13 +217,13 @@ class ExtractControl(QObject):
 
     def _on_unknown(self, _error: UserError) -> None:
         self._view = None
-        self._tab.footer.say_extraction(None)
+        self._footer.say_extraction(None)
 
     def _tell(self) -> None:
         view = self._view
         if view is not None:
-            self._tab.footer.say_extraction(footer_line(view, running=self.running))
-            self._tab.footer.say_other_engine(view.engine, to_notes=view.to_notes)
+            self._footer.say_extraction(footer_line(view, running=self.running))
+            self._footer.say_other_engine(view.engine, to_notes=view.to_notes)
             if self.dialog is not None and not self.running:
                 self.dialog.say_standing(view)
         self.state_changed.emit()
@@ -242,12 +246,11 @@ class ExtractControl(QObject):
             self.dialog.show()
 
     def _made(self) -> ExtractDialog:
-
-        dialog = ExtractDialog(self._icons, self._now, self._tab)
+        dialog = ExtractDialog(self._icons, self._now, self._window)
         dialog.run.clicked.connect(self.run)
         dialog.run_rules.clicked.connect(self.run_rules)
         dialog.cancel_button.clicked.connect(self.cancel)
-        dialog.review.connect(self._tab.dreams.review)
+        dialog.review.connect(self.review_wanted)
         return dialog
 
     def _read_candidates(self) -> None:
@@ -329,9 +332,8 @@ class ExtractControl(QObject):
 
     @Slot(object)
     def _on_consent_wanted(self, prepared: _PreparedExtraction) -> None:
-
         assert prepared.consent is not None
-        agreed = RolloutConsent.ask(self.dialog or self._tab, prepared.consent, prepared.engine)
+        agreed = RolloutConsent.ask(self.dialog or self._window, prepared.consent, prepared.engine)
         self._asking = False
         if agreed:
             self._start(prepared.engine, agreed=True)

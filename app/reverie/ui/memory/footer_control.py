@@ -20,8 +20,8 @@ from reverie.ui.session import HomeSession
 
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.review import ReviewSelection
-    from reverie.runs.changes import Progress
     from reverie.runs.record import Parts
+    from reverie.runs.result import Progress
     from reverie.services.models import ModelChoice
     from reverie.services.views import ConsentView, RevertView, RunSummary, RunView, StatusView
     from reverie.services.workbench import Workbench
@@ -291,7 +291,7 @@ class FooterControl(QObject):
             return self.tr("running")
         if session is None or session.context is None or not self._available:
             return self.tr("not available")
-        keeps_records = session.workbench.parts.home.records() is not None
+        keeps_records = session.workbench.parts.home.records is not None
         # A home that has none is consolidated as it is, or by project, as the command does.
         has_workspaces = any(project.workspaces for project in session.info.contents.projects)
         if session.context.workspace_id is None and has_workspaces and not keeps_records:

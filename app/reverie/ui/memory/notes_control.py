@@ -19,17 +19,19 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWid
 
 from reverie.errors import UserError
 from reverie.ui import display_text as words
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
+from reverie.ui.appearance import GAP, MARGIN, UNIT
 from reverie.ui.display_text import visible
+from reverie.ui.editor.control import EditorControl
+from reverie.ui.editor.pane import EditorPane
 from reverie.ui.jobs import JobControl, Lanes, Ticket
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.translation import counted
+from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 
 if TYPE_CHECKING:
     from reverie.jobs.notes.sections import NotesProblem
     from reverie.jobs.notes.service import NotesOutcome, NotesStanding
-    from reverie.ui.memory.tab import MemoryTab
 
 
 # What is to mend in the notes of a session: a button whose menu lists it, each entry a way to its line.
@@ -41,17 +43,26 @@ if TYPE_CHECKING:
 class NotesMends(QObject):
     """`button` is hidden while there is nothing to mend."""
 
-    def __init__(self, tab: MemoryTab, button: FitPushButton) -> None:
-        super().__init__(tab)
-        self._tab = tab
+    def __init__(
+        self,
+        button: FitPushButton,
+        tree: MemoryTreeView,
+        editor: EditorControl,
+        pane: EditorPane,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._tree = tree
+        self._editor = editor
+        self._pane = pane
         self.button = button
         self.menu = QMenu(button)
         self.menu.setToolTipsVisible(True)
         self._problems: tuple[NotesProblem, ...] = ()
         self._wanted = ("", 0)
         button.setMenu(self.menu)
-        tab.editor.state_changed.connect(self._follow)
-        tab.editor.was_read.connect(self._follow)
+        editor.state_changed.connect(self._follow)
+        editor.was_read.connect(self._follow)
 
     def show_problems(self, problems: Sequence[NotesProblem], path: str) -> None:
         """Those of the notes at a memory path."""
@@ -67,8 +78,8 @@ class NotesMends(QObject):
 
     def _go(self, path: str, line: int, _checked: bool = False) -> None:
         self._wanted = (path, line)
-        if not self._follow_now() and self._tab.tree.select_path(path):
-            self._tab.editor.open(self._tab.tree.current_data(), focus=True)
+        if not self._follow_now() and self._tree.select_path(path):
+            self._editor.open(self._tree.current_data(), focus=True)
 
     @Slot()
     def _follow(self) -> None:
@@ -76,13 +87,13 @@ class NotesMends(QObject):
             self._follow_now()
 
     def _follow_now(self) -> bool:
-        file, (path, line) = self._tab.pane.file, self._wanted
+        file, (path, line) = self._pane.file, self._wanted
         if file is None or file.buffer.address.path != path:
             return False
         self._wanted = ("", 0)
-        self._tab.pane.view.set_mode("source")
-        self._tab.pane.text.go_to_line(line)
-        self._tab.pane.text.setFocus()
+        self._pane.view.set_mode("source")
+        self._pane.text.go_to_line(line)
+        self._pane.text.setFocus()
         return True
 
     def _sentence(self, problem: NotesProblem) -> str:
@@ -137,11 +148,17 @@ class NotesControl(QObject):
 
     state_changed = Signal()
 
-    def __init__(self, tab: MemoryTab, lanes: Lanes, icons: Icons, now: Callable[[], int]) -> None:
-        super().__init__(tab)
-        self._tab = tab
+    def __init__(
+        self,
+        tree: MemoryTreeView,
+        editor: EditorControl,
+        pane: EditorPane,
+        lanes: Lanes,
+        now: Callable[[], int],
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
         self._lanes = lanes
-        self._icons = icons
         self._now = now
         self._session: HomeSession | None = None
         self._runs_in: HomeSession | None = None
@@ -152,7 +169,7 @@ class NotesControl(QObject):
         self._said = ""
         self._stale = False  # an update ended since the last look
         self.row = NotesRow()
-        self._mends = NotesMends(tab, self.row.mends)
+        self._mends = NotesMends(self.row.mends, tree, editor, pane, self)
         self.row.button.clicked.connect(self._on_button)
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)

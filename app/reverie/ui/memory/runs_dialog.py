@@ -27,9 +27,7 @@ from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, Icons
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.memory.review_choices import Choices
-from reverie.ui.memory.review_parts import ReviewActions, ReviewDetail, ReviewPart, ReviewTree
-from reverie.ui.memory.run_panel import (
+from reverie.ui.memory.footer import (
     RunFilter,
     applied_words,
     can_revert,
@@ -40,6 +38,7 @@ from reverie.ui.memory.run_panel import (
     run_line,
     state_words,
 )
+from reverie.ui.memory.review import Choices, ReviewActions, ReviewDetail, ReviewPart, ReviewTree
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import WrapLabel, embolden
 from reverie.ui.widgets.layouts import Panes, column

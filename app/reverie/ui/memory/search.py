@@ -48,7 +48,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
-from reverie.files.coalesce import Changes
+from reverie.files.watch import Changes
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, visible

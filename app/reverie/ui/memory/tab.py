@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal, SignalInstance, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -28,33 +28,33 @@ from PySide6.QtWidgets import (
 
 from reverie.errors import AGENT_BUSY, UserError
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
-from reverie.ui.editor.control import EditorControl
+from reverie.ui.editor.control import Buffers, EditorControl
 from reverie.ui.editor.drafts import DraftKeeper, DraftOffers
 from reverie.ui.editor.merge_control import CoEditing
-from reverie.ui.editor.open_files import Buffers
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.jobs import JobControl, Lanes
-from reverie.ui.memory.edit_control import HandControl
+from reverie.ui.memory.duplicates_window import DuplicatesControl
+from reverie.ui.memory.edits import Edits, HandControl, ShownPlace
 from reverie.ui.memory.extraction import ExtractControl
+from reverie.ui.memory.findings import IndexControl, LintControl
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.footer_control import FooterControl
-from reverie.ui.memory.index_control import IndexControl
-from reverie.ui.memory.lint_control import LintControl
+from reverie.ui.memory.history_window import HistoryControl
 from reverie.ui.memory.notes_control import NotesControl
-from reverie.ui.memory.orphans.control import OrphansControl
+from reverie.ui.memory.orphaned_stores import OrphansControl
 from reverie.ui.memory.search import MemorySearch
-from reverie.ui.memory.side_windows import DuplicatesControl, HistoryControl, TrashControl
+from reverie.ui.memory.trash_window import TrashControl
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import CompanionData, FileData, FolderData, companion_at
-from reverie.ui.tree.model import MemoryTreeModel, rule_of
-from reverie.ui.tree.view import MemoryTreeView, TreeOrder
+from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, TreeOrder, rule_of
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, Heading
 from reverie.ui.widgets.layouts import Column, column, scrolling
 from reverie.ui.widgets.message_bar import MessageBar
-from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, Situation
+from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, ActionState
 
 if TYPE_CHECKING:
+    from reverie.agents.scopes import ScopeContext
     from reverie.services.search import SearchHit
     from reverie.ui.tree.memory_tree import Arrangement, RowData
 
@@ -185,9 +185,10 @@ class TellDialog(QDialog):
 class TellControl(QObject):
     """Slots are named by the action registry."""
 
-    def __init__(self, tab: MemoryTab, icons: Icons) -> None:
-        super().__init__(tab)
-        self._tab = tab
+    def __init__(self, undo_bar: MessageBar, icons: Icons, window: QWidget) -> None:
+        super().__init__(window)
+        self._undo_bar = undo_bar
+        self._window = window
         self._icons = icons
         self._session: HomeSession | None = None
         self.dialog: TellDialog | None = None
@@ -209,7 +210,7 @@ class TellControl(QObject):
         if not self.available:
             return
         if self.dialog is None:
-            self.dialog = TellDialog(self._icons, self._tab)
+            self.dialog = TellDialog(self._icons, self._window)
             self.dialog.confirmed.connect(self._write)
             self.dialog.destroyed.connect(self._forget)
         self.dialog.show()
@@ -232,7 +233,7 @@ class TellControl(QObject):
         def done(path: str) -> None:
             if dialog is self.dialog:
                 dialog.accept()
-            self._tab.undo_bar.say(self.tr("Codex will read {path}.").format(path=path))
+            self._undo_bar.say(self.tr("Codex will read {path}.").format(path=path))
 
         def failed(error: UserError) -> None:
             if dialog is not self.dialog:
@@ -264,8 +265,7 @@ class MemoryTab(QWidget):
         self, lanes: Lanes, icons: Icons, now: Callable[[], int], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._session: HomeSession | None = None
-        self._update: TreeUpdate | None = None
+        self._shown = ShownPlace()
         self._hit_when_there: SearchHit | None = None
         self.model = MemoryTreeModel(now, self)
         self.tree = MemoryTreeView(self.model, icons)
@@ -283,18 +283,8 @@ class MemoryTab(QWidget):
         self.drafts = DraftOffers(self.keeper, self.buffers, self.pane, icons, self)
         self.order = TreeOrder(icons, self)
         self.tree.set_order(self.order)
-        self.hand = HandControl(self)
-        self.edits = self.hand.edits
-        self.dreams = FooterControl(self.footer, lanes, icons, self)
-        self.extraction = ExtractControl(self, lanes, icons, now)
-        self.history = HistoryControl(self, lanes, icons, now)
-        self.lint = LintControl(self, icons)
-        self.index_care = IndexControl(self, icons)
-        self.notes = NotesControl(self, lanes, icons, now)
-        self.telling = TellControl(self, icons)
-        self.trash = TrashControl(self, lanes, icons, now)
-        self.duplicates = DuplicatesControl(self, icons)
-        self.orphans = OrphansControl(self, icons)
+        self.edits = Edits(self)
+        self._make_controls(lanes, icons, now)
         self.no_home = EmptyPage(icons, "home")
         self.notice = EmptyPage(icons, "orphan")
         self._greyed = False
@@ -304,7 +294,24 @@ class MemoryTab(QWidget):
         self._lay_out()
         self._connect()
 
+    def _make_controls(self, lanes: Lanes, icons: Icons, now: Callable[[], int]) -> None:
+        """Each gets the parts it works with; what it wants of the others it asks for by signal."""
+        tree, editor, pane, edits = self.tree, self.editor, self.pane, self.edits
+        self.dreams = FooterControl(self.footer, lanes, icons, self)
+        self.index_care = IndexControl(self._shown, edits, tree, editor, pane, icons, self)
+        self.hand = HandControl(self._shown, edits, tree, editor, self.undo_bar, self.index_care.rename, self)
+        self.extraction = ExtractControl(self.footer, lanes, icons, now, self)
+        self.history = HistoryControl(edits, tree, editor, lanes.history, icons, now, self)
+        self.lint = LintControl(self.model, editor, pane, icons, self)
+        self.notes = NotesControl(tree, editor, pane, lanes, now, self)
+        self.telling = TellControl(self.undo_bar, icons, self)
+        self.trash = TrashControl(edits, lanes.history, icons, now, self)
+        self.duplicates = DuplicatesControl(edits, icons, self)
+        self.orphans = OrphansControl(edits, icons, self)
+
     def _lay_out(self) -> None:
+        self.pane.add_notice(self.index_care.panel)
+        self.pane.add_notice(self.lint.findings)
         self.tree.setFrameShape(MemoryTreeView.Shape.NoFrame)
         self._parts = ColumnParts(column_of(self), self.pane)
         self.splitter = self._parts.splitter
@@ -331,12 +338,28 @@ class MemoryTab(QWidget):
         self.editor.state_changed.connect(self.keeper.note)
         self.editor.state_changed.connect(self.drafts.follow)
         self.editor.was_read.connect(self._on_was_read)
-        self.dreams.state_changed.connect(self.situation_changed)
-        self.extraction.state_changed.connect(self.situation_changed)
-        self.notes.state_changed.connect(self.situation_changed)
+        self._connect_controls()
         self.search.opened.connect(self.open_hit)
         self.order.chosen.connect(self._on_order_chosen)
         self.search.left.connect(self._on_search_left)
+
+    def _connect_controls(self) -> None:
+        for changed in (
+            self.dreams.state_changed,
+            self.extraction.state_changed,
+            self.notes.state_changed,
+            self.hand.state_changed,
+            self.trash.changed,
+            self.duplicates.changed,
+        ):
+            changed.connect(self.situation_changed)
+        self.index_care.fixed.connect(self.hand.offer_undo)
+        self.index_care.moved.connect(self.hand.moved)
+        self.extraction.review_wanted.connect(self.dreams.review)
+        self.history.run_wanted.connect(self.dreams.review)
+        self.footer.aged.connect(self.history.update_ages)
+        self.orphans.page_wanted.connect(self.show_other)
+        self.orphans.history_wanted.connect(self._show_history)
 
     def set_actions(self, actions: Actions) -> None:
         """The window's actions where they are used here."""
@@ -357,11 +380,11 @@ class MemoryTab(QWidget):
 
     def set_session(self, session: HomeSession | None) -> None:
         """Show another home, or none."""
-        old = self._session
+        old = self.session
         if old is not None:
             for signal, slot in self._wiring(old):
                 signal.disconnect(slot)
-        self._session, self._update = session, None
+        self._shown.session, self._shown.update = session, None
         if session is not None:
             for signal, slot in self._wiring(session):
                 signal.connect(slot)
@@ -382,7 +405,7 @@ class MemoryTab(QWidget):
             session.arrangement = self.order.arrangement
         self._show_page(self._parts if session is not None else self.no_home)
 
-    def _wiring(self, session: HomeSession):  # type: ignore[no-untyped-def]
+    def _wiring(self, session: HomeSession) -> tuple[tuple[SignalInstance, Callable[..., None]], ...]:
         return (
             (session.tree_changed, self.show_tree),
             (session.status_changed, self.dreams.show_status),
@@ -398,7 +421,7 @@ class MemoryTab(QWidget):
         self.editor.close()
         self.dreams.forget(title)
         self.extraction.forget()
-        self._update = None
+        self._shown.update = None
         self._late_tree.start()
 
     @Slot()
@@ -413,11 +436,17 @@ class MemoryTab(QWidget):
         self.notice.say(title, sentence)
         self._show_page(self.notice)
 
+    @Slot(object)
     def show_other(self, page: QWidget) -> None:
         """A page that stands in place of the trees and the editor."""
         if self._pages.indexOf(page) < 0:
             self._pages.addWidget(page)
         self._show_page(page)
+
+    @Slot(object, str, object)
+    def _show_history(self, session: HomeSession, path: str, context: ScopeContext) -> None:
+        if session is self.session:
+            self.history.show_path(path, context)
 
     def show_no_home(self) -> None:
         """None was found."""
@@ -430,9 +459,9 @@ class MemoryTab(QWidget):
         if self._greyed:
             self._greyed = False
             self.tree.setEnabled(True)
-        self._update = update
-        if self._session is not None:
-            self.model.set_rule(rule_of(self._session.workbench.parts.home, update.view))
+        self._shown.update = update
+        if self.session is not None:
+            self.model.set_rule(rule_of(self.session.workbench.parts.home, update.view))
         self.tree.show_tree(update.tree, other=update.other)
         self.editor.follow(update)
         self.lint.follow(update)
@@ -446,12 +475,12 @@ class MemoryTab(QWidget):
 
     @property
     def session(self) -> HomeSession | None:
-        return self._session
+        return self._shown.session
 
     @property
     def update_(self) -> TreeUpdate | None:
         """The trees as they were shown last."""
-        return self._update
+        return self._shown.update
 
     def selected_rows(self) -> tuple[RowData, ...]:
         """Everything that is selected in the tree, the current row first."""
@@ -460,7 +489,7 @@ class MemoryTab(QWidget):
     @property
     def has_full_tree(self) -> bool:
         """Descriptions, sizes and pins are shown, not only names."""
-        return self._update is not None and not self._update.names_only
+        return self._shown.update is not None and not self._shown.update.names_only
 
     @Slot(object)
     def show_trouble(self, error: UserError | None) -> None:
@@ -478,8 +507,8 @@ class MemoryTab(QWidget):
 
     @Slot(object)
     def _on_order_chosen(self, arrangement: Arrangement) -> None:
-        if self._session is not None:
-            self._session.arrange(arrangement)
+        if self.session is not None:
+            self.session.arrange(arrangement)
 
     # The tree's selection
 
@@ -505,11 +534,11 @@ class MemoryTab(QWidget):
     def _on_was_read(self) -> None:
         """Who looks at a memory has seen what changed: its badge may go."""
         file = self.editor.file
-        if self._session is None or file is None or file.buffer.modified:
+        if self.session is None or file is None or file.buffer.modified:
             return
         data = self.model.file_at(file.buffer.address.path)
         if data is not None and data.changed:
-            self._session.look_again()
+            self.session.refresh_marks()
 
     @Slot()
     def _on_editor_state(self) -> None:
@@ -544,7 +573,7 @@ class MemoryTab(QWidget):
 
     def _open_here(self, hit: SearchHit) -> bool:
         """Open it if it stands in the trees that are shown."""
-        update, session = self._update, self._session
+        update, session = self._shown.update, self._shown.session
         if update is None or session is None or hit.home_id != session.info.id:
             return False
         if hit.companion:
@@ -560,15 +589,15 @@ class MemoryTab(QWidget):
 
     def mark_seen(self) -> None:
         """Take the badges away."""
-        if self._session is not None:
-            self._session.mark_seen()
+        if self.session is not None:
+            self.session.mark_seen()
 
     # What is possible
 
-    def situation(self, now: Situation) -> Situation:
+    def situation(self, now: ActionState) -> ActionState:
         """`now` with what this tab knows."""
         # What is done to a selection is done to one that is seen.
-        shown = self._update is not None and self._pages.currentWidget() is self._parts
+        shown = self._shown.update is not None and self._pages.currentWidget() is self._parts
         data = self.tree.current_data() if shown else None
         file = self.editor.file
         return replace(

@@ -10,18 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QListWidget,
-    QListWidgetItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QWidget
 
 from reverie.errors import UserError
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, Icons
 from reverie.ui.display_text import as_tooltip, human_size, visible
 from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.memory.edit_dialogs import PathDialog
+from reverie.ui.memory.edits import Edits, SideControl
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.frames import SideWindow
@@ -31,6 +28,7 @@ from reverie.ui.widgets.text_views import TextView
 
 if TYPE_CHECKING:
     from reverie.services.trash import TrashEntry, TrashPage
+    from reverie.services.views import Undo
     from reverie.services.workbench import Workbench
 
 SIDE_BY_SIDE = 620
@@ -277,3 +275,71 @@ def actor(entry: TrashEntry) -> str:
         "revert": tr("An undo run"),
         "outside": tr("Unknown outside process"),
     }.get(entry.actor, visible(entry.actor))
+
+
+class TrashControl(SideControl[TrashWindow]):
+    """The trash of the shown home, and restoring from it. `changed()`: memories were restored."""
+
+    changed = Signal()
+
+    def __init__(
+        self, edits: Edits, lane: Lane, icons: Icons, now: Callable[[], int], owner: QWidget
+    ) -> None:
+        super().__init__(edits, icons, owner)
+        self._lane = lane
+        self._now = now
+
+    @Slot()
+    def show(self) -> None:
+        session = self._session
+        if session is None:
+            return
+        self.open().show_trash(session.workbench, visible(session.info.label))
+
+    def make(self) -> TrashWindow:
+        window = TrashWindow(self._lane, self._icons, self._now, self._owner)
+        window.wanted.connect(self._restore)
+        window.wanted_as.connect(self._restore_as)
+        return window
+
+    @Slot(object)
+    def _restore(self, entries: tuple[TrashEntry, ...]) -> None:
+        self._apply(entries, {})
+
+    @Slot(object)
+    def _restore_as(self, entry: TrashEntry) -> None:
+        path = self.ask_name(entry)
+        if path:
+            self._apply((entry,), {entry.id: path})
+
+    def ask_name(self, entry: TrashEntry) -> str:
+        """Under which path it is to come back; empty for not at all. A place that is taken is refused
+        later."""
+        dialog = PathDialog(
+            self.tr("Restore as"),
+            self.tr("Restore"),
+            (entry.scope,),
+            entry.deletion.place.rel,
+            lambda _path: False,
+            self.window or self._owner,
+        )
+        return dialog.path if dialog.exec() == PathDialog.DialogCode.Accepted else ""
+
+    def _apply(self, entries: tuple[TrashEntry, ...], names: dict[str, str]) -> None:
+        session = self._session
+        if session is None:
+            return
+        workbench = session.workbench
+        if self.window is not None:
+            self.window.message.clear()
+
+        def work() -> Undo:
+            return workbench.trash.restore(entries, names)
+
+        self._edits.apply(session, "restore from the trash", work, self._on_restored, self.say_failed)
+
+    def _on_restored(self, undo: Undo) -> None:
+        self.changed.emit()
+        self.say_done(undo, counted("1 memory was restored.", "%n memories were restored.", undo.count))
+        if self.window is not None:
+            self.window.follow()

@@ -1,7 +1,9 @@
-"""Between the settings dialog and the services: every question is a job, on a thread of its own.
+"""Connects the settings dialog with the settings, the keyring and the model services.
 
-Neither keyring nor model server may hold up the window, a refresh or a run; so the lane is this control's,
-and it begins with the first question.
+Every question is a job on a lane of this control's own, started with the first question: neither keyring
+nor model server may hold up the window, a refresh or a run.
+
+Threading: GUI thread. Failure: shown in the dialog, which stays open.
 """
 
 from __future__ import annotations
@@ -34,23 +36,23 @@ class _KnownModels:
 
 
 class SettingsControl(QObject):
-    """`changed()`: other settings or keys count now. `look_changed(Window)`: the window is to look so."""
+    """Signals: `changed()` after settings or keys were saved; `window_style_changed(WindowStyle)`."""
 
     changed = Signal()
-    look_changed = Signal(object)
+    window_style_changed = Signal(object)
 
     def __init__(self, icons: Icons, parent: QWidget) -> None:
         super().__init__(parent)
         self._icons = icons
         self._window = parent
         self._lane: Lane | None = None
-        self._desk: Workbench | SettingsService | None = None
+        self._service: Workbench | SettingsService | None = None
         self._home = ""
         self.dialog: SettingsDialog | None = None
 
     # Opening
 
-    def open(self, desk: Workbench | SettingsService, home_id: str = "", label: str = "") -> None:
+    def open(self, service: Workbench | SettingsService, home_id: str = "", label: str = "") -> None:
         """Show the settings; those of the background are of the home `home_id`, if one is open."""
         if self.dialog is not None:
             self.dialog.raise_()
@@ -58,7 +60,7 @@ class SettingsControl(QObject):
             return
         from reverie.ui.settings.dialog import SettingsDialog
 
-        self._desk, self._home = desk, home_id
+        self._service, self._home = service, home_id
         dialog = SettingsDialog(self._icons, label, self._window)
         self.dialog = dialog
         dialog.save.connect(self._save)
@@ -80,12 +82,12 @@ class SettingsControl(QObject):
         return self._lane is not None and self._lane.busy
 
     def _read(self) -> None:
-        desk, home = self._desk, self._home
-        if desk is None:
+        service, home = self._service, self._home
+        if service is None:
             return
 
         def work(_control: JobControl) -> _KnownModels:
-            return _KnownModels(schema(), draft_of(desk.settings(), home), desk.models.view(None))
+            return _KnownModels(schema(), draft_of(service.settings(), home), service.models.view(None))
 
         self._submit("read settings", work, self._on_read, self._on_failed, "settings")
 
@@ -105,18 +107,17 @@ class SettingsControl(QObject):
 
     @Slot(object)
     def _save(self, draft: SettingsDraft) -> None:
-        desk, home = self._desk, self._home
-        if desk is None:
+        service, home = self._service, self._home
+        if service is None:
             return
 
         def work(_control: JobControl) -> ModelsView:
-            desk.save_settings(with_draft(desk.settings(), draft, home))
-            return desk.models.view(None)
+            service.save_settings(with_draft(service.settings(), draft, home))
+            return service.models.view(None)
 
         def saved(models: ModelsView) -> None:
             self._on_saved(models)
-            if draft.window is not None:
-                self.look_changed.emit(draft.window)
+            self.window_style_changed.emit(draft.window_style)
 
         self._submit("save settings", work, saved, self._on_failed, "")
 
@@ -128,15 +129,15 @@ class SettingsControl(QObject):
 
     @Slot(str)
     def _test(self, name: str) -> None:
-        desk, dialog, home = self._desk, self.dialog, self._home
-        if desk is None or dialog is None:
+        service, dialog, home = self._service, self.dialog, self._home
+        if service is None or dialog is None:
             return
         dialog.engine.testing(name)
         draft = dialog.draft
 
         def work(_control: JobControl) -> Sequence[ProbeLine]:
             # What is typed is what is tried: the provider may have been added a moment ago.
-            return desk.models.test(name, with_draft(desk.settings(), draft, home))
+            return service.models.test(name, with_draft(service.settings(), draft, home))
 
         self._submit("test a model", work, self._on_tested, self._on_test_failed, "test")
 
@@ -150,12 +151,12 @@ class SettingsControl(QObject):
 
     @Slot()
     def _find(self) -> None:
-        desk = self._desk
-        if desk is None:
+        service = self._service
+        if service is None:
             return
 
         def work(_control: JobControl) -> Sequence[LocalServer]:
-            return desk.models.local_servers()
+            return service.models.local_servers()
 
         self._submit("find local servers", work, self._on_found, self._on_find_failed, "servers")
 
@@ -172,31 +173,31 @@ class SettingsControl(QObject):
 
     @Slot(str, str)
     def _set_key(self, provider: str, key: str) -> None:
-        desk = self._desk
-        if desk is None:
+        service = self._service
+        if service is None:
             return
 
         def work(_control: JobControl) -> ModelsView:
-            desk.models.set_key(provider, key)
-            return desk.models.view(None)
+            service.models.set_key(provider, key)
+            return service.models.view(None)
 
-        said = self.tr("The key for {provider} is in the system's keyring.").format(provider=provider)
-        self._submit("keep a key", work, self._said(said), self._on_failed, "")
+        message = self.tr("The key for {provider} is in the system's keyring.").format(provider=provider)
+        self._submit("keep a key", work, self._set_message(message), self._on_failed, "")
 
     @Slot(str)
     def _forget_key(self, provider: str) -> None:
-        desk = self._desk
-        if desk is None:
+        service = self._service
+        if service is None:
             return
 
         def work(_control: JobControl) -> ModelsView:
-            desk.models.forget_key(provider)
-            return desk.models.view(None)
+            service.models.forget_key(provider)
+            return service.models.view(None)
 
-        said = self.tr("The key for {provider} was removed from the keyring.").format(provider=provider)
-        self._submit("forget a key", work, self._said(said), self._on_failed, "")
+        message = self.tr("The key for {provider} was removed from the keyring.").format(provider=provider)
+        self._submit("forget a key", work, self._set_message(message), self._on_failed, "")
 
-    def _said(self, sentence: str) -> Callable[[ModelsView], None]:
+    def _set_message(self, sentence: str) -> Callable[[ModelsView], None]:
         def done(models: ModelsView) -> None:
             if self.dialog is not None:
                 self.dialog.say(sentence)

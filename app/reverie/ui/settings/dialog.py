@@ -1,15 +1,19 @@
-"""The settings as a dialog: a page for each thing that runs, one for the window, one for the rest, and a
-search over all of them.
+"""The settings dialog: a page for each thing that runs, one for the window, one for the rest, and a search
+over all of them.
 
-A form and nothing else: what it needs to know is shown to it, what a person wants leaves it by signal, and
-jobs do both (`settings_control`). A key is never among the values. Every setting of the schema has a field:
-those that no page lays out are made from their types (`settings_generated`), and a test compares.
+A form and nothing else: it is shown a draft, gives one back by signal, and jobs read and save (`control`).
+A key
+is never among the values. Every setting of the schema has a field: those that no page lays out are made from
+their types (`fields`), and a test compares.
+
+Threading: GUI thread; nothing is read or written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
@@ -26,22 +30,311 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, MARGIN, Icons
+from reverie.ui.appearance import GAP, LARGEST_FONT, MARGIN, Icons
 from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.settings import draft as words
-from reverie.ui.settings.draft import Setting, SettingsDraft
-from reverie.ui.settings.fields import AdvancedPage, Fields, Rows
-from reverie.ui.settings.job_pages import BackgroundPage, ExtractPage, NotesPage, System1Page, WindowPage
+from reverie.ui.settings.draft import Setting, SettingsDraft, explanation
+from reverie.ui.settings.fields import (
+    AdvancedPage,
+    GeneratedFields,
+    ModelPage,
+    Rows,
+    SettingsPage,
+    choice,
+    fill,
+    number,
+    switch,
+)
 from reverie.ui.settings.model_pages import EnginePage, ProvidersPage
 from reverie.ui.widgets.controls import SearchField, WrapLabel
 from reverie.ui.widgets.layouts import scrolled
 from reverie.ui.widgets.message_bar import MessageBar
 
-# Finding a setting as one types: rows and pages that do not match are hidden, and come back.
-#
-# What is found: the label of a row, its accessible name, its explanation, its key and its place in
-# `config.toml`; a page whose title has every word shows all of its rows. Threading: GUI thread.
+MOST_RUNS = 1000
+MOST_TOKENS = 1_000_000_000
+TOKENS_STEP = 50_000
+
+
+class BackgroundPage(SettingsPage):
+    """What may run in the background in one home, and how much of it. `home`: the name of the home that is
+    shown; without one there is nothing to edit."""
+
+    def __init__(self, home: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._home = home
+        self.switch = switch(
+            self.tr("&Consolidate {home} in the background").format(home=home)
+            if home
+            else self.tr("&Consolidate in the background")
+        )
+        self.what = WrapLabel(
+            self.tr(
+                "When a workspace is compacted or archived, and when Reverie starts. Whatever a run changes "
+                "can be reviewed and undone, and what kept one from running is told."
+            )
+        )
+        self.runs = number(0, MOST_RUNS, self.tr("Runs a day at most"))
+        self.tokens = number(0, MOST_TOKENS, self.tr("Tokens a day at most"))
+        self.tokens.setSingleStep(TOKENS_STEP)
+        rows = (
+            (self.tr("R&uns a day at most"), self.runs),
+            (self.tr("&Tokens a day at most"), self.tokens),
+        )
+        without = WrapLabel(self.tr("Open a home to say what may run by itself in it."))
+        self.stack(without, self.switch, self.what, fill(QFormLayout(), rows))
+        without.setVisible(not home)
+        self.switch.setEnabled(bool(home))
+        self.switch.toggled.connect(self._on_switch)
+        self.bind("background.*", enabled=self.switch, runs_per_day=self.runs, tokens_per_day=self.tokens)
+        self._on_switch(False)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return super().values if self._home else {}
+
+    @Slot(bool)
+    def _on_switch(self, on: bool) -> None:
+        self.runs.setEnabled(on)
+        self.tokens.setEnabled(on)
+
+
+MOST_TURNS = 50
+MOST_SECONDS = 600
+MOST_TRACES = 100_000
+MB = 1_000_000
+MOST_MEGABYTES = 100_000
+_CHARS = 18
+
+
+class System1Page(ModelPage):
+    """The memory writer. Everything but the switch is enabled only while it is on."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.switch = switch(self.tr("&Write memories while conversations go on"))
+        self.what = WrapLabel(
+            self.tr(
+                "After every so many turns of an assistant, what it learned goes into the memory of its "
+                "project. Runs can be reviewed and undone; why none happened stands in Activity and Doctor."
+            )
+        )
+        self.interval = number(1, MOST_TURNS, self.tr("Turns between two runs"))
+        self.target = choice(
+            self.tr("Where it writes"),
+            (
+                (self.tr("The project's memory file"), "project-file"),
+                (self.tr("A memory of the project, system-1.md"), "project-memory"),
+            ),
+            least_chars=_CHARS,
+        )
+        self.model.setPlaceholderText(self.tr("the model of the conversation"))
+        self.model.setAccessibleName(self.tr("Model: rules or provider:model; empty for the conversation's"))
+        self.time = number(1, MOST_SECONDS, self.tr("Time limit of a run, in seconds"), self.tr(" s"))
+        self.traces = choice(
+            self.tr("Which runs leave a trace"),
+            (
+                (self.tr("Those that fail"), "failures"),
+                (self.tr("All of them"), "always"),
+                (self.tr("None"), "never"),
+            ),
+            least_chars=_CHARS,
+        )
+        self.count = number(1, MOST_TRACES, self.tr("Traces to keep at most"))
+        self.room = number(1, MOST_MEGABYTES, self.tr("Megabytes of traces to keep at most"), self.tr(" MB"))
+        self._lay_out()
+        self.switch.toggled.connect(self._on_switch)
+        self.bind(
+            "system1",
+            {"keep_bytes": MB},
+            enabled=self.switch,
+            interval=self.interval,
+            target=self.target,
+            model=self.model,
+            time_limit_s=self.time,
+            traces=self.traces,
+            keep_count=self.count,
+            keep_bytes=self.room,
+        )
+        self._on_switch(False)
+
+    def _lay_out(self) -> None:
+        self.lay_out(
+            (
+                (self.tr("A run every so many t&urns"), self.interval),
+                (self.tr("Write &into"), self.target),
+                (self.tr("Mode&l"), self.model),
+                (self.tr("Stop a run &after"), self.time),
+                (self.tr("Keep a trac&e of runs"), self.traces),
+                (self.tr("At most so &many traces"), self.count),
+                (self.tr("At most so mu&ch of them"), self.room),
+            ),
+            self.switch,
+            self.what,
+        )
+
+    @Slot(bool)
+    def _on_switch(self, on: bool) -> None:
+        for control in (
+            self.interval,
+            self.target,
+            self.model,
+            self.time,
+            self.traces,
+            self.count,
+            self.room,
+        ):
+            control.setEnabled(on)
+
+
+NOTES_MOST_TOKENS = 10_000_000
+MOST_CALLS = 1_000
+NOTES_MOST_SECONDS = 3_600
+
+
+class NotesPage(ModelPage):
+    """Session notes. The thresholds are enabled only while notes are kept."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.switch = switch(self.tr("&Keep the notes of sessions up to date"))
+        self.what = WrapLabel(
+            self.tr(
+                "While a session of Claude Code grows, its notes are updated: only after enough growth, and "
+                "then at so many tool calls or at the end of an answer. Updates can be reviewed and undone. "
+                "They are for you: Claude Code of today does not read them, and deletes them with their "
+                "transcript."
+            )
+        )
+        self.start = number(1, NOTES_MOST_TOKENS, self.tr("Tokens of a session at which notes begin"))
+        self.growth = number(1, NOTES_MOST_TOKENS, self.tr("Tokens of growth between two updates"))
+        self.calls = number(1, MOST_CALLS, self.tr("Tool calls that make an update due"))
+        self.model.setPlaceholderText(self.tr("the agent's own model, else rules"))
+        self.model.setAccessibleName(self.tr("Model: rules or provider:model; empty for the agent's own"))
+        self.time = number(
+            1, NOTES_MOST_SECONDS, self.tr("Time limit of an update, in seconds"), self.tr(" s")
+        )
+        self._lay_out()
+        self.switch.toggled.connect(self._on_switch)
+        self.bind(
+            "notes",
+            enabled=self.switch,
+            model=self.model,
+            start_tokens=self.start,
+            growth_tokens=self.growth,
+            tool_calls=self.calls,
+            time_limit_s=self.time,
+        )
+        self._on_switch(False)
+
+    def _lay_out(self) -> None:
+        self.lay_out(
+            (
+                (self.tr("Begin at so many &tokens"), self.start),
+                (self.tr("Update after &growth by"), self.growth),
+                (self.tr("At so man&y tool calls"), self.calls),
+                (self.tr("Mode&l"), self.model),
+                (self.tr("Stop an update &after"), self.time),
+            ),
+            self.switch,
+            self.what,
+        )
+
+    @Slot(bool)
+    def _on_switch(self, on: bool) -> None:
+        # The model stays: an update by hand uses it, whether notes are kept or not.
+        for control in (self.start, self.growth, self.calls):
+            control.setEnabled(on)
+
+
+class ExtractPage(ModelPage):
+    """The extraction of rollouts. Everything applies to an extraction by hand too, so nothing is ever
+    disabled."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.switch = switch(self.tr("&Extract new rollouts at the start"))
+        self.what = WrapLabel(
+            self.tr(
+                "When the background services of a Codex home start, threads that went on become trace "
+                "summaries, and those a handbook for each directory. Extract in the Consolidate menu does "
+                "it by hand. Results can be reviewed and undone."
+            )
+        )
+        self.rollouts = number(1, 128, self.tr("Rollouts that are extracted at once"))
+        self.idle = number(
+            0, 86_400, self.tr("Seconds that a rollout must have been left alone"), self.tr(" s")
+        )
+        self.model.setPlaceholderText(self.tr("what a consolidation uses"))
+        self.model.setAccessibleName(self.tr("Model: rules or provider:model; empty as for a consolidation"))
+        self.time = number(
+            1, 3_600, self.tr("Time limit for each rollout and each directory, in seconds"), self.tr(" s")
+        )
+        self._lay_out()
+        self.bind(
+            "extract",
+            at_launch=self.switch,
+            model=self.model,
+            max_rollouts=self.rollouts,
+            idle_seconds=self.idle,
+            time_limit_s=self.time,
+        )
+
+    def _lay_out(self) -> None:
+        self.lay_out(
+            (
+                (self.tr("&Rollouts at once"), self.rollouts),
+                (self.tr("Le&ft alone for"), self.idle),
+                (self.tr("Mode&l"), self.model),
+                (self.tr("Stop each &after"), self.time),
+            ),
+            self.switch,
+            self.what,
+        )
+
+
+_SMALLEST_FONT = 6
+
+
+class WindowPage(SettingsPage):
+    """Theme, font size and language, which take effect at once or at the next start."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        system = self.tr("As the system")
+        self.theme = choice(
+            self.tr("Colours"),
+            ((system, "system"), (self.tr("Light"), "light"), (self.tr("Dark"), "dark")),
+        )
+        # The smallest value stands for the system's size.
+        self.font_size = number(_SMALLEST_FONT - 1, LARGEST_FONT, self.tr("Font size"), self.tr(" pt"))
+        self.font_size.setSpecialValueText(system)
+        # Languages are named in themselves, so that who does not read the shown one finds the way back.
+        self.language = choice(
+            self.tr("Language"), ((system, "system"), ("English", "en"), ("Deutsch", "de"))
+        )
+        self.note = WrapLabel(
+            self.tr("Colours and font size count at once, the language when Reverie is started next.")
+        )
+        rows = (
+            (self.tr("Colou&rs"), self.theme),
+            (self.tr("&Font size"), self.font_size),
+            (self.tr("&Language"), self.language),
+        )
+        # The dialog adds what the schema has besides.
+        self.more = QFormLayout()
+        self.stack(fill(QFormLayout(), rows), self.note, self.more)
+        self.bind("window", theme=self.theme, font_size=self.font_size, language=self.language)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        values = super().values
+        if self.font_size.value() < _SMALLEST_FONT:
+            values["window.font_size"] = 0
+        return values
+
+
+# The search hides rows and pages that do not match. A row matches by its label, accessible name, explanation,
+# key or place in `config.toml`; a page whose title matches shows all of its rows.
 
 
 class SettingsSearch(SearchField):
@@ -89,8 +382,8 @@ class SettingsFinder:
             shown = [*widgets, *(labels[each] for each in widgets if each in labels)]
             for widget in shown:
                 if not widget.toolTip():
-                    widget.setToolTip(as_tooltip(words.explained(setting)))
-            widgets[0].setAccessibleDescription(words.explained(setting))
+                    widget.setToolTip(as_tooltip(explanation(setting)))
+            widgets[0].setAccessibleDescription(explanation(setting))
             self._rows[tab].append(_FoundRow(tuple(shown), _searched(title, setting, shown)))
             self.keys[key] = widgets[0]
 
@@ -138,12 +431,12 @@ class SettingsFinder:
 
 
 def _searched(title: str, setting: Setting, shown: Iterable[QWidget]) -> str:
-    said = [title, setting.key, setting.where, words.explained(setting)]
+    texts = [title, setting.key, setting.where, explanation(setting)]
     for widget in shown:
-        said.append(widget.accessibleName())
+        texts.append(widget.accessibleName())
         if isinstance(widget, QLabel | QAbstractButton):
-            said.append(_plain(widget.text()))
-    return "\n".join(said).casefold()
+            texts.append(_plain(widget.text()))
+    return "\n".join(texts).casefold()
 
 
 def _plain(text: str) -> str:
@@ -171,7 +464,7 @@ def _forms(layout: QLayout | None) -> Iterator[QFormLayout]:
 
 
 class SettingsDialog(QDialog):
-    """`save(Draft)`: keep this. The pages have signals of their own."""
+    """`save(SettingsDraft)`: OK or Apply. The pages have signals of their own."""
 
     save = Signal(object)
 
@@ -190,7 +483,7 @@ class SettingsDialog(QDialog):
         self.extract = ExtractPage()
         self.window_page = WindowPage()
         self.advanced = AdvancedPage()
-        self._generated: list[Fields] = []
+        self._generated: list[GeneratedFields] = []
         self.message = MessageBar(icons, "settings-message")
         self.pages = QTabWidget()
         self.pages.setDocumentMode(True)
@@ -231,24 +524,17 @@ class SettingsDialog(QDialog):
             page.changed.connect(self._on_changed)
             page.setEnabled(False)
         self.providers.model_chosen.connect(self._on_model_chosen)
-        self._judge()
+        self._validate()
 
     # What is known
 
     @property
     def draft(self) -> SettingsDraft:
-        """The values as they stand in the form."""
+        """What the form gives back: all that is laid out by hand, and of the rest what was edited."""
+        pages = [page.values for page, _title in self._all if page is not self.providers]
+        generated = [form.edits for form in self._generated]
         return SettingsDraft(
-            self.engine.engine,
-            self.engine.time.value(),
-            self.engine.loss.value(),
-            dict(self.providers.base_urls),
-            self.background.value,
-            self.system1.value,
-            self.window_page.value,
-            self.notes.value,
-            self.extract.value,
-            {key: value for fields in self._generated for key, value in fields.edits.items()},
+            {key: value for values in (*pages, *generated) for key, value in values.items()},
             self.providers.edits,
         )
 
@@ -256,7 +542,7 @@ class SettingsDialog(QDialog):
     def problem(self) -> str:
         """Why this cannot be saved; empty if it can."""
         pages = (self.engine, self.providers, self.system1, self.notes, self.extract)
-        problems = [*(page.problem for page in pages), *(fields.problem for fields in self._generated)]
+        problems = [*(page.problem for page in pages), *(form.problem for form in self._generated)]
         return next(filter(None, problems), "")
 
     @property
@@ -273,12 +559,12 @@ class SettingsDialog(QDialog):
         rest = [setting for setting in left if setting not in of_providers and setting not in of_window]
         self.providers.expect(of_providers)
         self._generated = [
-            Fields(self.window_page.more, of_window, self),
-            Fields(self.advanced.more, rest, self),
+            GeneratedFields(self.window_page.more, of_window, self),
+            GeneratedFields(self.advanced.more, rest, self),
         ]
-        for fields in self._generated:
-            fields.edited.connect(self._on_changed)
-        made: dict[QWidget, Fields | None] = {
+        for form in self._generated:
+            form.edited.connect(self._on_changed)
+        made: dict[QWidget, GeneratedFields | None] = {
             self.providers: self.providers.more,
             self.window_page: self._generated[0],
             self.advanced: self._generated[1],
@@ -292,25 +578,15 @@ class SettingsDialog(QDialog):
 
     def show_draft(self, draft: SettingsDraft) -> None:
         """The settings as they are on disk. `show_schema` comes first."""
-        self.engine.show_draft(draft)
-        if draft.background is not None:
-            self.background.show_value(draft.background)
-        if draft.system1 is not None:
-            self.system1.show_value(draft.system1)
-        if draft.notes is not None:
-            self.notes.show_value(draft.notes)
-        if draft.extract is not None:
-            self.extract.show_value(draft.extract)
-        if draft.window is not None:
-            self.window_page.show_value(draft.window)
         self.providers.show_kept(draft.providers)
-        for fields in self._generated:
-            fields.show_values(draft.others)
+        for form in self._generated:
+            form.show_values(draft.values)
         for page, _title in self._all:
             if page is not self.providers:
+                page.show_values(draft.values)
                 page.setEnabled(True)
         self._loaded, self._dirty = True, False
-        self._judge()
+        self._validate()
 
     def saved(self) -> None:
         """What was asked to be kept is on disk."""
@@ -319,13 +595,13 @@ class SettingsDialog(QDialog):
         self.message.clear()
         if self._closing:
             self.accept()
-        self._judge()
+        self._validate()
 
     def failed(self, error: UserError) -> None:
         """Something asked for did not work; the form stays."""
         self._closing = False
         self.message.say_error(error)
-        self._judge()
+        self._validate()
 
     def say(self, sentence: str) -> None:
         self.message.say(sentence)
@@ -336,7 +612,7 @@ class SettingsDialog(QDialog):
     def _on_changed(self) -> None:
         if self._loaded:
             self._dirty = True
-            self._judge()
+            self._validate()
 
     @Slot(str)
     def _on_search(self, query: str) -> None:
@@ -382,7 +658,7 @@ class SettingsDialog(QDialog):
         self._closing = False
         self.save.emit(self.draft)
 
-    def _judge(self) -> None:
+    def _validate(self) -> None:
         possible = self._loaded and not self.problem
         self.ok.setEnabled(possible)
         self.apply.setEnabled(possible and self._dirty)

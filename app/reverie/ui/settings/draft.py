@@ -1,19 +1,25 @@
-"""What the settings dialog edits: plain values out of `Settings`, and back into it. Pure, without Qt.
+"""What the settings dialog shows and edits: the schema of the settings, their values as a draft, and the
+texts that explain them.
 
-`Settings` is heavy to import, so both directions are called by jobs; the dialog itself knows `Draft` only.
-What a person did not touch stays as it was in the settings they are put into, which may be newer than those
-the draft was made from.
+Everything is derived from `settings.Settings`: a setting that is added there appears here, with its type,
+default
+and limits; a test asks for its explanation. A draft is put into the settings as they are on disk by then,
+which may be newer than those it was made from.
+
+Threading: `Settings` is slow to import (pydantic), so jobs call `schema`, `draft_of` and `with_draft`; the
+rest is pure. Failure: `with_draft` raises `UserError`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 from urllib.parse import urlsplit
 
-from reverie.ui.appearance import Window
+from reverie.errors import UserError
+from reverie.ui.appearance import WindowStyle
 from reverie.ui.translation import tr
 from reverie.ui.translation import translatable as _
 
@@ -24,13 +30,6 @@ if TYPE_CHECKING:
     from reverie.settings import Settings
 
 
-# Every setting by its type, its default and its limits, as `settings.Settings` says them: what the dialog
-# shows, generates and searches. Pure, without Qt.
-#
-# A setting that is added there is found here by itself; the tests compare both, and ask for an explanation.
-# Threading: `schema` imports what is heavy, so jobs call it; the rest is for any thread.
-
-
 Kind = Literal["switch", "whole", "decimal", "choice", "text", "pairs"]
 ANY = "*"
 """Stands in a key for a name that people choose."""
@@ -38,16 +37,18 @@ ANY = "*"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """`key`: as in `config.toml`, with dots (`jobs.consolidate.engine`, `providers.*.wire`). `least`,
-    `most`: of numbers; `choices`: of a choice; `pattern`: of a text, empty for any."""
+    """One setting of the schema."""
 
     key: str
+    """As in `config.toml`, with dots: `dream.engine`, `providers.*.wire`."""
     kind: Kind
     default: Any
     least: float = 0
+    """`least` and `most`: the limits of a number."""
     most: float = 0
     choices: tuple[str, ...] = ()
     pattern: str = ""
+    """What a text has to match; empty for any."""
 
     @property
     def last(self) -> str:
@@ -56,12 +57,12 @@ class Setting:
 
     @property
     def where(self) -> str:
-        """As a person looks for it in `config.toml`: `[dream] engine`."""
+        """Its place in `config.toml`: `[dream] engine`."""
         return where(self.key)
 
 
 def where(key: str) -> str:
-    """`jobs.consolidate.engine` as `[dream] engine`; a name that people choose as `NAME`."""
+    """`dream.engine` as `[dream] engine`; a name that people choose as `NAME`."""
     table, _, last = key.replace(ANY, "NAME").rpartition(".")
     return f"[{table}] {last}"
 
@@ -119,104 +120,39 @@ def _setting(key: str, field: FieldInfo) -> Setting:
     if get_origin(inner) is Literal:
         return Setting(key, "choice", default, choices=get_args(inner))
     if inner in (int, float):
-        least, most = (_said(field, name) for name in ("ge", "le"))
+        least, most = (_limit(field, name) for name in ("ge", "le"))
         return Setting(key, "whole" if inner is int else "decimal", default, least, most)
     if get_origin(inner) is dict:
         return Setting(key, "pairs", default)
     if inner is str:
-        return Setting(key, "text", default, pattern=_said(field, "pattern"))
+        return Setting(key, "text", default, pattern=_limit(field, "pattern"))
     raise TypeError(f"{key} is of a kind that the window cannot show: {inner}")
 
 
-def _said(field: FieldInfo, name: str) -> Any:
+def _limit(field: FieldInfo, name: str) -> Any:
     """A limit that the type names."""
     return next(getattr(each, name) for each in field.metadata if getattr(each, name, None) is not None)
 
 
 RULES, AUTO = "rules", "auto"
+_BACKGROUND = f"background.{ANY}."
 _MODEL = re.compile(r"[^\s:]+:\S+")
 
 
 @dataclass(frozen=True, slots=True)
-class BackgroundDraft:
-    """What may run by itself in one home. A budget of 0 allows nothing."""
-
-    enabled: bool = False
-    runs_per_day: int = 0
-    tokens_per_day: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class System1:
-    """The memory writer, field by field as `settings.System1Settings` has it."""
-
-    enabled: bool = False
-    interval: int = 2
-    target: str = "project-file"
-    model: str = ""
-    time_limit_s: float = 10
-    traces: str = "failures"
-    keep_count: int = 200
-    keep_bytes: int = 100_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Notes:
-    """Session notes, field by field as `settings.NotesSettings` has it."""
-
-    enabled: bool = False
-    model: str = ""
-    start_tokens: int = 10_000
-    growth_tokens: int = 5_000
-    tool_calls: int = 3
-    time_limit_s: float = 120
-
-
-@dataclass(frozen=True, slots=True)
-class Extract:
-    """The extraction of rollouts, as `settings.ExtractSettings` has it."""
-
-    at_launch: bool = False
-    model: str = ""
-    max_rollouts: int = 8
-    idle_seconds: int = 120
-    time_limit_s: int = 300
-
-
-@dataclass(frozen=True, slots=True)
 class SettingsDraft:
-    """`engine` is `auto`, `rules` or `provider:model`; `base_urls` are those that were changed, by provider,
-    empty for the usual one. `others`: whatever no page lays out by hand, by key; `providers`: the same of
-    model services, by provider and own name; headers are secrets. Of both the dialog gives back only what was
-    edited."""
+    """Settings as the dialog edits them. One that it gives back may hold some settings only: all others
+    stay as they are on disk."""
 
-    engine: str = AUTO
-    time_limit_s: int = 300
-    max_loss_percent: int = 20
-    base_urls: Mapping[str, str] = field(default_factory=dict)
-    background: BackgroundDraft | None = None
-    system1: System1 | None = None
-    window: Window | None = None
-    notes: Notes | None = None
-    extract: Extract | None = None
-    others: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any]
+    """By the keys of the schema, except those of providers. `background.*` stands for the home that is
+    shown."""
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    """Of each model service, by name, and by the last part of the key. Headers are secrets."""
 
-
-BY_HAND = frozenset(
-    {"dream.engine", "dream.time_limit_s", "dream.max_loss_percent"}
-    | {
-        f"{section}.{each.name}"
-        for section, kind in (
-            ("system1", System1),
-            ("notes", Notes),
-            ("extract", Extract),
-            ("window", Window),
-        )
-        for each in fields(kind)
-    }
-)
-"""The settings, outside of tables of names, that have a field of their own in a draft."""
+    @property
+    def window_style(self) -> WindowStyle:
+        return WindowStyle(**{each.name: self.values[f"window.{each.name}"] for each in fields(WindowStyle)})
 
 
 def is_model_name(name: str) -> bool:
@@ -237,18 +173,11 @@ def is_base_url(text: str) -> bool:
 
 def draft_of(settings: Settings, home_id: str) -> SettingsDraft:
     """What the dialog shows for one home, or where none is open (empty)."""
-    found = settings.background.of(home_id) if home_id else None
+    values = values_of(settings)
+    if home_id:
+        values |= _of_home(settings, home_id)
     return SettingsDraft(
-        settings.dream.engine,
-        settings.dream.time_limit_s,
-        settings.dream.max_loss_percent,
-        {},
-        None if found is None else BackgroundDraft(found.enabled, found.runs_per_day, found.tokens_per_day),
-        System1(**settings.system1.model_dump()),
-        Window(settings.window.font_size, settings.window.language, settings.window.theme),
-        Notes(**settings.notes.model_dump()),
-        Extract(**{each.name: getattr(settings.extract, each.name) for each in fields(Extract)}),
-        {key: value for key, value in values_of(settings).items() if key not in BY_HAND},
+        values,
         {
             provider: {name: value for name, value in entry.model_dump().items() if name != "base_url"}
             for provider, entry in settings.providers.root.items()
@@ -256,35 +185,29 @@ def draft_of(settings: Settings, home_id: str) -> SettingsDraft:
     )
 
 
+def _of_home(settings: Settings, home_id: str) -> dict[str, Any]:
+    """What may run in the background in one home."""
+    values = settings.background.of(home_id).model_dump()
+    return {f"{_BACKGROUND}{name}": value for name, value in values.items()}
+
+
 def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settings:
-    """`settings` with what the draft says of one home. Raises `UserError` if it cannot be."""
+    """`settings` with the values of `draft`, for one home. Raises `UserError` if a value is not valid."""
     from pydantic import ValidationError
 
-    from reverie.errors import UserError
     from reverie.settings import Settings
 
     plain = settings.model_dump()
-    plain["dream"] |= {
-        "engine": draft.engine,
-        "time_limit_s": draft.time_limit_s,
-        "max_loss_percent": draft.max_loss_percent,
-    }
-    for provider, address in draft.base_urls.items():
-        entry = plain["providers"].setdefault(provider, {})
-        entry["base_url"] = address
-    if draft.background is not None and draft.background != draft_of(settings, home_id).background:
-        plain["background"][home_id] = asdict(draft.background)
-    if draft.system1 is not None:
-        plain["system1"] |= asdict(draft.system1)
-    if draft.notes is not None:
-        plain["notes"] |= asdict(draft.notes)
-    if draft.extract is not None:
-        plain["extract"] |= asdict(draft.extract)
-    if draft.window is not None:
-        plain["window"] |= asdict(draft.window)
-    for key, value in draft.others.items():
-        section, _, name = key.partition(".")
-        plain[section][name] = value
+    of_home = {key: value for key, value in draft.values.items() if key.startswith(_BACKGROUND)}
+    for key, value in draft.values.items():
+        if key not in of_home:
+            section, _, name = key.partition(".")
+            plain[section][name] = value
+    # A home whose values are the defaults needs no entry.
+    if of_home and of_home != _of_home(settings, home_id):
+        plain["background"][home_id] = {
+            key.removeprefix(_BACKGROUND): value for key, value in of_home.items()
+        }
     for provider, values in draft.providers.items():
         plain["providers"].setdefault(provider, {}).update(values)
     try:
@@ -299,9 +222,7 @@ def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settin
         ) from error
 
 
-# What the settings say about themselves: an explanation of each, and the labels of those whose fields are
-# generated. By the keys of the schema; a test asks for each. Pure.
-
+# Texts by the keys of the schema: an explanation of each setting, and the labels of generated fields.
 
 HELP: dict[str, str] = {
     "watch.quiet_ms": _(
@@ -413,33 +334,33 @@ _CHOICES: dict[tuple[str, str], str] = {
 }
 
 
-def label(key: str) -> str:
-    """Of a generated field; the key where nobody wrote one."""
+def field_label(key: str) -> str:
+    """The label of a generated field; the key if there is none."""
     return tr(LABELS[key]) if key in LABELS else key
 
 
-def unit(key: str) -> str:
+def field_unit(key: str) -> str:
     return tr(_UNITS[key]) if key in _UNITS else ""
 
 
-def zero(key: str) -> str:
-    """What 0 says; empty where it is a figure like any other."""
+def zero_text(key: str) -> str:
+    """The text for 0; empty if 0 is an ordinary number."""
     return tr(_ZEROS[key]) if key in _ZEROS else ""
 
 
-def choice(key: str, value: str) -> str:
-    """One choice in words; itself where nobody wrote any."""
+def choice_text(key: str, value: str) -> str:
+    """The text of one choice; the value itself if there is none."""
     return tr(_CHOICES[key, value]) if (key, value) in _CHOICES else value
 
 
-def explained(setting: Setting) -> str:
-    """What it does, its default, and where it stands in `config.toml`: the tooltip of its field."""
+def explanation(setting: Setting) -> str:
+    """The tool tip of a field: what it does, its default, and its place in `config.toml`."""
     lines = [tr(HELP[setting.key])] if setting.key in HELP else []
     return "\n".join([*lines, tr("Default: {value}").format(value=default(setting)), setting.where])
 
 
 def default(setting: Setting) -> str:
-    """As it would stand in the file."""
+    """The default as it would be written in the file."""
     return as_toml(setting.default)
 
 

@@ -1,7 +1,8 @@
-"""What the pages of the settings have in common: fields with names, a form of them, and the model that is
-typed.
+"""Fields of the settings: a control for each setting, forms of them, and the base of the dialog's pages.
 
-A page holds values only; the dialog shows it a draft and takes another one back. Threading: GUI thread.
+A page is a form and nothing else: the dialog fills it with the values of a draft and reads them back, by key.
+
+Threading: GUI thread; nothing is read or written.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -28,8 +29,15 @@ from PySide6.QtWidgets import (
 
 from reverie.ui.appearance import GAP, MARGIN
 from reverie.ui.display_text import visible
-from reverie.ui.settings import draft as words
-from reverie.ui.settings.draft import RULES, Setting, is_model_name
+from reverie.ui.settings.draft import (
+    RULES,
+    Setting,
+    choice_text,
+    field_label,
+    field_unit,
+    is_model_name,
+    zero_text,
+)
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column
 
@@ -40,15 +48,107 @@ Rows = Mapping[str, Sequence[QWidget]]
 """The key of each setting of a page, and the widgets that show it, the first of them its field."""
 
 
+Control = QCheckBox | QSpinBox | QDoubleSpinBox | QComboBox | QLineEdit
+
+
+class Field(QObject):
+    """A setting and the control that shows it. `edited()`: by hand, not by `show_value`.
+
+    A value that the control cannot show exactly (a fraction, bytes in megabytes) stays exact until it is
+    edited."""
+
+    edited = Signal()
+
+    def __init__(self, key: str, widget: Control, parent: QObject, scale: int = 1) -> None:
+        """`scale`: how many units of the setting one unit of the control is."""
+        super().__init__(parent)
+        self.key = key
+        self.widget = widget
+        self._scale = scale
+        self._value: Any = None
+        self._as_shown: Any = None
+        self._showing = False
+        _change_signal(widget).connect(self._on_changed)
+
+    @Slot()
+    def _on_changed(self) -> None:
+        if not self._showing:
+            self.edited.emit()
+
+    def show_value(self, value: Any) -> None:
+        self._showing = True
+        self._put(value)
+        self._showing = False
+        self._value, self._as_shown = value, self._control_value()
+
+    def _put(self, value: Any) -> None:
+        widget = self.widget
+        if isinstance(widget, QCheckBox):
+            widget.setChecked(value)
+        elif isinstance(widget, QSpinBox):
+            widget.setValue(round(value / self._scale))
+        elif isinstance(widget, QDoubleSpinBox):
+            widget.setValue(value)
+        elif isinstance(widget, QComboBox):
+            widget.setCurrentIndex(max(0, widget.findData(value)))
+        else:
+            widget.setText(value)
+
+    def _control_value(self) -> Any:
+        widget = self.widget
+        if isinstance(widget, QCheckBox):
+            return widget.isChecked()
+        if isinstance(widget, QSpinBox):
+            return widget.value() * self._scale
+        if isinstance(widget, QDoubleSpinBox):
+            return widget.value()
+        return widget.currentData() if isinstance(widget, QComboBox) else widget.text().strip()
+
+    @property
+    def value(self) -> Any:
+        now = self._control_value()
+        return self._value if now == self._as_shown else now
+
+
+def _change_signal(widget: Control) -> SignalInstance:
+    if isinstance(widget, QCheckBox):
+        return widget.toggled
+    if isinstance(widget, QComboBox):
+        return widget.currentIndexChanged
+    return widget.textChanged if isinstance(widget, QLineEdit) else widget.valueChanged
+
+
 class SettingsPage(QWidget):
     """`changed()`: something was edited."""
 
     changed = Signal()
 
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._fields: dict[str, Field] = {}
+
+    def bind(self, section: str, scale: Mapping[str, int] | None = None, /, **widgets: Control) -> None:
+        """Show the settings of `section` (`notes`, `background.*`) in these widgets, by their names."""
+        for name, widget in widgets.items():
+            field = Field(f"{section}.{name}", widget, self, (scale or {}).get(name, 1))
+            field.edited.connect(self.changed)
+            self._fields[field.key] = field
+
     @property
     def rows(self) -> Rows:
         """The settings that this page lays out by hand; those made from the schema are not among them."""
-        return {}
+        return {key: (field.widget,) for key, field in self._fields.items()}
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What is in the form, by key."""
+        return {key: field.value for key, field in self._fields.items()}
+
+    def show_values(self, values: Mapping[str, Any]) -> None:
+        """Fill in the form; settings of other pages are ignored."""
+        for key, field in self._fields.items():
+            if key in values:
+                field.show_value(values[key])
 
     def stack(self, *parts: QWidget | QLayout) -> None:
         """Everything on the page, from the top."""
@@ -91,11 +191,10 @@ class ModelPage(SettingsPage):
     @Slot()
     def _on_typed(self) -> None:
         self._say_problem()
-        self.changed.emit()
 
 
 def fill(form: QFormLayout, rows: FormRows, hints: dict[QWidget, WrapLabel] | None = None) -> QFormLayout:
-    """`form` with these rows; below a field stands its hint, if it has one."""
+    """Add rows to `form`; a field's hint, if it has one, goes below it."""
     form.setHorizontalSpacing(GAP)
     form.setVerticalSpacing(GAP)
     form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
@@ -116,7 +215,7 @@ def switch(text: str) -> QCheckBox:
 
 
 def number(least: int, most: int, name: str, unit: str = "") -> QSpinBox:
-    """`name` is read aloud; `unit` stands behind the figure."""
+    """`name` is read aloud; `unit` follows the number."""
     box = QSpinBox()
     box.setRange(least, most)
     box.setSuffix(unit)
@@ -137,97 +236,71 @@ def choice(name: str, choices: Iterable[tuple[str, str]], least_chars: int = 0) 
     return box
 
 
-# Fields of settings that are made from the schema: whatever no page lays out by hand.
-#
-# A field tells its value only when it was edited, so that a figure it cannot show exactly stays as it is.
-# Threading: GUI thread.
-
+# Fields made from the schema, for every setting that no page lays out by hand.
 
 _WIDE = 18
 _PAIR = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*:\s*(.*)")
 """A header: its name as HTTP allows one, and its value."""
 
 
-class GeneratedField(QObject):
-    """One setting. `edited()`: by a person."""
+class GeneratedField(Field):
+    """A field whose control follows from the type of the setting."""
 
-    edited = Signal()
-
-    def __init__(self, setting: Setting, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, setting: Setting, parent: QObject) -> None:
+        super().__init__(setting.key, _widget(setting), parent)
         self.setting = setting
-        self.widget = _widget(setting)
-        self._shown: Any = setting.default
+        self._value = setting.default
         self.touched = False
-        for signal in ("toggled", "valueChanged", "currentIndexChanged", "textChanged"):
-            if hasattr(self.widget, signal):
-                getattr(self.widget, signal).connect(self._on_edited)
-                break
+        self.edited.connect(self._on_edited)
 
     @Slot()
     def _on_edited(self) -> None:
         self.touched = True
-        self.edited.emit()
 
     def show_value(self, value: Any) -> None:
-        self._shown = value
-        self.widget.blockSignals(True)
-        self._put(value)
-        self.widget.blockSignals(False)
+        super().show_value(value)
         self.touched = False
 
     def _put(self, value: Any) -> None:
         widget = self.widget
-        if isinstance(widget, QCheckBox):
-            widget.setChecked(value)
-        elif isinstance(widget, QSpinBox | QDoubleSpinBox):
-            widget.setValue(value)
-        elif isinstance(widget, QComboBox):
-            widget.setCurrentIndex(max(0, widget.findData(value)))
-        elif self.setting.kind == "pairs":
-            widget.clear()
-            names = ", ".join(visible(name) for name in value)
-            widget.setPlaceholderText(
-                self.tr("kept: {names}; Name: removes one").format(names=names)
-                if value
-                else self.tr("Name: value; another: value")
-            )
-        else:
-            widget.setText(value)
+        if self.setting.kind != "pairs" or not isinstance(widget, QLineEdit):
+            super()._put(value)
+            return
+        # The values of headers are secrets: the names alone are shown.
+        widget.clear()
+        names = ", ".join(visible(name) for name in value)
+        widget.setPlaceholderText(
+            self.tr("kept: {names}; Name: removes one").format(names=names)
+            if value
+            else self.tr("Name: value; another: value")
+        )
 
     @property
     def value(self) -> Any:
-        """As it is edited; what nobody touched is what was shown."""
-        widget = self.widget
+        """As it is edited; None for text that is not valid."""
         if not self.touched:
-            return self._shown
-        if isinstance(widget, QCheckBox):
-            return widget.isChecked()
-        if isinstance(widget, QSpinBox | QDoubleSpinBox):
-            return widget.value()
-        if isinstance(widget, QComboBox):
-            return widget.currentData()
-        text = widget.text().strip()
-        return _pairs(self._shown, text) if self.setting.kind == "pairs" else text
+            return self._value
+        now = self._control_value()
+        return _pairs(self._value, now) if self.setting.kind == "pairs" else now
 
     @property
     def problem(self) -> str:
         """Why this cannot be saved; empty if it can."""
         value, setting = self.value, self.setting
         bad = value is None or (setting.pattern and re.search(setting.pattern, value) is None)
-        return self.tr("“{label}” is not valid.").format(label=words.label(setting.key)) if bad else ""
+        return self.tr("“{label}” is not valid.").format(label=field_label(setting.key)) if bad else ""
 
 
-class Fields(QObject):
-    """Some settings of the schema as rows of a form. `edited()`: one of them was."""
+class GeneratedFields(QObject):
+    """Settings of the schema as rows of a form. `edited()`: one of them was edited."""
 
     edited = Signal()
 
-    def __init__(self, form: QFormLayout, settings: Sequence[Setting], parent: QObject | None = None) -> None:
+    def __init__(self, form: QFormLayout, settings: Sequence[Setting], parent: QObject) -> None:
         super().__init__(parent)
         self.form = form
         self.all = [GeneratedField(setting, self) for setting in settings]
-        rows = [(words.label(field.setting.key), field.widget) for field in self.all]
+        rows = [(field_label(field.setting.key), field.widget) for field in self.all]
         fill(form, [(text, widget) for text, widget in rows if not isinstance(widget, QCheckBox)])
         for _text, widget in rows:
             if isinstance(widget, QCheckBox):
@@ -259,22 +332,22 @@ class AdvancedPage(SettingsPage):
         self.stack(self.more)
 
 
-def _widget(setting: Setting) -> QCheckBox | QSpinBox | QDoubleSpinBox | QComboBox | QLineEdit:
-    name = words.label(setting.key)
+def _widget(setting: Setting) -> Control:
+    name = field_label(setting.key)
     if setting.kind == "switch":
         return switch(name)
     if setting.kind == "whole":
-        return number(int(setting.least), int(setting.most), name, words.unit(setting.key))
+        return number(int(setting.least), int(setting.most), name, field_unit(setting.key))
     if setting.kind == "decimal":
         box = QDoubleSpinBox()
         box.setRange(setting.least, setting.most)
         box.setDecimals(1)
-        box.setSuffix(words.unit(setting.key))
-        box.setSpecialValueText(words.zero(setting.key))
+        box.setSuffix(field_unit(setting.key))
+        box.setSpecialValueText(zero_text(setting.key))
         box.setAccessibleName(name)
         return box
     if setting.kind == "choice":
-        return choice(name, [(words.choice(setting.key, each), each) for each in setting.choices], _WIDE)
+        return choice(name, [(choice_text(setting.key, each), each) for each in setting.choices], _WIDE)
     line = QLineEdit()
     line.setAccessibleName(name)
     if setting.kind == "pairs":
@@ -293,9 +366,6 @@ def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
         if found[2]:
             after[found[1]] = found[2]
     return after
-
-
-# Asking for a model by name: `provider:model`, with those at hand to pick from.
 
 
 class ModelDialog(QDialog):
@@ -328,15 +398,15 @@ class ModelDialog(QDialog):
         column.addWidget(self.hint)
         column.addStretch(1)
         column.addWidget(self.buttons)
-        self.name.editTextChanged.connect(self._judge)
-        self._judge()
+        self.name.editTextChanged.connect(self._validate)
+        self._validate()
 
     @property
     def model(self) -> str:
         return self.name.currentText().strip()
 
     @Slot()
-    def _judge(self) -> None:
+    def _validate(self) -> None:
         self.run.setEnabled(is_model_name(self.model))
 
     @classmethod

@@ -1,4 +1,11 @@
-"""The first page of the settings: which engine consolidates, whether it works, and what it may do."""
+"""The first two pages of the settings: what consolidates and its limits; model services, their keys and
+addresses, and servers on this machine.
+
+A key goes from its field into the system's keyring by a signal and is wiped from the field; it is never
+shown again, and no setting holds it.
+
+Threading: GUI thread; nothing is read or written here.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +30,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, MARGIN, UNIT, CalmSelection, Icons, theme_of
-from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.settings.draft import AUTO, RULES, Setting, SettingsDraft, is_base_url, is_model_name
-from reverie.ui.settings.fields import Fields, Rows, SettingsPage, number
+from reverie.ui.display_text import as_tooltip, engine, key_source, probe_state, visible
+from reverie.ui.settings.draft import AUTO, RULES, Setting, is_base_url, is_model_name
+from reverie.ui.settings.fields import GeneratedFields, Rows, SettingsPage, number
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 
 if TYPE_CHECKING:
-    from reverie.services.views import ModelsView, ProbeLine, ProviderView
+    from reverie.llm.catalogue import ProviderInfo
+    from reverie.services.views import ModelsView, ProbeLine
 
 
 _SIGNS = {"pass": "check", "fail": "error", "skip": "info"}
@@ -61,7 +68,7 @@ class ProbeLines(QWidget):
         self._made, texts = [], []
         for row, (state, sentence) in enumerate(lines):
             sign, label = QLabel(), WrapLabel(sentence)
-            name = words.probe_state(state)
+            name = probe_state(state)
             label.setAccessibleName(f"{name}: {label.text()}" if name else label.text())
             if state in _SIGNS:
                 theme = theme_of(self.palette())
@@ -108,10 +115,9 @@ class EnginePage(SettingsPage):
         for choice in (self.auto, self.rules, self.model):
             choice.toggled.connect(self._on_edited)
         self.name.editTextChanged.connect(self._on_typed)
-        self.loss.valueChanged.connect(self._on_edited)
-        self.time.valueChanged.connect(self._on_edited)
+        self.bind("dream", max_loss_percent=self.loss, time_limit_s=self.time)
         self.test_button.clicked.connect(self._on_test)
-        self._judge()
+        self._validate()
 
     def _lay_out(self) -> None:
         line = QHBoxLayout()
@@ -149,11 +155,12 @@ class EnginePage(SettingsPage):
 
     @property
     def rows(self) -> Rows:
-        return {
-            "dream.engine": (self.auto, self.rules, self.model, self.name, self.test_button),
-            "dream.max_loss_percent": (self.loss,),
-            "dream.time_limit_s": (self.time,),
-        }
+        choices = (self.auto, self.rules, self.model, self.name, self.test_button)
+        return {"dream.engine": choices, **super().rows}
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return {"dream.engine": self.engine, **super().values}
 
     @property
     def engine(self) -> str:
@@ -169,20 +176,20 @@ class EnginePage(SettingsPage):
             return ""
         return self.tr("Write the model as provider:model.")
 
-    def show_draft(self, draft: SettingsDraft) -> None:
-        if draft.engine not in (AUTO, RULES):
-            self.name.setEditText(draft.engine)
+    def show_values(self, values: Mapping[str, Any]) -> None:
+        super().show_values(values)
+        name = values["dream.engine"]
+        if name not in (AUTO, RULES):
+            self.name.setEditText(name)
         choices = {AUTO: self.auto, RULES: self.rules}
-        choices.get(draft.engine, self.model).setChecked(True)
-        self.loss.setValue(draft.max_loss_percent)
-        self.time.setValue(draft.time_limit_s)
-        self._judge()
+        choices.get(name, self.model).setChecked(True)
+        self._validate()
 
     def show_models(self, models: ModelsView) -> None:
         """What the button will use as things are saved."""
         self.used.say(
             self.tr("As saved, “Consolidate now” uses {engine}. {reason}").format(
-                engine=words.engine(models.engine), reason=visible(models.engine_reason)
+                engine=engine(models.engine), reason=visible(models.engine_reason)
             )
         )
 
@@ -207,10 +214,10 @@ class EnginePage(SettingsPage):
         self._testing = True
         self._had_focus = self.test_button.hasFocus()
         self.results.say([("", self.tr("Asking {model}…").format(model=name))])
-        self._judge()
+        self._validate()
 
     def tested(self, lines: Sequence[ProbeLine]) -> None:
-        """What each step of the test said."""
+        """Show the result of each step of the test."""
         self._end_test([(line.state, line.sentence) for line in lines])
 
     def test_failed(self, sentence: str) -> None:
@@ -220,7 +227,7 @@ class EnginePage(SettingsPage):
     def _end_test(self, lines: Sequence[tuple[str, str]]) -> None:
         self._testing = False
         self.results.say(lines)
-        self._judge()
+        self._validate()
         if self._had_focus:
             # Qt moved the focus to the next field when the button was disabled.
             self.test_button.setFocus()
@@ -238,10 +245,10 @@ class EnginePage(SettingsPage):
 
     @Slot()
     def _on_edited(self) -> None:
-        self._judge()
+        self._validate()
         self.changed.emit()
 
-    def _judge(self) -> None:
+    def _validate(self) -> None:
         typed = bool(self.name.currentText().strip())
         self.hint.say(self.problem if typed else "")
         self.hint.setVisible(bool(self.hint.text()))
@@ -253,12 +260,6 @@ def _heading(text: str) -> QLabel:
     made = QLabel(text)
     embolden(made)
     return made
-
-
-# The second page of the settings: model services, their keys and addresses, and servers on this machine.
-#
-# A key goes from the field into the system's keyring through a signal and is wiped from the field; it is
-# never shown again, and no setting holds it.
 
 
 LocalServer = tuple[str, str, Sequence[str]]
@@ -279,11 +280,11 @@ class ProvidersPage(SettingsPage):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._providers: dict[str, ProviderView] = {}
+        self._providers: dict[str, ProviderInfo] = {}
         self._addresses: dict[str, str] = {}
         self._kept: Mapping[str, Mapping[str, Any]] = {}
         self._edits: dict[str, dict[str, Any]] = {}
-        self.more: Fields | None = None
+        self.more: GeneratedFields | None = None
         self.table = _tree((self.tr("Provider"), self.tr("Key"), self.tr("Address")), self.tr("Providers"))
         self.table.currentItemChanged.connect(self._show_current)
         self.address = QLineEdit()
@@ -293,7 +294,7 @@ class ProvidersPage(SettingsPage):
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
         self.key.setAccessibleName(self.tr("Key of the provider"))
         self.key.setPlaceholderText(self.tr("Kept in the system's keyring, nowhere else"))
-        self.key.textChanged.connect(self._judge)
+        self.key.textChanged.connect(self._validate)
         self.key.returnPressed.connect(self._on_key)
         self.save_key = FitPushButton(self.tr("Save key"))
         self.save_key.clicked.connect(self._on_key)
@@ -303,7 +304,7 @@ class ProvidersPage(SettingsPage):
         self.new = QLineEdit()
         self.new.setAccessibleName(self.tr("Name of another provider"))
         self.new.setPlaceholderText(self.tr("a name of your own"))
-        self.new.textChanged.connect(self._judge)
+        self.new.textChanged.connect(self._validate)
         self.new.returnPressed.connect(self._on_add)
         self.add = FitPushButton(self.tr("Add"))
         self.add.setToolTip(self.tr("Add a provider of this name; then give its address"))
@@ -315,7 +316,7 @@ class ProvidersPage(SettingsPage):
         self.found_hint = WrapLabel()
         self.found = _tree((self.tr("Model"), self.tr("Server")), self.tr("Models of local servers"))
         self.found.itemActivated.connect(self._on_chosen)
-        self.found.itemSelectionChanged.connect(self._judge)
+        self.found.itemSelectionChanged.connect(self._validate)
         self.use = FitPushButton(self.tr("Use this model"))
         self.use.clicked.connect(self._on_use)
         self.found.hide()
@@ -386,16 +387,19 @@ class ProvidersPage(SettingsPage):
     def expect(self, settings: Sequence[Setting]) -> None:
         """What else there is to set of each provider: rows of the form, made from the schema."""
         if self.more is None:
-            self.more = Fields(self._form, settings, self)
+            self.more = GeneratedFields(self._form, settings, self)
             self.more.edited.connect(self._on_more)
 
     @property
     def edits(self) -> Mapping[str, Mapping[str, Any]]:
-        """What was edited of those, by provider and own name."""
-        return {name: dict(values) for name, values in self._edits.items() if name in self._providers}
+        """What was edited, by provider and the last part of the key."""
+        edits = {name: dict(values) for name, values in self._edits.items() if name in self._providers}
+        for name, address in self.base_urls.items():
+            edits.setdefault(name, {})["base_url"] = address
+        return edits
 
     def show_kept(self, kept: Mapping[str, Mapping[str, Any]]) -> None:
-        """What stands in the settings of each provider; what has no entry has the defaults."""
+        """The settings of each provider; one without an entry has the defaults."""
         self._kept, self._edits = kept, {}
         self._show_more()
 
@@ -411,7 +415,7 @@ class ProvidersPage(SettingsPage):
         assert self.more is not None
         edited = self._edits.setdefault(self.current, {})
         edited.update((field.setting.last, field.value) for field in self.more.all if field.touched)
-        self._judge()
+        self._validate()
         self.changed.emit()
 
     def show_models(self, models: ModelsView) -> None:
@@ -434,8 +438,8 @@ class ProvidersPage(SettingsPage):
         self._show_addresses()
         self._show_current()
 
-    def _add_row(self, provider: ProviderView) -> QTreeWidgetItem:
-        item = QTreeWidgetItem([visible(provider.name), words.key_source(provider.key_source), ""])
+    def _add_row(self, provider: ProviderInfo) -> QTreeWidgetItem:
+        item = QTreeWidgetItem([visible(provider.name), key_source(provider.key_source), ""])
         item.setData(0, _ROLE, provider.name)
         self.table.addTopLevelItem(item)
         return item
@@ -448,17 +452,16 @@ class ProvidersPage(SettingsPage):
 
     @Slot()
     def _on_add(self) -> None:
-        from reverie.services.views import ProviderView
 
         name = self._new_name
         if not name:
             return
-        self._providers[name] = ProviderView(name, "", "missing", local=False)
+        self._providers[name] = ProviderInfo(name, "", "", "missing", local=False)
         self._added.add(name)
         self.table.setCurrentItem(self._add_row(self._providers[name]))
         self.new.clear()
         self.address.setFocus()
-        self._judge()
+        self._validate()
         self.changed.emit()
 
     def saved(self) -> None:
@@ -499,10 +502,10 @@ class ProvidersPage(SettingsPage):
         # A key is kept at once, and so only for what is there once the form is saved.
         known = provider is not None and provider.key_source != "none needed"
         self.key.setEnabled(known and self.current not in self._added)
-        self._judge()
+        self._validate()
 
     @Slot()
-    def _judge(self) -> None:
+    def _validate(self) -> None:
         provider = self._providers.get(self.current)
         source = provider.key_source if provider is not None else ""
         self.add.setEnabled(bool(self._new_name))
@@ -517,7 +520,7 @@ class ProvidersPage(SettingsPage):
     def _on_address(self, text: str) -> None:
         self._addresses[self.current] = text.strip()
         self._show_addresses()
-        self._judge()
+        self._validate()
         self.changed.emit()
 
     @Slot()
@@ -562,7 +565,7 @@ class ProvidersPage(SettingsPage):
         first = self.found.topLevelItem(0)
         if first is not None:
             self.found.setCurrentItem(first)
-        self._judge()
+        self._validate()
 
     def find_failed(self, sentence: str) -> None:
         """The search for local servers broke off."""

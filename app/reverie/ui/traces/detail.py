@@ -1,40 +1,69 @@
 """One trace: why it ended as it did, and everything it holds.
 
-Above the verdict in words with its evidence, below pages: timeline and steps, messages, the memory and what
-was tried with it, the raw document. Picking a span, a row or the evidence shows the same place everywhere.
+Above, the verdict with its evidence; below, pages: timeline and steps, messages, the memory and what was
+tried with it, the raw document. Selecting a span, a row or the evidence shows the same place on every page.
+
+The raw document has no size limit: a page of members is read at a time, and the search reads in chunks.
+Threading: GUI thread; documents are read and searched in jobs. Failure: an `OSError` of the file is shown
+on the page.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
     QPlainTextEdit,
+    QPushButton,
     QScrollArea,
     QSplitter,
     QTabWidget,
     QToolButton,
+    QTreeView,
     QVBoxLayout,
     QWidget,
 )
 
+from reverie.errors import user_error_from_os
 from reverie.llm.trace_facts import Timeline, TimeSpan, TraceFacts
+from reverie.llm.trace_reader import CHUNK, JsonNode, JsonSource, children, text_of
 from reverie.services.traces import answer_text
-from reverie.ui import display_text as common
-from reverie.ui.appearance import GAP, UNIT, Icons, monospace
-from reverie.ui.display_text import human_size, visible, visible_lines
-from reverie.ui.traces import timeline as words
+from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace
+from reverie.ui.display_text import human_size, tokens, visible, visible_lines, when
+from reverie.ui.jobs import JobControl
 from reverie.ui.traces.feed import TraceFeed
-from reverie.ui.traces.raw import RawView
-from reverie.ui.traces.timeline import StepPosition, StepsView, TimelineView
+from reverie.ui.traces.timeline import (
+    StepPosition,
+    StepsView,
+    TimelineView,
+    duration_label,
+    kind_label,
+    verdict_label,
+    verdict_tone,
+)
 from reverie.ui.translation import counted
-from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
+from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, scrolled
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
@@ -43,7 +72,376 @@ if TYPE_CHECKING:
     from reverie.services.traces import TraceDetail
 
 
-# What was sent and what came back, to read: one card a text, long ones folded.
+# The raw page: a tree that asks for members as it is opened, and a search with its hits.
+
+
+# A trace's document, read piece by piece. Pure, for jobs; raises `OSError`.
+
+
+PAGE = 200
+MOST_HITS = 200
+_PREVIEW_BYTES = 240
+_VALUE_BYTES = 256 << 10
+_AROUND = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A member as a job read it."""
+
+    node: JsonNode
+    preview: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentHit:
+    """One place that a search found: the nodes from the root down to it, and the text around it."""
+
+    path: tuple[JsonNode, ...]
+    excerpt: str
+
+
+def read_page(source: JsonSource, node: JsonNode, skip: int) -> tuple[tuple[Piece, ...], bool]:
+    """A page of members with what is shown of each."""
+    found, more = children(source, node, limit=PAGE, skip=skip)
+    return tuple(Piece(child, preview(source, child)) for child in found), more
+
+
+def preview(source: JsonSource, node: JsonNode) -> str:
+    """What a member's line shows of it."""
+    if node.kind == "object":
+        return "{…}" + f" {human_size(node.size)}"
+    if node.kind == "array":
+        return "[…]" + f" {human_size(node.size)}"
+    if node.kind == "text":
+        text, whole = text_of(source, node, _PREVIEW_BYTES)
+        line = " ".join(text.split())
+        return line if whole else f"{line}… {human_size(node.size)}"
+    return source.read(node.start, min(node.end, node.start + _PREVIEW_BYTES)).decode("utf-8", "replace")
+
+
+def full_text(source: JsonSource, node: JsonNode) -> str:
+    """A member's value to read and to copy, cut where it is very long."""
+    if node.kind == "text":
+        text, whole = text_of(source, node, _VALUE_BYTES)
+        return text if whole else f"{text}… [{human_size(node.size)}]"
+    raw = source.read(node.start, min(node.end, node.start + _VALUE_BYTES)).decode("utf-8", "replace")
+    indent = "  " * node.level
+    text = raw.replace(f"\n{indent}", "\n")
+    return text if node.size <= _VALUE_BYTES else f"{text}… [{human_size(node.size)}]"
+
+
+def search(
+    source: JsonSource, root: JsonNode, needle: str, check: Callable[[], None]
+) -> tuple[DocumentHit, ...]:
+    """The places of `needle` in names and values, in the order of the document."""
+    if not needle:
+        return ()
+    spelled = {json.dumps(needle, ensure_ascii=ascii_only)[1:-1] for ascii_only in (False, True)}
+    pattern = re.compile(
+        b"|".join(re.escape(each.encode("utf-8", "replace")) for each in spelled), re.IGNORECASE
+    )
+    overlap = 8 * len(needle) + 16
+    hits: list[DocumentHit] = []
+    position, last = root.start, -1
+    while position < root.end and len(hits) < MOST_HITS:
+        check()
+        chunk = source.read(position, min(position + CHUNK + overlap, root.end))
+        for match in pattern.finditer(chunk):
+            at = position + match.start()
+            if match.start() >= CHUNK or at <= last or len(hits) >= MOST_HITS:
+                continue
+            path = _path_to(source, root, at)
+            hits.append(DocumentHit(path, _excerpt(chunk, match)))
+            # One line per member, however often it stands there.
+            last = path[-1].end if not path[-1].is_container else at
+        position += CHUNK
+    return tuple(hits)
+
+
+def _path_to(source: JsonSource, root: JsonNode, at: int) -> tuple[JsonNode, ...]:
+    path = [root]
+    while path[-1].is_container:
+        skip, found = 0, None
+        while found is None:
+            page, more = children(source, path[-1], limit=PAGE, skip=skip)
+            # What stands before a value is its name.
+            found = next((child for child in page if at < child.end), None)
+            skip += PAGE
+            if not more:
+                break
+        if found is None:
+            break
+        path.append(found)
+    return tuple(path)
+
+
+def _excerpt(chunk: bytes, match: re.Match[bytes]) -> str:
+    start, end = max(0, match.start() - _AROUND), match.end() + _AROUND
+    text = chunk[start:end].decode("utf-8", "ignore")
+    return " ".join(text.split())
+
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """One member in the tree. `children` None: not read yet; `more`: there are some beyond those read."""
+
+    node: JsonNode
+    preview: str
+    parent: Item | None
+    row: int
+    children: list[Item] = field(default_factory=list)
+    more: bool = True
+    loading: bool = False
+
+
+class RawModel(QAbstractItemModel):
+    """The members that were read so far; asks `feed`'s lane for more."""
+
+    def __init__(self, feed: TraceFeed, parent: QObject) -> None:
+        super().__init__(parent)
+        self._feed = feed
+        self._source: JsonSource | None = None
+        self._root: Item | None = None
+        self._generation = 0
+
+    def show_document(self, source: JsonSource | None, root: JsonNode | None) -> None:
+        self.beginResetModel()
+        self._generation += 1
+        self._source = source
+        self._root = Item(root, "", None, 0) if root is not None else None
+        self.endResetModel()
+
+    def node_at(self, index: Index) -> JsonNode | None:
+        """The part of the document that a row shows; None for no row."""
+        item = self._item(index)
+        return item.node if item is not None else None
+
+    def index_of(self, path: tuple[JsonNode, ...]) -> QModelIndex:
+        """The line of the last node of `path` that was read already."""
+        item, index = self._root, QModelIndex()
+        for node in path[1:]:
+            found = next((child for child in item.children if child.node == node), None) if item else None
+            if found is None:
+                break
+            item, index = found, self.createIndex(found.row, 0, found)
+        return index
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+        item = self._item(parent)
+        return len(item.children) if item is not None and parent.column() <= 0 else 0
+
+    def columnCount(self, _parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+        return 2
+
+    def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008 - Qt's own signature
+        item = self._item(parent)
+        return item is not None and item.node.is_container and item.node.size > 2 and parent.column() <= 0
+
+    def canFetchMore(self, parent: Index) -> bool:
+        item = self._item(parent)
+        return item is not None and item.node.is_container and item.more and not item.loading
+
+    def fetchMore(self, parent: Index) -> None:
+        item = self._item(parent)
+        if item is None or item.loading or not item.more or self._source is None:
+            return
+        item.loading = True
+        source, node, skip, generation = self._source, item.node, len(item.children), self._generation
+
+        def work(_control: JobControl) -> tuple[tuple[Piece, ...], bool]:
+
+            try:
+                return read_page(source, node, skip)
+            except OSError as error:
+                raise user_error_from_os(error, "The trace was not read.") from error
+
+        self._feed.submit("open a part", work, done=partial(self._take, item, generation))
+
+    def _take(self, item: Item, generation: int, found: tuple[tuple[Piece, ...], bool]) -> None:
+        if generation != self._generation:
+            return
+        pieces, item.more = found
+        item.loading = False
+        if not pieces:
+            return
+        first = len(item.children)
+        parent = QModelIndex() if item.parent is None else self.createIndex(item.row, 0, item)
+        self.beginInsertRows(parent, first, first + len(pieces) - 1)
+        item.children += [
+            Item(piece.node, piece.preview, item, first + place) for place, piece in enumerate(pieces)
+        ]
+        self.endInsertRows()
+
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
+        item = self._item(parent)
+        if item is None or not 0 <= row < len(item.children) or not 0 <= column < 2:
+            return QModelIndex()
+        return self.createIndex(row, column, item.children[row])
+
+    def parent(self, index: Any = None) -> Any:
+        if index is None:
+            return super().parent()
+        item = index.internalPointer() if index.isValid() else None
+        above = item.parent if isinstance(item, Item) else None
+        if above is None or above.parent is None:
+            return QModelIndex()
+        return self.createIndex(above.row, 0, above)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        item = self._item(index)
+        if item is None or role != Qt.ItemDataRole.DisplayRole:
+            return None
+        return visible(str(item.node.key) if index.column() == 0 else item.preview)
+
+    def headerData(self, section: int, _orientation: Qt.Orientation, role: int = 0) -> Any:
+        if role == Qt.ItemDataRole.DisplayRole:
+            return (self.tr("Name"), self.tr("Value"))[section]
+        return None
+
+    def _item(self, index: Index) -> Item | None:
+        if not index.isValid():
+            return self._root
+        item = index.internalPointer()
+        return item if isinstance(item, Item) else None
+
+
+class RawView(QWidget):
+    """The tree, the value of the selected member, and a search with its hits."""
+
+    failed = Signal(object)
+
+    def __init__(self, feed: TraceFeed, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._feed = feed
+        self._source: JsonSource | None = None
+        self._root: JsonNode | None = None
+        self.hits: tuple[DocumentHit, ...] = ()
+        self.model = RawModel(feed, self)
+        self.tree = QTreeView()
+        self.tree.setModel(self.model)
+        self.tree.setUniformRowHeights(True)
+        self.tree.setAccessibleName(self.tr("Raw document"))
+        self.tree.header().resizeSection(0, 220)
+        CalmSelection(self.tree)
+        self.tree.selectionModel().currentChanged.connect(self._on_current)
+        self.needle = SearchField(self.tr("Search in this trace, then press Enter"))
+        self.needle.returnPressed.connect(self._search)
+        self.found = QLabel()
+        self.copy = QPushButton(icons.icon("copy"), self.tr("&Copy value"))
+        self.copy.clicked.connect(self._copy)
+        self.list = QListWidget()
+        self.list.setAccessibleName(self.tr("Where it stands"))
+        self.list.setUniformItemSizes(True)
+        self.list.hide()
+        CalmSelection(self.list)
+        self.list.currentRowChanged.connect(self._on_hit)
+        self.value = QPlainTextEdit()
+        self.value.setReadOnly(True)
+        self.value.setFont(monospace())
+        self.value.setAccessibleName(self.tr("Value"))
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(GAP)
+        row.addWidget(self.needle, 1)
+        row.addWidget(self.found)
+        row.addWidget(self.copy)
+        left = QSplitter(Qt.Orientation.Vertical)
+        left.addWidget(self.tree)
+        left.addWidget(self.list)
+        left.setStretchFactor(0, 2)
+        self.splitter = QSplitter()
+        self.splitter.addWidget(left)
+        self.splitter.addWidget(self.value)
+        self.splitter.setSizes([520, 420])
+        self.splitter.setChildrenCollapsible(False)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP, GAP, GAP, 0)
+        column.setSpacing(GAP)
+        column.addLayout(row)
+        column.addWidget(self.splitter, 1)
+
+    def show_document(self, source: JsonSource | None, root: JsonNode | None) -> None:
+        self._source, self._root = source, root
+        self._show_hits(())
+        self.found.clear()
+        self.list.hide()
+        self.value.clear()
+        self.model.show_document(source, root)
+        self.copy.setEnabled(False)
+
+    @Slot()
+    def _search(self) -> None:
+        source, root, needle = self._source, self._root, self.needle.text()
+        if source is None or root is None:
+            return
+
+        def work(control: JobControl) -> tuple[DocumentHit, ...]:
+            return search(source, root, needle, control.check)
+
+        self._feed.submit("search a trace", work, done=self._on_found, group=f"search {id(self)}")
+
+    def _on_found(self, hits: tuple[DocumentHit, ...]) -> None:
+        self._show_hits(hits)
+        self.list.setVisible(bool(hits))
+        if self.needle.text():
+            many = counted(self.tr("1 place"), "%n places", len(hits))
+            self.found.setText(self.tr("{n} or more").format(n=many) if len(hits) >= MOST_HITS else many)
+        else:
+            self.found.clear()
+
+    def _show_hits(self, hits: tuple[DocumentHit, ...]) -> None:
+        self.hits = hits
+        self.list.blockSignals(True)
+        self.list.clear()
+        for hit in hits:
+            where = " › ".join(visible(str(node.key)) for node in hit.path[1:])
+            self.list.addItem(QListWidgetItem(f"{where}:  {visible(hit.excerpt)}"))
+        self.list.blockSignals(False)
+
+    @Slot(int)
+    def _on_hit(self, row: int) -> None:
+        if not 0 <= row < len(self.hits):
+            return
+        hit = self.hits[row]
+        index = self.model.index_of(hit.path)
+        if index.isValid():
+            self.tree.expand(index)
+            self.tree.setCurrentIndex(index)
+        self._show_value(hit.path[-1])
+
+    @Slot(QModelIndex)
+    def _on_current(self, index: QModelIndex) -> None:
+        node = self.model.node_at(index) if index.isValid() else None
+        if node is not None:
+            self._show_value(node)
+
+    def _show_value(self, node: JsonNode) -> None:
+        source = self._source
+        if source is None:
+            return
+        self._feed.submit(
+            "read a value",
+            lambda _control: full_text(source, node),
+            done=self._on_value,
+            group=f"value {id(self)}",
+        )
+
+    def _on_value(self, text: str) -> None:
+        self.value.setPlainText(visible_lines(text))
+        self.copy.setEnabled(True)
+
+    @Slot()
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.value.toPlainText())
+
+
+# The messages page: one card for each text, long ones folded.
 
 
 _FOLDED_LINES = 6
@@ -55,7 +453,7 @@ _MOST_CHARS = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One text: who says it, and what."""
+    """One text and its author."""
 
     title: str
     text: str
@@ -301,8 +699,8 @@ class TraceDetailView(Column):
         row = detail.row
         buttons = [("evidence", self.tr("Show where"), self.tr("Select the step that shows it"))]
         self.verdict.say(
-            f"{words.verdict(row.verdict)}. {visible(row.sentence)}",
-            tone=words.tone(row.verdict),
+            f"{verdict_label(row.verdict)}. {visible(row.sentence)}",
+            tone=verdict_tone(row.verdict),
             buttons=buttons if row.place.attempt else (),
         )
         self.facts.say(self._facts(detail))
@@ -333,7 +731,7 @@ class TraceDetailView(Column):
         row = self.shown.detail.row
         return "\n".join(
             (
-                f"{words.verdict(row.verdict)}: {row.sentence}",
+                f"{verdict_label(row.verdict)}: {row.sentence}",
                 self.tr("Evidence: {text}").format(text=row.evidence),
                 self._facts(self.shown.detail),
                 str(row.path),
@@ -343,13 +741,13 @@ class TraceDetailView(Column):
     def _facts(self, detail: TraceDetail) -> str:
         row, facts = detail.row, detail.facts
         parts = [
-            words.kind(row.kind),
-            common.when(row.started_at),
+            kind_label(row.kind),
+            when(row.started_at),
             self.shown.workspace if self.shown is not None else "",
             row.model,
-            words.duration(row.duration_ms),
+            duration_label(row.duration_ms),
             counted(self.tr("1 attempt"), "%n attempts", row.attempts),
-            common.tokens(row.tokens) if row.tokens else "",
+            tokens(row.tokens) if row.tokens else "",
             self.tr("triggered by {id}").format(id=facts.trigger_message_id)
             if facts.trigger_message_id
             else "",

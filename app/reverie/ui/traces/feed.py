@@ -1,9 +1,9 @@
-"""The lines of the list, over all open homes: read in the background, newest first, live.
+"""The traces of all open homes, read in the background, newest first, and kept up to date.
 
-Nothing is read before the tab is first looked at. The first lines come as soon as they are read; afterwards a
-home is read again when the watcher says that its traces changed, and only files that changed are opened.
+Nothing is read before the tab is first shown. The first lines come as soon as they are read; later, a home
+is read again when the watcher reports changed traces, and only changed files are opened.
 
-Threading: GUI thread; a lane of its own, made on first use, so that large dumps hold up nothing else.
+Threading: GUI thread; a lane of its own, created on first use, so that large traces hold up nothing else.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# Where a trace belongs: its project, and the name of its workspace as the list at the left has it.
-#
-# A trace knows the id of its workspace and the name of its branch at best; the home knows the title. Pure.
+# The project and workspace of a trace, named as in the list of homes. A trace knows the id of its workspace
+# and at best the name of its branch; the home knows the title. Pure.
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,9 @@ class Followed:
         return home == self.home and (not self.project or not project or project == self.project)
 
 
-class Belongs(NamedTuple):
-    """The place of one trace; empty where nothing tells."""
+@dataclass(frozen=True, slots=True)
+class Belongs:
+    """The workspace and project of one trace; empty where unknown."""
 
     workspace: str = ""
     project: str = ""
@@ -216,17 +216,17 @@ class TraceFeed(QObject):
             self.changed.emit()
 
     def _read(self, session: HomeSession) -> None:
-        desk, home = session.workbench, session.info.id
+        workbench, home = session.workbench, session.info.id
 
         def work(control: JobControl) -> tuple[TraceSummary, ...]:
             rows: list[TraceSummary] = []
-            told = 0.0
-            for row in desk.traces.rows():
+            reported = 0.0
+            for row in workbench.traces.rows():
                 control.check()
                 rows.append(row)
-                if time.monotonic() - told > _PAUSE_S:
+                if time.monotonic() - reported > _PAUSE_S:
                     control.report(tuple(rows))
-                    told = time.monotonic()
+                    reported = time.monotonic()
             return tuple(rows)
 
         self.submit(

@@ -1,7 +1,9 @@
-"""Asking again what a run asked: another model, another prompt; original and replay beside each other.
+"""Replaying what a run asked, with another model or prompt, and comparing two traces side by side.
 
-Nothing is written. Before anything leaves this machine for a destination nobody has agreed to, the person is
-asked.
+Nothing is written. Before anything leaves this machine for a destination that was not agreed to yet, the
+dialog asks.
+
+Threading: GUI thread; replays and comparisons are jobs. Failure: shown in the dialog.
 """
 
 from __future__ import annotations
@@ -32,15 +34,14 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
-from reverie.ui import display_text as common
+from reverie.services.traces import ReplayRequest, answer_text, trace_diff, tried_diff
 from reverie.ui.appearance import GAP, Icons, monospace, theme_of
 from reverie.ui.dialogs import ConsentDialog
-from reverie.ui.display_text import visible, visible_lines
+from reverie.ui.display_text import tokens, visible, visible_lines, when
 from reverie.ui.jobs import JobControl
 from reverie.ui.settings.draft import is_model_name
-from reverie.ui.traces import timeline as words
 from reverie.ui.traces.feed import ListedTrace, TraceFeed
-from reverie.ui.traces.timeline import TimelineView
+from reverie.ui.traces.timeline import TimelineView, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.translation import tr
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column
@@ -54,8 +55,7 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 
-# Two traces beside each other: the facts that differ, both timelines on one scale, and every text that
-# differs.
+# The comparison: facts that differ, both timelines on one scale, and a diff of every text that differs.
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,24 +71,23 @@ class ComparedTrace:
 
 def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
     """What is compared of a trace."""
-    from reverie.services.traces import answer_text, tried_diff
 
     row, facts = detail.row, detail.facts
     answers = "\n\n".join(
         f"— {tr('Attempt {n}').format(n=attempt.index)} —\n{answer_text(attempt) or attempt.error}"
         for attempt in facts.attempts
     )
-    told = (
-        words.verdict(row.verdict),
+    cells = (
+        verdict_label(row.verdict),
         row.evidence,
         row.model,
-        words.duration(row.duration_ms) or "–",
+        duration_label(row.duration_ms) or "–",
         str(row.attempts),
         str(sum(len(attempt.steps) for attempt in facts.attempts)),
         str(sum(len(attempt.calls) for attempt in facts.attempts)),
-        common.tokens(row.tokens) if row.tokens else "–",
+        tokens(row.tokens) if row.tokens else "–",
     )
-    return ComparedTrace(title, told, detail.timeline, answers, tried_diff(facts))
+    return ComparedTrace(title, cells, detail.timeline, answers, tried_diff(facts))
 
 
 def fact_names() -> tuple[str, ...]:
@@ -198,10 +197,9 @@ class TraceCompare(QDialog):
         self.show()
 
         def work(_control: JobControl) -> tuple[ComparedTrace, ComparedTrace, str]:
-            from reverie.services.traces import trace_diff
 
             details = [line.session.workbench.traces.open(str(line.row.path)) for line in (one, other)]
-            sides = [side_of(common.when(detail.row.started_at), detail) for detail in details]
+            sides = [side_of(when(detail.row.started_at), detail) for detail in details]
             return sides[0], sides[1], trace_diff(details[0].facts, details[1].facts)
 
         self._feed.submit("compare traces", work, done=self._on_read, group="compare traces")
@@ -240,7 +238,7 @@ class ReplayDialog(QDialog):
         self.model.setEditable(True)
         self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.model.setAccessibleName(self.tr("Model, as provider:model"))
-        self.model.editTextChanged.connect(self._judge)
+        self.model.editTextChanged.connect(self._validate)
         self.seconds = QSpinBox()
         self.seconds.setRange(1, 600)
         self.seconds.setSuffix(self.tr(" s"))
@@ -289,7 +287,7 @@ class ReplayDialog(QDialog):
             self.tr(
                 "{what} of {when}, on a copy of the memory as it was then. Nothing is written; secrets in "
                 "the texts are not sent."
-            ).format(what=words.kind(row.kind), when=common.when(row.started_at))
+            ).format(what=kind_label(row.kind), when=when(row.started_at))
         )
         self.model.clear()
         self.model.addItems([visible(name) for name in models if is_model_name(name)])
@@ -305,13 +303,12 @@ class ReplayDialog(QDialog):
 
     @Slot()
     def start(self) -> None:
-        """Ask again, once a person has agreed that it may be sent."""
-        from reverie.services.traces import ReplayRequest
+        """Replay, after asking for consent to send it."""
 
         workbench, detail = self._workbench, self._detail
         if workbench is None or detail is None or self.running:
             return
-        wish = ReplayRequest(
+        request = ReplayRequest(
             self.model.currentText().strip(),
             self.system.toPlainText(),
             self.user.toPlainText(),
@@ -319,28 +316,27 @@ class ReplayDialog(QDialog):
         )
         self.running = True
         self._follow()
-        self.message.say(self.tr("Asking {model}…").format(model=visible(wish.engine)))
+        self.message.say(self.tr("Asking {model}…").format(model=visible(request.engine)))
 
         def work(_control: JobControl) -> ConsentView | None:
-            return workbench.replays.consent_needed(detail, wish)
+            return workbench.replays.consent_needed(detail, request)
 
-        self._submit("ask for consent", work, partial(self._on_consent, wish))
+        self._submit("ask for consent", work, partial(self._on_consent, request))
 
-    def _on_consent(self, wish: ReplayRequest, needed: ConsentView | None) -> None:
+    def _on_consent(self, request: ReplayRequest, needed: ConsentView | None) -> None:
         workbench, detail = self._workbench, self._detail
         if workbench is None or detail is None:
             return
-        if needed is not None and not ConsentDialog.ask(self, needed, wish.engine):
+        if needed is not None and not ConsentDialog.ask(self, needed, request.engine):
             self._end()
             self.message.say(self.tr("Not started. Nothing was sent."))
             return
 
         def work(control: JobControl) -> tuple[TraceDetail, ComparedTrace, ComparedTrace, str]:
-            from reverie.services.traces import trace_diff
 
             if needed is not None:
-                workbench.models.give_consent(wish.engine)
-            found = workbench.replays.run(detail, wish, cancel=control.cancel, progress=control.report)
+                workbench.models.give_consent(request.engine)
+            found = workbench.replays.run(detail, request, cancel=control.cancel, progress=control.report)
             sides = side_of(tr("Original"), detail), side_of(tr("Replay"), found)
             return found, *sides, trace_diff(detail.facts, found.facts)
 
@@ -365,7 +361,7 @@ class ReplayDialog(QDialog):
         self.replayed, one, other, diff = found
         row = self.replayed.row
         self.message.say(
-            f"{words.verdict(row.verdict)}. {visible(row.sentence)}", tone=words.tone(row.verdict)
+            f"{verdict_label(row.verdict)}. {visible(row.sentence)}", tone=verdict_tone(row.verdict)
         )
         self.two.show_sides(one, other, diff)
         self.pages.setTabEnabled(2, True)
@@ -394,7 +390,7 @@ class ReplayDialog(QDialog):
         super().reject()
 
     @Slot()
-    def _judge(self) -> None:
+    def _validate(self) -> None:
         self._follow()
 
     def _follow(self) -> None:

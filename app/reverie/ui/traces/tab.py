@@ -1,7 +1,10 @@
-"""The Traces tab: above, those of the place selected at the left or of all homes; below, one of them.
+"""The Traces tab: above, the traces of the selected place or of all homes; below, one of them.
 
-Answers the wishes of the detail: the transcript at the trigger, comparing two, replaying, copying, exporting.
-Everything from disk comes in jobs on the feed's own lane.
+Carries out what the detail asks for: the transcript at the trigger, comparing, replaying, copying,
+exporting.
+
+Threading: GUI thread; everything from disk comes in jobs on the feed's own lane. Failure: in the status
+bar.
 """
 
 from __future__ import annotations
@@ -33,14 +36,14 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError, user_error_from_os
-from reverie.ui import display_text as words
+from reverie.services.traces import tried_diff, why_no_replay
 from reverie.ui.appearance import SIZE, Icons, Theme, theme_of
-from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.display_text import amount, as_tooltip, visible, when
 from reverie.ui.jobs import JobControl
-from reverie.ui.traces import timeline as trace_words
 from reverie.ui.traces.detail import Shown, TraceDetailView
 from reverie.ui.traces.feed import Followed, ListedTrace, TraceFeed
 from reverie.ui.traces.replay import ReplayDialog, TraceCompare
+from reverie.ui.traces.timeline import VERDICTS, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.transcripts.reader import ReadingStart, TranscriptView
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
@@ -53,7 +56,7 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# The list of traces: what can be sorted and narrowed down, by keyboard too. Shows what it is given.
+# The list: sortable and filterable, by keyboard too. Shows what it is given.
 
 
 Index = QModelIndex | QPersistentModelIndex
@@ -133,7 +136,7 @@ class TraceModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole and column in _NUMBERS:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         if role == Qt.ItemDataRole.DecorationRole and column == 3:
-            tone = trace_words.tone(line.row.verdict)
+            tone = verdict_tone(line.row.verdict)
             theme: Theme = theme_of(self._view.palette())
             color = {"info": theme.good, "warn": theme.warn, "bad": theme.bad}[tone]
             icon = self._icons.icon(_SIGNS[tone], color)
@@ -148,14 +151,14 @@ class TraceModel(QAbstractTableModel):
     def _shown(self, line: ListedTrace, column: int) -> str:
         row = line.row
         return (
-            words.when(row.started_at),
+            when(row.started_at),
             visible(line.place.workspace or "–"),
-            trace_words.kind(row.kind),
-            trace_words.verdict(row.verdict),
+            kind_label(row.kind),
+            verdict_label(row.verdict),
             str(row.attempts) if row.attempts else "–",
-            trace_words.duration(row.duration_ms) or "–",
+            duration_label(row.duration_ms) or "–",
             visible(row.model) or "–",
-            words.amount(row.tokens) if row.tokens else "–",
+            amount(row.tokens) if row.tokens else "–",
         )[column]
 
 
@@ -175,7 +178,7 @@ def _groups(lines: Sequence[ListedTrace], kept: set[str]) -> Iterator[tuple[int,
 def _sort_key(line: ListedTrace, column: int) -> Any:
     row = line.row
     keys: tuple[Any, ...] = (
-        row.started_at, line.place.workspace, row.kind, trace_words.verdict(row.verdict),
+        row.started_at, line.place.workspace, row.kind, verdict_label(row.verdict),
         row.attempts, -1 if row.duration_ms is None else row.duration_ms, row.model, row.tokens,
     )  # fmt: skip
     return keys[column]
@@ -212,11 +215,11 @@ class _Narrowed(QSortFilterProxyModel):
             return False
         if self.kind and found.kind != self.kind:
             return False
-        said = (
+        searched = (
             found.id, found.workspace_name, found.workspace_id, found.model, found.sentence, found.evidence,
             found.home, line.place.workspace,
         )  # fmt: skip
-        return not self.text or self.text in "\n".join(said).casefold()
+        return not self.text or self.text in "\n".join(searched).casefold()
 
     def lessThan(self, left: Index, right: Index) -> bool:
         one, other = left.data(SORT), right.data(SORT)
@@ -224,7 +227,7 @@ class _Narrowed(QSortFilterProxyModel):
 
 
 class TraceList(SearchedTable):
-    """The traces of the place selected at the left, or of all homes where a person asks for that."""
+    """The traces of the selected place, or of all homes on request."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Search traces"), self.tr("Traces"), parent)
@@ -235,12 +238,12 @@ class TraceList(SearchedTable):
         self.verdict = self.add_box(self.tr("Which verdicts"), _CHARS)
         self.verdict.addItem(self.tr("All verdicts"), "")
         self.verdict.addItem(self.tr("Wrote nothing"), "failed")
-        for name in trace_words.VERDICTS:
-            self.verdict.addItem(trace_words.verdict(name), name)
+        for name in VERDICTS:
+            self.verdict.addItem(verdict_label(name), name)
         self.kind = self.add_box(self.tr("Which runs"), _CHARS)
         self.kind.addItem(self.tr("All runs"), "")
         for name in ("writer", "dream", "harvest", "extract", "consolidate", "notes"):
-            self.kind.addItem(trace_words.kind(name), name)
+            self.kind.addItem(kind_label(name), name)
         self.model = TraceModel(icons, self.view)
         self.narrowed = _Narrowed(self)
         self.narrowed.setSourceModel(self.model)
@@ -321,7 +324,7 @@ class TraceList(SearchedTable):
         self.picked.emit()
 
 
-# What was said around the message that triggered a run, from the agent's own transcript. Reads only.
+# The messages around the one that triggered a run, from the agent's own transcript. Reads only.
 
 
 class TranscriptDialog(QDialog):
@@ -343,14 +346,14 @@ class TranscriptDialog(QDialog):
     def is_read(self) -> bool:
         return self.view.is_read
 
-    def open_at(self, desk: TranscriptService, workspace_id: str, message_id: str) -> None:
+    def open_at(self, service: TranscriptService, workspace_id: str, message_id: str) -> None:
         """Read the transcript of a workspace and show it at a message."""
         self.title.say(self.tr("Reading the transcript…"))
         self.show()
 
         def opening() -> PagedTranscript | None:
-            source = desk.of_workspace(workspace_id)
-            return desk.open(source) if source is not None else None
+            source = service.of_workspace(workspace_id)
+            return service.open(source) if source is not None else None
 
         self.view.open(opening, ReadingStart(message_id))
 
@@ -369,9 +372,9 @@ _LEAST_ROWS = 96
 
 
 class TracesTab(TabPage):
-    """`said(str)`: a sentence for the status bar."""
+    """The tab. Signal: `status_message(str)`."""
 
-    said = Signal(str)
+    status_message = Signal(str)
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -450,7 +453,7 @@ class TracesTab(TabPage):
 
     @Slot(object)
     def _on_failed(self, error: UserError) -> None:
-        self.said.emit(str(error))
+        self.status_message.emit(str(error))
 
     @Slot()
     def _on_picked(self) -> None:
@@ -472,12 +475,11 @@ class TracesTab(TabPage):
         ):
             return
         self._wanted = wanted
-        desk, row, workspace = wanted.session.workbench, wanted.row, wanted.place.workspace
+        workbench, row, workspace = wanted.session.workbench, wanted.row, wanted.place.workspace
 
         def work(_control: JobControl) -> Shown:
-            from reverie.services.traces import tried_diff, why_no_replay
 
-            detail = desk.traces.open(str(row.path))
+            detail = workbench.traces.open(str(row.path))
             no_replay = why_no_replay(detail.facts, shortened=detail.dump.shortened)
             return Shown(detail, tried_diff(detail.facts), no_replay, workspace)
 
@@ -552,7 +554,7 @@ class TracesTab(TabPage):
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.detail.summary())
-        self.said.emit(self.tr("The summary is in the clipboard."))
+        self.status_message.emit(self.tr("The summary is in the clipboard."))
 
     def _export(self) -> None:
         shown = self.detail.shown
@@ -565,7 +567,7 @@ class TracesTab(TabPage):
             self.export_to(Path(name))
 
     def export_to(self, target: Path) -> None:
-        """Copy the shown document, byte by byte, to a place that a person chose."""
+        """Copy the shown document, byte for byte, to a chosen file."""
         shown = self.detail.shown
         if shown is None:
             return
@@ -580,4 +582,4 @@ class TracesTab(TabPage):
         self.feed.submit("export a trace", work, done=self._on_exported)
 
     def _on_exported(self, target: Path) -> None:
-        self.said.emit(self.tr("Exported to {path}").format(path=target))
+        self.status_message.emit(self.tr("Exported to {path}").format(path=target))

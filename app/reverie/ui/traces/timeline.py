@@ -1,5 +1,7 @@
-"""When things happened in a run, drawn to scale: a band per attempt, in it the answers of the model and the
-tool calls. Spans can be picked by mouse and by the arrow keys.
+"""The timeline of a run: a band per attempt drawn to scale, in it the model's answers and the tool calls;
+the steps as a tree; and the labels of traces.
+
+Spans are selected with the mouse and the arrow keys. Threading: GUI thread; nothing is read here.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.layouts import size_sections
 from reverie.ui.widgets.message_bar import Tone
 
-# How traces are told in the window. Pure, but for translation.
+# Labels of traces. Pure, except for translation.
 
 
 _GOOD = frozenset({"wrote", "nothing-to-write"})
@@ -59,7 +61,7 @@ VERDICTS = (
 )  # fmt: skip
 
 
-def verdict(name: str) -> str:
+def verdict_label(name: str) -> str:
     return {
         "wrote": tr("Wrote"),
         "nothing-to-write": tr("Nothing to write"),
@@ -77,13 +79,13 @@ def verdict(name: str) -> str:
     }.get(name, visible(name))
 
 
-def tone(name: str) -> Tone:
+def verdict_tone(name: str) -> Tone:
     if name in _GOOD:
         return "info"
     return "bad" if name in _BAD else "warn"
 
 
-def kind(name: str) -> str:
+def kind_label(name: str) -> str:
     return {
         "writer": tr("Memory writer"),
         "dream": tr("Consolidation"),
@@ -95,7 +97,7 @@ def kind(name: str) -> str:
     }.get(name, visible(name))
 
 
-def duration(ms: int | None) -> str:
+def duration_label(ms: int | None) -> str:
     """`850 ms`, `4.1 s`, `2 min 5 s`; empty where it is not known."""
     if ms is None:
         return ""
@@ -117,7 +119,7 @@ _MOST_ATTEMPTS = 40
 
 
 class TimelineView(QWidget):
-    """`picked(Span)`: a person chose a span."""
+    """`picked(Span)`: a span was selected by hand."""
 
     picked = Signal(object)
 
@@ -228,7 +230,7 @@ class TimelineView(QWidget):
             painter.setPen(theme.line)
             painter.drawLine(QPointF(x, self._axis - 4), QPointF(x, self.height() - GAP))
             painter.setPen(theme.dim)
-            label = duration(moment) if moment else "0"
+            label = duration_label(moment) if moment else "0"
             width = metrics.horizontalAdvance(label)
             left = min(x - width / 2, self.width() - width - 2)
             painter.drawText(QPointF(left, self._axis - 9), label)
@@ -349,8 +351,10 @@ def span_words(span: TimeSpan) -> str:
         "step": tr("Attempt {attempt}, answer {step}"),
         "call": tr("Attempt {attempt}, answer {step}, {label}"),
     }[span.kind].format(attempt=span.attempt, step=span.step, label=visible(span.label))
-    length = duration(span.end - span.start)
-    text = tr("{what}: from {start}, {length}").format(what=what, start=duration(span.start), length=length)
+    length = duration_label(span.end - span.start)
+    text = tr("{what}: from {start}, {length}").format(
+        what=what, start=duration_label(span.start), length=length
+    )
     notes = [tr("failed")] if span.failed else []
     notes += [tr("cut off")] if span.open_end else []
     notes += [tr("not measured")] if span.estimated else []
@@ -367,7 +371,7 @@ def _tick(scale: int, most: float) -> int:
         size *= 10
 
 
-# Attempts, answers and tool calls as a tree, or flat in the order of time; what is selected, in full.
+# The steps: attempts, answers and tool calls as a tree, or flat in order of time; the selected one in full.
 
 
 PLACE = Qt.ItemDataRole.UserRole
@@ -386,7 +390,7 @@ class StepPosition:
 
 
 class StepsView(QWidget):
-    """`picked(Place)`: a person chose a row."""
+    """`picked(StepPosition)`: a row was selected by hand."""
 
     picked = Signal(object)
 
@@ -429,7 +433,9 @@ class StepsView(QWidget):
 
     def show_facts(self, facts: TraceFacts | None, timeline: Timeline) -> None:
         self._facts = facts
-        self._starts = {(span.attempt, span.step, span.call): duration(span.start) for span in timeline.spans}
+        self._starts = {
+            (span.attempt, span.step, span.call): duration_label(span.start) for span in timeline.spans
+        }
         self._fill()
 
     def pick(self, place: StepPosition) -> bool:
@@ -489,9 +495,9 @@ class StepsView(QWidget):
         return self._item(StepPosition(attempt.index), name, ended, bad=bool(attempt.error))
 
     def _step_item(self, step: Step) -> QTreeWidgetItem:
-        said = step.text.strip() or counted(self.tr("1 tool call"), "%n tool calls", len(step.calls))
+        label = step.text.strip() or counted(self.tr("1 tool call"), "%n tool calls", len(step.calls))
         return self._item(
-            StepPosition(step.attempt, step.index), self.tr("Answer {n}").format(n=step.index), said
+            StepPosition(step.attempt, step.index), self.tr("Answer {n}").format(n=step.index), label
         )
 
     def _call_item(self, call: Call) -> QTreeWidgetItem:

@@ -1,1 +1,1 @@
-"""The Transcripts tab: what a person and an agent said to each other."""
+"""The Transcripts tab: conversations between the user and the agent."""

@@ -1,10 +1,10 @@
 """One transcript to read: its text page by page, a search through all of it, its facts, and its growth.
 
-Pages come in jobs on the lane that is given; more is read when one scrolls to where it ends, and what is far
-above is let go, so that memory follows what is shown and not the size of the file. While the view is visible
-it asks now and then whether the file grew; a transcript that took long to read is asked for seldom.
+Pages are read as one scrolls, and text far above is dropped, so that memory depends on what is shown, not
+on the size of the file. While the view is visible it checks now and then whether the file grew; the slower
+a transcript is to read, the less often.
 
-Threading: GUI thread; the transcript is touched inside jobs only. Failure: told in the bar above the text;
+Threading: GUI thread; the transcript is read in jobs on the given lane. Failure: in the bar above the text;
 what is shown stays.
 """
 
@@ -31,8 +31,7 @@ from reverie.agents.transcripts import (
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, Icons
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.transcripts import text as words
-from reverie.ui.transcripts.text import ReaderText
+from reverie.ui.transcripts.text import SEPARATOR, ReaderText, memory_used, read_so_far
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout
 from reverie.ui.widgets.message_bar import MessageBar
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from reverie.agents.transcripts import Message, Wanted
 
 
-# What one can do with an open transcript, above its text: search it, walk through it, copy, unfold.
+# The bar above the text: search, step through, copy, unfold.
 
 
 class ReaderBar(QWidget):
@@ -96,10 +95,8 @@ class ReaderBar(QWidget):
         return made
 
 
-# Walking through a transcript by words and by prompts: in the entry that is shown first, then through all
-# of the file in a job of its own, which disturbs no page.
-#
-# Threading: GUI thread. Failure: told in the view.
+# Search by words and by prompts: first in the entry at the top, then through the whole file in a job that
+# does not disturb the pages.
 
 
 class ReaderSearch(QObject):
@@ -160,10 +157,10 @@ class ReaderSearch(QObject):
                 self.say(self.tr("Not found.") if needle else "")
                 return
             around = place >= number if back else place <= number
-            told = (
+            note = (
                 self.tr("Found again from the end.") if back else self.tr("Found again from the beginning.")
             )
-            self.say(told if around and needle and place != number else "")
+            self.say(note if around and needle and place != number else "")
             self._view.go_to(place, needle, back=back)
 
         def failed(error: UserError) -> None:
@@ -346,8 +343,8 @@ class TranscriptView(QWidget):
         if self.transcript is None:
             self.facts.say("")
         else:
-            facts = words.read_so_far(self.text.end, self.text.first, self._facts, at_end=self._at_end)
-            self.facts.say(words.SEPARATOR.join((facts, *self._facts.problems)))
+            facts = read_so_far(self.text.end, self.text.first, self._facts, at_end=self._at_end)
+            self.facts.say(SEPARATOR.join((facts, *self._facts.problems)))
 
     # Reading on
 
@@ -508,7 +505,7 @@ class TranscriptView(QWidget):
         message = self.text.message(self.text.current())
         tool = message.tool
         parts = [message.text] if tool is None else [tool.name, tool.input, tool.output or ""]
-        parts += words.memory_used(message)
+        parts += memory_used(message)
         QGuiApplication.clipboard().setText("\n".join(part for part in parts if part))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -1,16 +1,18 @@
-"""The Transcripts tab: every transcript of the home that is shown above, the selected one below.
+"""The Transcripts tab: every transcript of the shown home above, the selected one below; and the window of
+the agent's own background jobs.
 
-Listed when it is first looked at, and again now and then while it is looked at, since most agents'
-transcripts lie outside of what is watched. Titles that are not in the list are read in small jobs, so that
-opening one never waits for them.
+Listed when the tab is first shown, and again now and then while it is visible, since most agents'
+transcripts lie outside the watched directories. Missing titles are read in small jobs, so that opening a
+transcript never waits for them.
 
-Threading: GUI thread; a lane of its own. Failure: told in the status bar.
+Threading: GUI thread; a lane of its own. Failure: in the status bar, or above the table of jobs.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,29 +29,49 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QFontMetrics, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QHeaderView,
+    QSplitter,
+    QStackedWidget,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from reverie.clock import Clock
 from reverie.errors import UserError
-from reverie.ui import display_text as common
-from reverie.ui.appearance import UNIT, Icons
-from reverie.ui.display_text import as_tooltip, human_size, visible
+from reverie.ui.appearance import (
+    GAP,
+    MARGIN,
+    SIGN_CONTRAST,
+    UNIT,
+    CalmSelection,
+    Icons,
+    readable,
+    tabular,
+    theme_of,
+)
+from reverie.ui.display_text import age, as_tooltip, human_size, visible, when
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.transcripts import text as words
 from reverie.ui.transcripts.reader import TranscriptView
+from reverie.ui.transcripts.text import job_kind, job_state, state_of
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
+from reverie.ui.widgets.layouts import size_sections
 from reverie.ui.widgets.lists import SearchedTable
+from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
     from reverie.agents.base import TranscriptSource
+    from reverie.agents.capabilities import AgentJob
     from reverie.ui.session import HomeSession
 
 
-# The list of transcripts: sorted, narrowed down, by keyboard too. Shows what it is given.
-#
-# Five thousand rows are nothing special: a row's texts are made when it is drawn. Titles that only the
-# transcript tells come later and fill in. What was a part of another one (a sub-agent's) stands right after
-# it.
+# The list: sorted and filterable, by keyboard too. A row's texts are made when it is drawn, so thousands of
+# rows cost little. Sub-agents' transcripts follow the one they belong to.
 
 
 Index = QModelIndex | QPersistentModelIndex
@@ -60,7 +82,7 @@ _TOLD_BY_LIST = (2, 3)
 
 
 class SourceModel(QAbstractTableModel):
-    """One row a transcript. What its beginning tells comes later (`take_told`)."""
+    """One row per transcript. Facts that are in the file itself come later (`add_facts`)."""
 
     def __init__(self, now: Callable[[], int], parent: QWidget) -> None:
         super().__init__(parent)
@@ -70,28 +92,28 @@ class SourceModel(QAbstractTableModel):
         self._text = ""
         self._project: str | None = None
         self._column, self._down = 2, True
-        self._told: dict[str, TranscriptSource] = {}
+        self._known_facts: dict[str, TranscriptSource] = {}
         self._height = QFontMetrics(parent.font()).height() + UNIT
         self._heads = (
             self.tr("Title"), self.tr("Project"), self.tr("Changed"), self.tr("Size"), self.tr("State"),
         )  # fmt: skip
 
     def show_sources(self, sources: Sequence[TranscriptSource]) -> None:
-        """Other transcripts; rows that stay the same are only drawn anew."""
-        self._listed = tuple(self._with_told(each) for each in sources)
+        """Show other transcripts; rows that stay the same are only redrawn."""
+        self._listed = tuple(self._with_facts(each) for each in sources)
         self._arrange()
 
-    def take_told(self, told: Mapping[str, TranscriptSource]) -> None:
+    def add_facts(self, known: Mapping[str, TranscriptSource]) -> None:
         """What the beginnings of some transcripts tell."""
-        self._told.update(told)
-        self._listed = tuple(self._with_told(each) if each.id in told else each for each in self._listed)
+        self._known_facts.update(known)
+        self._listed = tuple(self._with_facts(each) if each.id in known else each for each in self._listed)
         if self._text or self._project is not None or self._column not in _TOLD_BY_LIST:
             self._arrange()
             return
-        rows = [row for row, source in enumerate(self.sources) if source.id in told]
+        rows = [row for row, source in enumerate(self.sources) if source.id in known]
         after = list(self.sources)
         for row in rows:
-            after[row] = self._with_told(after[row])
+            after[row] = self._with_facts(after[row])
         self.sources = tuple(after)
         self._touch(rows)
 
@@ -123,17 +145,18 @@ class SourceModel(QAbstractTableModel):
         if self._project is not None and source.project_path != self._project:
             return False
         project = f"{source.project_name}\n{source.project_path or ''}"
-        said = (source.title, project, source.id, words.state_of(source))
-        return not self._text or self._text in "\n".join(said).casefold()
+        searched = (source.title, project, source.id, state_of(source))
+        return not self._text or self._text in "\n".join(searched).casefold()
 
-    def _with_told(self, source: TranscriptSource) -> TranscriptSource:
-        told = self._told.get(source.id)
-        if told is None:
+    def _with_facts(self, source: TranscriptSource) -> TranscriptSource:
+        known = self._known_facts.get(source.id)
+        if known is None:
             return source
-        return source._replace(
-            title=source.title or told.title,
-            project_path=source.project_path or told.project_path,
-            state=source.state or told.state,
+        return replace(
+            source,
+            title=source.title or known.title,
+            project_path=source.project_path or known.project_path,
+            state=source.state or known.state,
         )
 
     def _touch(self, rows: Sequence[int]) -> None:
@@ -142,7 +165,7 @@ class SourceModel(QAbstractTableModel):
 
     def forget(self) -> None:
         """Another home: nothing is known of its transcripts yet."""
-        self._told.clear()
+        self._known_facts.clear()
         self.show_sources(())
 
     @property
@@ -152,11 +175,11 @@ class SourceModel(QAbstractTableModel):
         return tuple(sorted(found.items()))
 
     def untold(self) -> tuple[TranscriptSource, ...]:
-        """Those of which the list says too little, and whose beginning nobody read yet."""
+        """Those with missing facts whose file was not read yet."""
         return tuple(
             each
             for each in self._listed
-            if each.id not in self._told and not (each.title and each.project_path)
+            if each.id not in self._known_facts and not (each.title and each.project_path)
         )
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
@@ -177,8 +200,8 @@ class SourceModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._shown(source, column)
         if role == Qt.ItemDataRole.ToolTipRole:
-            when = common.when(source.updated_at) if source.updated_at is not None else ""
-            return as_tooltip(source.title, source.project_path or "", when, str(source.path))
+            updated = when(source.updated_at) if source.updated_at is not None else ""
+            return as_tooltip(source.title, source.project_path or "", updated, str(source.path))
         if role == Qt.ItemDataRole.TextAlignmentRole and column == _SIZE:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         if role == Qt.ItemDataRole.SizeHintRole:
@@ -192,10 +215,10 @@ class SourceModel(QAbstractTableModel):
             case 1:
                 return visible(_project_of(source) or "–")
             case 2:
-                return common.age(self._now(), source.updated_at) if source.updated_at is not None else "–"
+                return age(self._now(), source.updated_at) if source.updated_at is not None else "–"
             case 3:
                 return human_size(source.size)
-        return words.state_of(source)
+        return state_of(source)
 
 
 def _project_of(source: TranscriptSource) -> str:
@@ -225,11 +248,11 @@ def _sort_key(source: TranscriptSource, column: int) -> Any:
             return source.updated_at or 0
         case 3:
             return source.size
-    return words.state_of(source)
+    return state_of(source)
 
 
 class SourceList(SearchedTable):
-    """The transcripts of a home; `picked()` tells of a person's choice only."""
+    """The transcripts of a home. `picked()`: one was selected by hand."""
 
     def __init__(self, now: Callable[[], int], parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Find a transcript"), self.tr("Transcripts"), parent)
@@ -271,9 +294,9 @@ class SourceList(SearchedTable):
             self.select_id(self._selected)
         self._restoring = False
 
-    def take_told(self, told: Mapping[str, TranscriptSource]) -> None:
+    def add_facts(self, known: Mapping[str, TranscriptSource]) -> None:
         """What the beginnings of some transcripts tell."""
-        self.model.take_told(told)
+        self.model.add_facts(known)
         self._list_projects()
 
     def _list_projects(self) -> None:
@@ -333,9 +356,9 @@ _TITLES_AT_ONCE = 20
 
 
 class TranscriptsTab(TabPage):
-    """`said(str)`: a sentence for the status bar."""
+    """The tab. Signal: `status_message(str)`."""
 
-    said = Signal(str)
+    status_message = Signal(str)
 
     def __init__(self, icons: Icons, now: Clock, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -421,14 +444,14 @@ class TranscriptsTab(TabPage):
 
     @Slot()
     def read_again(self) -> None:
-        """List them anew, while they are looked at."""
+        """List the transcripts again while the tab is visible."""
         session = self._session
         if session is None or self._stopped or not (self.isVisible() or self._wanted):
             return
-        desk = session.workbench
+        workbench = session.workbench
 
         def work(_control: JobControl) -> tuple[TranscriptSource, ...]:
-            return desk.transcripts.sources()
+            return workbench.transcripts.sources()
 
         self._lane.submit(
             "list transcripts", work, done=self._on_listed, failed=self._on_failed, group="list transcripts"
@@ -449,14 +472,14 @@ class TranscriptsTab(TabPage):
         self._read_titles()
 
     def _on_failed(self, error: UserError) -> None:
-        self.said.emit(str(error))
+        self.status_message.emit(str(error))
 
     def _find_wanted(self) -> None:
         wanted, self._wanted = self._wanted, ""
         if not self.list.select_id(wanted):
             self.list.show_all()
             if not self.list.select_id(wanted):
-                self.said.emit(self.tr("There is no transcript {id} any more.").format(id=wanted))
+                self.status_message.emit(self.tr("There is no transcript {id} any more.").format(id=wanted))
 
     # Titles
 
@@ -465,13 +488,13 @@ class TranscriptsTab(TabPage):
         if session is None or not untold or self._titling or not self.isVisible():
             return
         self._titling = True
-        desk = session.workbench
+        workbench = session.workbench
 
         def work(control: JobControl) -> dict[str, TranscriptSource]:
             found = {}
             for source in untold:
                 control.check()
-                found[source.id] = desk.transcripts.told(source)
+                found[source.id] = workbench.transcripts.told(source)
             return found
 
         self._lane.submit(
@@ -487,10 +510,10 @@ class TranscriptsTab(TabPage):
         self._titling = False
         self._on_failed(error)
 
-    def _on_titles(self, session: HomeSession, told: Mapping[str, TranscriptSource]) -> None:
+    def _on_titles(self, session: HomeSession, known: Mapping[str, TranscriptSource]) -> None:
         self._titling = False
         if session is self._session:
-            self.list.take_told(told)
+            self.list.add_facts(known)
             self._read_titles()
 
     # The selected one
@@ -505,8 +528,8 @@ class TranscriptsTab(TabPage):
         if source.id == self._open:
             return
         self._open, self._open_path = source.id, source.path
-        desk = session.workbench
-        self.view.open(lambda: desk.transcripts.open(source))
+        workbench = session.workbench
+        self.view.open(lambda: workbench.transcripts.open(source))
 
     @Slot()
     def _on_opened(self) -> None:
@@ -523,3 +546,163 @@ class TranscriptsTab(TabPage):
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._again.stop()
+
+
+# The agent's own background jobs: running, failed and why, stale, next attempt; each leads to its
+# transcript. Read-only; the window stays open beside the main one.
+
+
+_SIGNS = {"done": "check", "running": "refresh", "failed": "error", "stale": "warning", "waiting": "runs"}
+_JOB_WIDTHS = (110, 110, 240, 110, 160)
+_JOB = Qt.ItemDataRole.UserRole
+
+
+class JobsDialog(QDialog):
+    """`transcript_wanted(str)`: the id of a transcript to show."""
+
+    transcript_wanted = Signal(str)
+
+    def __init__(
+        self, icons: Icons, now: Callable[[], int], lane: Lane, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._now = now
+        self._lane = lane
+        self._session: HomeSession | None = None
+        self.is_read = False
+        self.setWindowTitle(self.tr("Jobs of the agent"))
+        self.resize(900, 460)
+        self.summary = WrapLabel()
+        self.message = MessageBar(icons, "jobs-message", closable=False)
+        self.table = QTreeWidget()
+        self.reason = WrapLabel()
+        self.open_button = FitPushButton()
+        self.open_button.say(self.tr("&Open transcript"), self.tr("What the job is about"))
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        table = self.table
+        table.setHeaderLabels(
+            [self.tr("State"), self.tr("Job"), self.tr("About"), self.tr("When"), self.tr("Tries again"),
+             self.tr("Reason")]
+        )  # fmt: skip
+        table.setRootIsDecorated(False)
+        table.setUniformRowHeights(True)
+        table.setAllColumnsShowFocus(True)
+        table.setAccessibleName(self.tr("Jobs"))
+        table.setFont(tabular(table.font()))
+        table.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        size_sections(table.header(), _JOB_WIDTHS)
+        CalmSelection(table)
+        table.currentItemChanged.connect(self._on_current)
+        table.itemActivated.connect(self._on_open)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.addButton(self.open_button, QDialogButtonBox.ButtonRole.ActionRole)
+        buttons.rejected.connect(self.reject)
+        for button in (self.open_button, buttons.button(QDialogButtonBox.StandardButton.Close)):
+            button.setAutoDefault(False)
+        self.open_button.clicked.connect(self._on_open)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        outer.setSpacing(GAP)
+        for widget in (self.summary, self.message):
+            outer.addWidget(widget)
+        outer.addWidget(table, 1)
+        outer.addWidget(self.reason)
+        outer.addWidget(buttons)
+
+    def show_jobs(self, session: HomeSession) -> None:
+        """Read the books of a home and show them; they are read again when they change."""
+        self._listen(session)
+        self._read()
+        if self.isVisible():
+            self.raise_()
+            self.activateWindow()
+        else:
+            self.show()
+
+    def _listen(self, session: HomeSession | None) -> None:
+        if self._session is not None:
+            self._session.status_changed.disconnect(self._read)
+        self._session = session
+        if session is not None:
+            session.status_changed.connect(self._read)
+
+    def done(self, result: int) -> None:
+        """Closed: nothing is read any more."""
+        self._listen(None)
+        super().done(result)
+
+    @Slot()
+    def _read(self) -> None:
+        session = self._session
+        if session is None:
+            return
+        self.is_read = False
+        workbench = session.workbench
+
+        def work(_control: JobControl) -> tuple[AgentJob, ...]:
+            return workbench.transcripts.jobs()
+
+        self._lane.submit("read the agent's jobs", work, done=self._on_read, failed=self._on_failed,
+                          group="agent jobs")  # fmt: skip
+
+    def _on_failed(self, error: UserError) -> None:
+        self.is_read = True
+        self.message.say_error(error)
+
+    def _on_read(self, jobs: tuple[AgentJob, ...]) -> None:
+        self.is_read = True
+        self.message.clear()
+        counts = {state: sum(job.state == state for job in jobs) for state in _SIGNS}
+        texts = [f"{count} {job_state(state)}" for state, count in counts.items() if count]
+        self.summary.say(", ".join(texts) or self.tr("The agent has no jobs in its books."))
+        current = self._current()
+        self.table.clear()
+        for job in jobs:
+            item = self._item(job)
+            self.table.addTopLevelItem(item)
+            if current is not None and job.id == current.id:
+                self.table.setCurrentItem(item)
+        first = self.table.topLevelItem(0)
+        if self.table.currentItem() is None and first is not None:
+            self.table.setCurrentItem(first)
+        self._on_current()
+
+    def _item(self, job: AgentJob) -> QTreeWidgetItem:
+        now = self._now()
+        at = age(now, job.at) if job.at is not None else "–"
+        retry = "–"
+        if job.retry_at is not None and job.state == "failed":
+            # The agent tries when it starts, not at that minute.
+            retry = when(job.retry_at) if job.retry_at > now else self.tr("at its next start")
+        state = job_state(job.state)
+        texts = (state, job_kind(job.kind), visible(job.about), at, retry, visible(job.sentence))
+        item = QTreeWidgetItem(list(texts))
+        theme = theme_of(self.table.palette())
+        color = {"failed": theme.bad, "stale": theme.warn, "running": theme.accent, "done": theme.good}.get(
+            job.state, theme.dim
+        )
+        sign = readable(color, theme.base, SIGN_CONTRAST)
+        item.setIcon(0, self._icons.sign(_SIGNS.get(job.state, "info"), sign, self.table.palette()))
+        item.setToolTip(3, as_tooltip(when(job.at)) if job.at is not None else "")
+        item.setToolTip(5, as_tooltip(job.sentence))
+        item.setData(0, _JOB, job)
+        return item
+
+    def _current(self) -> AgentJob | None:
+        item = self.table.currentItem()
+        return item.data(0, _JOB) if item is not None else None
+
+    @Slot()
+    def _on_current(self) -> None:
+        job = self._current()
+        self.reason.say(job.sentence if job is not None else "")
+        self.open_button.setEnabled(job is not None and bool(job.source_id))
+
+    @Slot()
+    def _on_open(self) -> None:
+        job = self._current()
+        if job is not None and job.source_id:
+            self.transcript_wanted.emit(job.source_id)

@@ -1,8 +1,8 @@
 """The text of a transcript: entries below each other, each with a line that says who and when; tool calls,
-reasoning and what the agent put in are folded to that line.
+reasoning and what the agent added are folded to that line.
 
-What is folded is not in the document, so a long transcript costs what is shown of it. `reader_blocks` knows
-where an entry stands in it. Texts are untrusted: plain, and made safe by `entries`.
+Folded text is not in the document, so a long transcript costs only what is shown of it. Texts are
+untrusted: shown plain, with hidden and reordering characters escaped.
 
 Threading: GUI thread; no file is read here.
 """
@@ -32,14 +32,11 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from reverie.agents.base import TranscriptSource
 from reverie.agents.transcripts import Citation, Message, ToolUse, TranscriptStatistics, is_prompt
-from reverie.ui import display_text as words
 from reverie.ui.appearance import UNIT, mixed, monospace, readable, theme_of
-from reverie.ui.display_text import visible, visible_lines
+from reverie.ui.display_text import visible, visible_lines, when
 from reverie.ui.translation import counted, tr
 
-# How a transcript is told: who speaks, what kind of entry it is, what became of a tool call.
-#
-# Pure but for the translation.
+# Labels: who speaks, what kind of entry it is, the result of a tool call. Pure, except for translation.
 
 
 _PREVIEW = 160
@@ -72,7 +69,7 @@ def who(message: Message) -> str:
 
 
 def facts_of(message: Message) -> tuple[str, ...]:
-    """What else stands in the first line of an entry."""
+    """The rest of the first line of an entry."""
     found = []
     if message.tool is not None:
         found.append(tool_state(message.tool))
@@ -81,7 +78,7 @@ def facts_of(message: Message) -> tuple[str, ...]:
     if message.side:
         found.append(tr("sub-agent"))
     if message.timestamp is not None:
-        found.append(words.when(message.timestamp))
+        found.append(when(message.timestamp))
     if message.model and message.speaker == "assistant":
         found.append(visible(message.model))
     return tuple(found)
@@ -98,8 +95,8 @@ def result() -> str:
     return tr("Result")
 
 
-def told(tool: ToolUse) -> str:
-    """What a tool was told, in short: the one thing that says it, where there is one."""
+def tool_summary(tool: ToolUse) -> str:
+    """The most telling argument of a tool call, if there is one."""
     if len(tool.input) > _SMALL or not tool.input.startswith("{"):
         return tool.input
     try:
@@ -119,7 +116,7 @@ def preview(message: Message) -> str:
     """The beginning of what is folded, on one line."""
     text = message.text
     if message.tool is not None:
-        text = f"{message.tool.name}  {told(message.tool)}"
+        text = f"{message.tool.name}  {tool_summary(message.tool)}"
     return visible(" ".join(text[: 4 * _PREVIEW].split()))[:_PREVIEW]
 
 
@@ -149,8 +146,8 @@ def left_out(count: int) -> str:
 
 def read_so_far(entries: int, first: int, facts: TranscriptStatistics, *, at_end: bool) -> str:
     """The line of facts below a transcript. `entries`: those read so far, `first`: the first one shown."""
-    said = counted("1 entry", "%n entries", entries)
-    found = [said if at_end else tr("{entries} so far").format(entries=said)]
+    count = counted("1 entry", "%n entries", entries)
+    found = [count if at_end else tr("{entries} so far").format(entries=count)]
     if first:
         found.append(tr("shown from number {number}").format(number=first + 1))
     if facts.unknown:
@@ -164,10 +161,10 @@ def read_so_far(entries: int, first: int, facts: TranscriptStatistics, *, at_end
 
 def state_of(source: TranscriptSource) -> str:
     """What is special about a transcript."""
-    told = ", ".join(_state(part) for part in source.state.split(", ")) if source.state else ""
+    states = [_state(part) for part in source.state.split(", ")] if source.state else []
     if source.archived and "archived" not in source.state:
-        told = ", ".join(each for each in (tr("archived"), told) if each)
-    return told
+        states.insert(0, tr("archived"))
+    return ", ".join(states)
 
 
 def _state(part: str) -> str:
@@ -198,11 +195,8 @@ def job_kind(kind: str) -> str:
     return {"extraction": tr("Extraction"), "consolidation": tr("Consolidation")}.get(kind, visible(kind))
 
 
-# How an entry of a transcript is written: its lines with their formats, in the colours of a palette.
-#
-# Texts are untrusted: what hides or reorders is shown as an escape. Very long lines are broken, for one
-# line is laid out as a whole. No state is told by colour alone: words in the first line of an entry say the
-# same.
+# The lines of an entry with their formats. Very long lines are broken, because Qt lays out a line as a
+# whole. No state is shown by colour alone: the first line of an entry has it in words.
 
 
 LONGEST_LINE = 4_000
@@ -294,11 +288,9 @@ def _format(color: QColor, *, bold: bool = False) -> QTextCharFormat:
     return made
 
 
-# The entries of a transcript in a document: blocks carry the number of their entry as user state and are in
-# order, so an entry is found by halving.
-#
-# Qt may lose what a block carries where blocks are joined or split; it is given back here (`carried`,
-# `carry`). Threading: GUI thread.
+# Entries in the document: each block carries the number of its entry as user state, in order, so an entry
+# is found by bisection. Qt may lose the user state when blocks are joined or split; `carried` and `carry`
+# restore it.
 
 
 Carried = tuple[int, QTextBlockFormat]
@@ -486,7 +478,7 @@ class ReaderText(QPlainTextEdit):
         self._telling = True
 
     def replace_from(self, number: int, messages: Sequence[Message]) -> None:
-        """What stands from `number` on is other now."""
+        """The entries from `number` on changed."""
         self._telling = False
         place = self.verticalScrollBar().value()
         self._remove(number, self.end)

@@ -1,5 +1,7 @@
-"""Labels of plain text that never ask for more width than they are given: one wraps anywhere, one is
-shortened. And what makes any label a heading.
+"""Small controls: labels that wrap or shorten, buttons and combo boxes that shorten their text, a search
+field.
+
+None asks for more width than it is given; a screen reader always gets the full text. Threading: GUI thread.
 """
 
 from __future__ import annotations
@@ -181,9 +183,6 @@ def embolden(label: QLabel, times: float = 1.0) -> None:
     label.setFont(font)
 
 
-# Buttons that shorten their text rather than widen what holds them; a screen reader still gets all of it.
-
-
 _FEWEST_CHARS = 5
 _RESIZING = (QEvent.Type.FontChange, QEvent.Type.StyleChange)
 
@@ -286,11 +285,8 @@ def _shortened(button: QPushButton | QToolButton, whole: str, wanted: int) -> st
     return metrics.elidedText(whole, Qt.TextElideMode.ElideRight, room)
 
 
-# A box to choose from that shortens its text with an ellipsis rather than cut it off; the tool tip has all
-# of it.
-#
-# It would like to be as wide as its widest item, and takes what the layout gives it: Qt's own way to follow
-# the contents resizes a box behind the back of its layout. GUI thread.
+# A combo box would like to be as wide as its widest item and takes what the layout gives it: Qt's own way
+# to follow the contents resizes the box behind the back of its layout.
 
 
 _NARROWEST = 80
@@ -342,9 +338,6 @@ class FitCombo(QComboBox):
 
     def _on_items(self) -> None:
         self.updateGeometry()
-
-
-# A line to search with, whose button to empty it has a name, too.
 
 
 class SearchField(QLineEdit):

@@ -1,7 +1,7 @@
-"""A tab of several parts: a title, a bar to choose the part, its rows, and below them what is selected; or a
-page that says why there is nothing.
+"""Frames that views fill: tabs of several parts or with a page that says why there is nothing, the heading
+above the trees, and windows beside the main one.
 
-Rooms bring rows and words. Threading: GUI thread.
+Threading: GUI thread; nothing is read here.
 """
 
 from __future__ import annotations
@@ -31,9 +31,6 @@ from reverie.ui.widgets.controls import ElidedLabel, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column
 from reverie.ui.widgets.message_bar import MessageBar
 
-# A tab of the window that is filled when somebody looks at it, and that fits a narrow window.
-
-
 _NARROWEST = 320
 
 
@@ -48,10 +45,6 @@ class TabPage(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.shown.emit()
-
-
-# What stands above the trees (which workspace this is, the usual buttons), and the page for when there is
-# none.
 
 
 class Heading(QWidget):
@@ -226,10 +219,6 @@ class PartTab(TabPage):
     def turn_to(self, page: QWidget) -> None:
         """The page below the rows: a part, or why there is none."""
         self._pages.setCurrentWidget(page)
-
-
-# A window that stays open beside the main one: something to choose from at the left, what it says at the
-# right, a message, and Close.
 
 
 class SideWindow(QDialog):

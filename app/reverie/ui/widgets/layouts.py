@@ -1,7 +1,7 @@
-"""Columns of widgets and layouts, and what scrolls where room is short: what most dialogs and pages are; and
-how wide the columns of their tables are.
+"""Layouts: columns of widgets, scroll areas, column widths of tables, rows that wrap, panes that stack when
+narrow, and lists as high as their rows.
 
-Threading: GUI thread. Failure: none.
+Threading: GUI thread.
 """
 
 from __future__ import annotations
@@ -111,9 +111,6 @@ def size_sections(header: QHeaderView, widths: Sequence[int]) -> None:
         header.resizeSection(section, round(width * larger))
 
 
-# A row of widgets that breaks into more rows when it gets narrow, so that nothing leaves the right edge.
-
-
 class FlowLayout(QLayout):
     """Left to right, then down. An item wider than the layout is cut to its width. `rightwards`: rows end at
     the right edge."""
@@ -186,9 +183,6 @@ class FlowLayout(QLayout):
         return top - rect.top()
 
 
-# Two panes that lie side by side where there is room, and below each other where there is none.
-
-
 class Panes(QSplitter):
     """Neither pane can be folded away. Whoever holds it calls `turn` from its `resizeEvent`."""
 
@@ -223,9 +217,6 @@ class Panes(QSplitter):
             self.setOrientation(wanted)
             if self._below is not None:
                 self.setSizes(self._sizes if wide else self._below)
-
-
-# A list that is as high as its rows, up to a few.
 
 
 class FewRows(QListWidget):

@@ -1,4 +1,8 @@
-"""List rows of two lines: what, and below it in dim where; short words at the right, a sign before them."""
+"""Lists and tables: rows of two lines, lists over a `NodeModel`, the delegate that draws tree rows, and a
+table with search and filters.
+
+Views bring the values and their texts. Threading: GUI thread; nothing is read here.
+"""
 
 from __future__ import annotations
 
@@ -116,9 +120,9 @@ class TwoLineDelegate(QStyledItemDelegate):
             upper.setRight(upper.right() - UNIT)
         if option.rect.width() >= self._right_from:
             painter.setPen(colours.dim)
-            for slot, said in ((upper, lines.right), (lower, lines.right_below)):
-                if said:
-                    slot.setRight(slot.right() - _draw_right(painter, slot, metrics, said) - GAP)
+            for slot, label in ((upper, lines.right), (lower, lines.right_below)):
+                if label:
+                    slot.setRight(slot.right() - _draw_right(painter, slot, metrics, label) - GAP)
         painter.setPen(colours.dim)
         painter.drawText(lower, 0, metrics.elidedText(lines.below, _CUTS[lines.cut_below], lower.width()))
         painter.setPen(colours.dim if lines.quiet else colours.text)
@@ -131,9 +135,9 @@ class TwoLineDelegate(QStyledItemDelegate):
             painter.drawPixmap(at, self._icons.pixmap(name, _SIGN, tint, ratio))
 
 
-def _draw_right(painter: QPainter, slot: QRect, metrics: QFontMetrics, said: str) -> int:
+def _draw_right(painter: QPainter, slot: QRect, metrics: QFontMetrics, label: str) -> int:
     """At the end of `slot`, in half of it at the most; returns how wide it is."""
-    text = metrics.elidedText(said, Qt.TextElideMode.ElideRight, slot.width() // 2)
+    text = metrics.elidedText(label, Qt.TextElideMode.ElideRight, slot.width() // 2)
     painter.drawText(slot, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
     return metrics.horizontalAdvance(text)
 
@@ -160,11 +164,7 @@ class _TwoLineColours:
         return readable(tint, self._back, SIGN_CONTRAST)
 
 
-# A list of two-line rows over a `NodeModel`: rows change by the smallest steps, so that what is selected
-# stays selected while others come, go and change.
-#
-# Rooms say how a value looks (`LineModel`) and which values there are (`LineList.set_values`). Threading:
-# GUI thread.
+# Rows change by the smallest steps, so that the selection stays while others come and go.
 
 
 VALUE = TwoLineDelegate.ROLE + 1
@@ -268,11 +268,8 @@ def _nodes(known: Mapping[str, RowNode], found: Iterable[tuple[str, Any]]) -> tu
     return tuple(nodes)
 
 
-# How a row of a tree is drawn: sign, name, dim detail, then marks and use figures at the right edge.
-#
-# Everything comes in one `RowLook`; nothing is measured twice per row that does not depend on the row. The
-# widths adapt: in a narrow tree the use figures go first, then the description, never the name or the
-# marks.
+# Tree rows: sign, name, dim detail, then marks and use figures at the right edge, all from one `RowLook`.
+# In a narrow tree the use figures go first, then the description, never the name or the marks.
 
 
 _WIDE = 330
@@ -455,12 +452,6 @@ class _Colours:
 
 def _centred(area: QRect, height: int) -> int:
     return area.top() + (area.height() - height) // 2
-
-
-# A table with a line to search and boxes to narrow it down above it: sorted by a click on a column, used by
-# keyboard as well. Rooms bring the model and say what fits.
-#
-# Threading: GUI thread.
 
 
 _LEAST_SEARCH = 14

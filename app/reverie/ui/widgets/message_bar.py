@@ -1,6 +1,6 @@
-"""Messages in the place they are about: a bar with a sentence and at most a few buttons.
+"""A bar with a sentence and a few buttons, shown at the place the message is about.
 
-Sentences are always plain text. A bar takes no room while it has nothing to say.
+Text is always plain. A bar is hidden while it has nothing to say. Threading: GUI thread.
 """
 
 from __future__ import annotations

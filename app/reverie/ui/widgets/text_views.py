@@ -1,4 +1,8 @@
-"""A unified diff to read: one line a row, tinted by its first character, in both colour schemes."""
+"""Read-only text: a unified diff, the text of a version, and a part of the context as it is loaded.
+
+Texts come from disk: hidden characters are escaped, very long texts and lines are cut. Threading: GUI
+thread.
+"""
 
 from __future__ import annotations
 
@@ -108,10 +112,6 @@ def _formats(theme: Theme) -> dict[str, QTextCharFormat]:
     return formats
 
 
-# The text of a version, to read. Bytes come from disk: what they hide is shown escaped, what is too long is
-# cut.
-
-
 class TextView(QPlainTextEdit):
     """Read-only, with a caret for the keyboard."""
 
@@ -136,11 +136,8 @@ class TextView(QPlainTextEdit):
         self.setPlainText(visible_lines(content[:LIMIT].decode("utf-8", "replace")) + note)
 
 
-# A part of the context as it is loaded, with the lines one may want to look at on another ground. What they
-# are is said in words beside the list.
-#
-# Lines are drawn as the window may draw them (`ui.display_text`), which ends a line wherever Qt would, so
-# that a line of the text may be several here: all of them are marked.
+# Loaded text is drawn as Qt breaks lines, so one line of the text may be several here: all of them are
+# marked.
 
 
 SHOWN_CHARS = 400_000

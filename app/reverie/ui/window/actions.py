@@ -1,8 +1,8 @@
-"""One registry of what a person can do; menus, tool bars, context menus, the palette and the shortcut sheet
-are made from it.
+"""The registry of the window's actions, from which menus, tool bars, context menus, the palette and the
+shortcut sheet are made.
 
-Each action is a row of data: id, text, key, icon, the name of the window's slot and the rule that says when
-it is enabled. Rules are pure functions of a `Situation`, so "is this possible now?" is answered in one place.
+Each action is a row of data: id, text, keys, icon, the name of the window's slot, and the rule that says
+when it is enabled. Rules are pure functions of an `ActionState`, so one place decides what is possible now.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from reverie.ui.appearance import Icons
 from reverie.ui.translation import translatable as _
@@ -22,7 +22,7 @@ from reverie.ui.translation import translated
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class ActionState:
     """What decides whether an action is possible."""
 
     home: bool = False
@@ -48,10 +48,10 @@ class Situation:
     failures: bool = False
 
 
-Rule = Callable[[Situation], bool]
+Rule = Callable[[ActionState], bool]
 
 
-def always(_now: Situation) -> bool:
+def always(_now: ActionState) -> bool:
     """A condition that holds in every situation."""
     return True
 
@@ -204,7 +204,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("Consolidate with a model that you name"), lambda now: now.can_consolidate),
     ActionSpec("dream.cancel", "dream", _("C&ancel the running consolidation"), "tab.dreams.jobs.cancel",
                ("Ctrl+.",), "cancel", _("Stop before the next change"), lambda now: now.running),
-    ActionSpec("services.pause", "dream", _("Pause &background services"), "late.toggle_pause", (), "",
+    ActionSpec("services.pause", "dream", _("Pause &background services"), "lazy_tabs.toggle_pause", (), "",
                _("Cancel what runs by itself in this home, and start nothing more until it is taken back"),
                lambda now: now.services, checkable=True, separator=True),
     ActionSpec("dream.runs", "dream", _("&Last runs…"), "tab.dreams.show_runs", ("Ctrl+Shift+R",), "runs",
@@ -217,7 +217,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("dream.notes", "dream", _("Update session &notes"), "tab.notes.update_now", ("Ctrl+Shift+N",),
                "", _("Bring the notes of the chosen session up to date, whatever its thresholds say"),
                lambda now: now.can_note),
-    ActionSpec("dream.agent-jobs", "dream", _("&Jobs of the agent…"), "late.show_agent_jobs", (), "",
+    ActionSpec("dream.agent-jobs", "dream", _("&Jobs of the agent…"), "lazy_tabs.show_agent_jobs", (), "",
                _("What the agent itself says of its extractions and consolidations"),
                lambda now: now.agent_jobs),
     ActionSpec("view.palette", "view", _("Command &palette…"), "show_palette",
@@ -248,17 +248,18 @@ ACTIONS: tuple[ActionSpec, ...] = (
                "orphan",
                _("Memories that no project or workspace points at, and merging them where they belong"),
                lambda now: now.home),
-    ActionSpec("view.traces", "view", _("Show &traces"), "late.show_traces", ("Ctrl+2",), "",
+    ActionSpec("view.traces", "view", _("Show &traces"), "lazy_tabs.show_traces", ("Ctrl+2",), "",
                _("Why runs wrote nothing: what they asked, were told and did")),
-    ActionSpec("view.activity", "view", _("Show &activity"), "late.show_activity", ("Ctrl+3",), "",
+    ActionSpec("view.activity", "view", _("Show &activity"), "lazy_tabs.show_activity", ("Ctrl+3",), "",
                _("What the background services decided, and why")),
-    ActionSpec("view.doctor", "view", _("Show &doctor"), "late.show_doctor", ("Ctrl+4",), "",
+    ActionSpec("view.doctor", "view", _("Show &doctor"), "lazy_tabs.show_doctor", ("Ctrl+4",), "",
                _("Why the memory writer or a consolidation did not run")),
-    ActionSpec("view.transcripts", "view", _("Show tra&nscripts"), "late.show_transcripts", ("Ctrl+5",), "",
+    ActionSpec("view.transcripts", "view", _("Show tra&nscripts"), "lazy_tabs.show_transcripts",
+               ("Ctrl+5",), "",
                _("What was said between you and the agent, session by session")),
-    ActionSpec("view.context", "view", _("Show conte&xt"), "late.show_context", ("Ctrl+6",), "",
+    ActionSpec("view.context", "view", _("Show conte&xt"), "lazy_tabs.show_context", ("Ctrl+6",), "",
                _("Exactly what the agent would be told now, and why each memory is in or out")),
-    ActionSpec("view.failures", "view", _("Show &failures"), "late.show_failures", ("Ctrl+7",), "",
+    ActionSpec("view.failures", "view", _("Show &failures"), "lazy_tabs.show_failures", ("Ctrl+7",), "",
                _("What the agent learnt of failing: lessons, anti-patterns and crashes"),
                lambda now: now.failures),
     ActionSpec("view.to-homes", "view", _("Go to &homes"), "focus_picker", ("Alt+1",), separator=True),
@@ -305,7 +306,7 @@ class Actions(QObject):
         super().__init__(window)
         self._icons = icons
         self._made: dict[str, QAction] = {}
-        self._now: Situation | None = None
+        self._now: ActionState | None = None
         for spec in ACTIONS:
             action = QAction(translated(spec.text), window)
             action.setObjectName(spec.id)
@@ -319,13 +320,13 @@ class Actions(QObject):
                 action.triggered.connect(attrgetter(spec.slot)(window))
             self._made[spec.id] = action
         self.update_icons()
-        self.follow(Situation())
+        self.update_state(ActionState())
 
     def __getitem__(self, id_: str) -> QAction:
         return self._made[id_]
 
-    def follow(self, now: Situation) -> None:
-        """Enable what is possible now."""
+    def update_state(self, now: ActionState) -> None:
+        """Enable the actions that are possible in this state."""
         if now != self._now:
             self._now = now
             for spec in ACTIONS:
@@ -346,6 +347,19 @@ class Actions(QObject):
                 menu.addSeparator()
             menu.addAction(self._made[id_])
 
+    def menu(self, ids: Iterable[str], parent: QWidget) -> QMenu:
+        """A context menu of these actions."""
+        menu = QMenu(parent)
+        self.fill_menu(menu, ids)
+        return menu
+
+    def fill_menu_bar(self, bar: QMenuBar) -> None:
+        """Add the menus of the registry."""
+        for key, title in MENUS:
+            menu = bar.addMenu(translated(title))
+            menu.setToolTipsVisible(True)
+            self.fill_menu(menu, (spec.id for spec in ACTIONS if spec.menu == key))
+
     def of_tree(self) -> tuple[QAction, ...]:
         """The actions whose keys work in the tree only: add them to it."""
         return tuple(self._made[spec.id] for spec in ACTIONS if spec.where == "tree")
@@ -353,9 +367,6 @@ class Actions(QObject):
     def of_editor(self) -> tuple[str, ...]:
         """The ids of what is done in the editor: its pane takes those actions."""
         return tuple(spec.id for spec in ACTIONS if spec.menu == "edit")
-
-    def menu_ids(self, menu: str) -> tuple[str, ...]:
-        return tuple(spec.id for spec in ACTIONS if spec.menu == menu)
 
     def rows(self) -> tuple[ActionRow, ...]:
         """Every action, menu by menu, for the palette."""

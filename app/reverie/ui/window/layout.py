@@ -1,5 +1,6 @@
-"""Where the parts of the window stand: the homes at the left, the tabs beside them, menus, what the watcher
-does at the bottom, and in which order the Tab key visits them.
+"""Parts of the main window's frame: the splitter, the indicator of a slow disk, and the watcher's state.
+
+Threading: GUI thread; nothing here reads a file (`DiskCheck` uses threads of its own).
 """
 
 from __future__ import annotations
@@ -11,29 +12,22 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QLabel, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QLabel, QSplitter, QWidget
 
 from reverie.files.paths import DiskCheck
 from reverie.ui.appearance import GAP
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import Lane
-from reverie.ui.translation import translated
-from reverie.ui.window.actions import MENUS
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
-    from reverie.ui.window.main_window import MainWindow
-
-
-# Two parts beside each other, and above each other where that is too narrow for both.
-#
-# The parts say how wide they must be at least; together that is more than a narrow window has. So the
-# narrow order is told as what is needed at least, and taken before the wide one would not fit. Each order
-# keeps its own sizes. GUI thread.
 
 
 class StackingSplitter(QSplitter):
-    """`narrow`: the width below which it stacks; `above`: how high the upper part is then, at first."""
+    """Two parts side by side, or one above the other where that is too narrow. Each order keeps its own
+    sizes.
+
+    `narrow`: the width below which it stacks; `above`: the height of the upper part then, at first."""
 
     def __init__(self, narrow: int, above: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -85,27 +79,20 @@ def _least_width(part: QWidget) -> int:
     return max(part.minimumWidth(), part.minimumSizeHint().width())
 
 
-# What the window waits for, at the right of the status bar, once that takes longer than people expect.
-#
-# Jobs on a home wait for its disk, and a share that is gone lets them wait for hours. While a thread of the
-# window is at one job for more than a moment this says so; whether the disk answers is asked by a look at
-# each home's directory (`files.paths`).
-#
-# Threading: GUI thread. Failure: a home that is gone is an answer; what that means, the job says.
-
-
 log = logging.getLogger("reverie.patience")
 
-LOOK_MS = 500
+CHECK_MS = 500
 SLOW_S = 2.0
 DEAD_S = 5.0
 
 
-class WaitingLabel(QLabel):
-    """Empty while nothing takes long. `places` are those whose disks may be waited for. `said(str)`: a
-    sentence on a disk that does not answer, and on one that does again."""
+class SlowDiskIndicator(QLabel):
+    """Says in the status bar that a job takes long, and whether a disk or network share does not answer.
 
-    said = Signal(str)
+    Jobs wait for the disk of a home, and a share that is gone can block them for hours. `places`: the homes
+    to check. `status_message(str)`: a disk stopped answering, or answers again."""
+
+    status_message = Signal(str)
 
     def __init__(
         self, lanes: tuple[Lane, ...], places: Callable[[], tuple[Path, ...]], parent: QWidget | None = None
@@ -113,14 +100,14 @@ class WaitingLabel(QLabel):
         super().__init__(parent)
         self._lanes = lanes
         self._places = places
-        self._looking: DiskCheck | None = None
+        self._check: DiskCheck | None = None
         self._silent = ""
         self.setContentsMargins(GAP, 0, GAP, 0)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.hide()
         self._timer = QTimer(self)
-        self._timer.setInterval(LOOK_MS)
-        self._timer.timeout.connect(self._look)
+        self._timer.setInterval(CHECK_MS)
+        self._timer.timeout.connect(self._update)
         for lane in lanes:
             lane.busy_changed.connect(self._on_busy)
         self._on_busy(any(lane.busy for lane in lanes))
@@ -131,19 +118,19 @@ class WaitingLabel(QLabel):
             self._timer.start()
 
     @Slot()
-    def _look(self) -> None:
-        waited = max(lane.at_it_s for lane in self._lanes)
+    def _update(self) -> None:
+        waited = max(lane.busy_seconds for lane in self._lanes)
         if not waited:
             self._timer.stop()
         if waited < SLOW_S:
             self._show("")
             self._answered()
             return
-        look = self._looking
-        if look is None or (look.at is None and look.took_s > DEAD_S):
-            look = self._looking = DiskCheck(self._places())
-        if look.at is not None and look.took_s > DEAD_S - SLOW_S:
-            self._silence(visible(str(look.at)))
+        check = self._check
+        if check is None or (check.at is None and check.took_s > DEAD_S):
+            check = self._check = DiskCheck(self._places())
+        if check.at is not None and check.took_s > DEAD_S - SLOW_S:
+            self._silence(visible(str(check.at)))
         elif not self._silent:
             self._show(self.tr("Still at work…"), self.tr("Something takes long. The disk may be slow."))
 
@@ -156,14 +143,14 @@ class WaitingLabel(QLabel):
         if not self._silent:
             log.info("%s does not answer", place)
             self._silent = place
-            self.said.emit(sentence)
+            self.status_message.emit(sentence)
 
     def _answered(self) -> None:
         silent, self._silent = self._silent, ""
-        if self._looking is not None and self._looking.at is None:
-            self._looking = None
+        if self._check is not None and self._check.at is None:
+            self._check = None
         if silent:
-            self.said.emit(self.tr("{home} answers again.").format(home=silent))
+            self.status_message.emit(self.tr("{home} answers again.").format(home=silent))
 
     def _show(self, text: str, more: str = "") -> None:
         if text != self.text():
@@ -192,45 +179,3 @@ class WatchLabel(QLabel):
             events=state.delivered_events, rescans=state.delivered_rescans
         )
         self.setToolTip(as_tooltip(state.message, facts))
-
-
-def lay_out(window: MainWindow) -> None:
-    """Put the parts of a window that is being furnished in their places; `window.splitter` is made here."""
-    window.tabs.setDocumentMode(True)
-    window.tabs.setTabBarAutoHide(True)
-    window.splitter = StackingSplitter(narrow=560, above=112)
-    window.splitter.setHandleWidth(5)
-    window.splitter.addWidget(window.picker)
-    window.splitter.addWidget(window.tabs)
-    window.splitter.setStretchFactor(1, 1)
-    window.splitter.setSizes([220, 1020])
-    window.splitter.setCollapsible(1, False)
-    window.picker.setMinimumWidth(120)
-    _put_in_place(window)
-    window.waiting = WaitingLabel((window.lanes.scan, window.lanes.history), window.places)
-    window.waiting.said.connect(window.say)
-    window.statusBar().addPermanentWidget(window.waiting)
-    window.statusBar().addPermanentWidget(window.watch_label)
-    window.statusBar().setSizeGripEnabled(False)
-    for key, title in MENUS:
-        menu = window.menuBar().addMenu(translated(title))
-        menu.setToolTipsVisible(True)
-        window.actions_.fill_menu(menu, window.actions_.menu_ids(key))
-    window.tab.set_actions(window.actions_)
-    QWidget.setTabOrder(window.picker, window.tab.search.field)
-    QWidget.setTabOrder(window.tab.search.field, window.tab.tree)
-    QWidget.setTabOrder(window.tab.tree, window.tab.footer.button)
-    QWidget.setTabOrder(window.tab.footer.button, window.tab.pane.text)
-
-
-def _put_in_place(window: MainWindow) -> None:
-    """The parts take the window's room; after a first look, once they have something to show."""
-    first = window.takeCentralWidget()
-    if first is None:
-        window.setCentralWidget(window.splitter)
-        return
-    pages = QStackedWidget()
-    pages.addWidget(first)
-    pages.addWidget(window.splitter)
-    window.setCentralWidget(pages)
-    pages.show()

@@ -1,12 +1,11 @@
-"""Traces, Activity, Doctor, Transcripts, Context and Failures, which nobody looks at first: their places are
-held from the start, their modules are loaded by a job once the first tree is on screen, and each is built
-when it is first looked at or asked for. Only Activity and Doctor are built then already: the services, which
-are hosted whether somebody looks or not, report to them.
+"""The tabs that are not needed at once: Traces, Activity, Doctor, Transcripts, Context and Failures.
 
-The same job loads the dialogs, which are imported when they are asked for: no file is to be read on the GUI
-thread then. Until they are loaded there is nothing to pause and no host.
+Placeholders hold their places from the start. A job imports their modules once the first tree is on screen,
+and each tab is built when it is first shown or asked for; only Activity and Doctor are built at once,
+because the background services report to them. The same job imports the dialogs, so that opening one reads
+no file on the GUI thread. Until then nothing can be paused and no services are hosted.
 
-Threading: GUI thread; the loading is a job. Failure: an import that fails is a bug of ours.
+Threading: GUI thread; the imports are a job. Failure: an import that fails is a bug.
 """
 
 from __future__ import annotations
@@ -24,49 +23,37 @@ from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.session import HomeSession
 from reverie.ui.traces.feed import Followed
-from reverie.ui.window.open_homes import OpenHomes
+from reverie.ui.window.homes import OpenHomes
 
 if TYPE_CHECKING:
     from reverie.ui.background.services import ServicesView
-    from reverie.ui.context.control import ContextControl
-    from reverie.ui.context.tab import ContextTab
-    from reverie.ui.failures.control import FailuresControl
-    from reverie.ui.failures.tab import FailuresTab
+    from reverie.ui.context_tab import ContextControl, ContextTab
+    from reverie.ui.failures_tab import FailuresControl, FailuresTab
     from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.traces.tab import TracesTab
-    from reverie.ui.transcripts.jobs_dialog import JobsDialog
-    from reverie.ui.transcripts.tab import TranscriptsTab
+    from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
 
 
-# What a job imports once the first tree is on screen: the tabs and dialogs that nobody looks at first.
+# Imported by a job once the first tree is on screen.
 
 
-LATE_MODULES = (
+LAZY_MODULES = (
     "PySide6.QtNetwork",
     "reverie.jobs.consolidate.review",
     "reverie.services.failures",
     "reverie.services.orphans",
     "reverie.services.traces",
-    "reverie.context.claude",
-    "reverie.context.codex",
-    "reverie.context.loki",
-    "reverie.context.mux",
+    "reverie.context.assembly",
     "reverie.ui.dialogs",
-    "reverie.ui.context.control",
-    "reverie.ui.context.tab",
-    "reverie.ui.memory.extraction",
-    "reverie.ui.failures.control",
-    "reverie.ui.failures.tab",
+    "reverie.ui.context_tab",
+    "reverie.ui.failures_tab",
     "reverie.ui.editor.drafts",
-    "reverie.ui.memory.history.window",
-    "reverie.ui.memory.orphans.page",
     "reverie.ui.memory.runs_dialog",
     "reverie.ui.settings.fields",
     "reverie.ui.window.palette",
     "reverie.ui.background.services",
     "reverie.ui.settings.dialog",
     "reverie.ui.traces.tab",
-    "reverie.ui.transcripts.jobs_dialog",
     "reverie.ui.transcripts.tab",
 )
 
@@ -76,7 +63,7 @@ _TRACES, _ACTIVITY, _DOCTOR, _TRANSCRIPTS, _CONTEXT, _FAILURES = range(1, 7)
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class TabContext:
     """What the tabs are built with."""
 
     icons: Icons
@@ -88,19 +75,19 @@ class Surroundings:
     memory: MemoryTab
 
 
-class LateTabs(QObject):
-    """`built()`: the tabs can be looked at. `changed()`: what is possible is another. `said(str)`: a sentence
-    for the status bar."""
+class LazyTabs(QObject):
+    """Signals: `built()`: the tabs can be shown; `changed()`: the set of enabled actions may have changed;
+    `status_message(str)`."""
 
     built = Signal()
     changed = Signal()
-    said = Signal(str)
+    status_message = Signal(str)
 
-    def __init__(self, tabs: QTabWidget, status_bar: QStatusBar, around: Surroundings) -> None:
+    def __init__(self, tabs: QTabWidget, status_bar: QStatusBar, context: TabContext) -> None:
         super().__init__(tabs)
         self._tabs = tabs
         self._status_bar = status_bar
-        self._around = around
+        self._context = context
         self._session: HomeSession | None = None
         self._followed: Followed | None = None
         self._asked = self._closed = self._hosting = False
@@ -168,7 +155,7 @@ class LateTabs(QObject):
     @property
     def has_failures(self) -> bool:
         """Whether the agent of the shown home learns of failing."""
-        return self._session is not None and self._session.workbench.parts.home.kind == "loki"
+        return self._session is not None and self._session.workbench.parts.home.failures is not None
 
     @property
     def agent_jobs(self) -> JobsDialog | None:
@@ -182,13 +169,13 @@ class LateTabs(QObject):
         self._asked = True
 
         def work(_control: JobControl) -> None:
-            for name in LATE_MODULES:
+            for name in LAZY_MODULES:
                 # As an import statement does it: PySide reads the file of each module it first sees imported.
                 __import__(name, fromlist=("*",))
 
-        session = self._around.memory.session
+        session = self._context.memory.session
         # Where trees, files and saves are worked on, what one does first would wait for it.
-        lane = session.lanes.history if session is not None else self._around.lane
+        lane = session.lanes.history if session is not None else self._context.lane
         lane.submit("load the other tabs", work, done=lambda _nothing: self._build())
 
     def _build(self) -> None:
@@ -196,29 +183,29 @@ class LateTabs(QObject):
             return
         from reverie.ui.background.services import ServicesView
 
-        around = self._around
-        services = ServicesView(around.icons, around.clock, around.lane, around.dreams, around.log_file)
+        context = self._context
+        services = ServicesView(context.icons, context.clock, context.lane, context.dreams, context.log_file)
         self._services = services
         self._take_place(_ACTIVITY, services.activity)
         self._take_place(_DOCTOR, services.doctor)
         self._tabs.setTabVisible(_FAILURES, self.has_failures)
         self._status_bar.insertPermanentWidget(0, services.label)
-        around.dreams.footer.aged.connect(services.activity.list.viewport().update)
-        services.said.connect(self.said)
+        context.dreams.footer.aged.connect(services.activity.list.viewport().update)
+        services.status_message.connect(self.status_message)
         services.changed.connect(self.changed)
         services.doctor_wanted.connect(self.show_doctor)
-        services.doctor_control.mended.connect(around.memory.editor.permission_changed)
+        services.doctor_control.fixed.connect(context.memory.editor.permission_changed)
         if self._session is not None:
             services.set_session(self._session)
         if self._hosting:
-            services.run_for(around.homes.sessions)
+            services.run_for(context.homes.sessions)
         self._on_current(self._tabs.currentIndex())
         self.built.emit()
         self.changed.emit()
 
     @Slot(int)
     def _on_current(self, index: int) -> None:
-        """Somebody looks at a tab: it is built now, if it was not."""
+        """A tab is shown: build it if it is not built yet."""
         makers = {
             _TRACES: (self._traces, self._make_traces),
             _TRANSCRIPTS: (self._transcripts, self._make_transcripts),
@@ -234,13 +221,13 @@ class LateTabs(QObject):
         assert self.is_built
         from reverie.ui.traces.tab import TracesTab
 
-        around = self._around
-        traces = self._traces = TracesTab(around.icons)
-        for session in around.homes.sessions:
+        context = self._context
+        traces = self._traces = TracesTab(context.icons)
+        for session in context.homes.sessions:
             traces.add_session(session)
-        around.homes.opened.connect(traces.add_session)
+        context.homes.opened.connect(traces.add_session)
         traces.follow_place(self._followed)
-        traces.said.connect(self.said)
+        traces.status_message.connect(self.status_message)
         self._take_place(_TRACES, traces)
         return traces
 
@@ -248,8 +235,8 @@ class LateTabs(QObject):
         assert self.is_built
         from reverie.ui.transcripts.tab import TranscriptsTab
 
-        transcripts = self._transcripts = TranscriptsTab(self._around.icons, self._around.clock)
-        transcripts.said.connect(self.said)
+        transcripts = self._transcripts = TranscriptsTab(self._context.icons, self._context.clock)
+        transcripts.status_message.connect(self.status_message)
         if self._session is not None:
             transcripts.set_session(self._session)
         self._take_place(_TRANSCRIPTS, transcripts)
@@ -257,11 +244,10 @@ class LateTabs(QObject):
 
     def _make_context(self) -> ContextControl:
         assert self.is_built
-        from reverie.ui.context.control import ContextControl
-        from reverie.ui.context.tab import ContextTab
+        from reverie.ui.context_tab import ContextControl, ContextTab
 
-        memory, tab = self._around.memory, ContextTab(self._around.icons)
-        control = ContextControl(tab, self._around.clock, memory.buffers, memory.edits)
+        memory, tab = self._context.memory, ContextTab(self._context.icons)
+        control = ContextControl(tab, self._context.clock, memory.buffers, memory.edits)
         self._context_control = control
         control.open_wanted.connect(self._on_open_wanted)
         if self._session is not None:
@@ -271,14 +257,13 @@ class LateTabs(QObject):
 
     def _make_failures(self) -> FailuresControl:
         assert self.is_built
-        from reverie.ui.failures.control import FailuresControl
-        from reverie.ui.failures.tab import FailuresTab
+        from reverie.ui.failures_tab import FailuresControl, FailuresTab
 
-        around, tab = self._around, FailuresTab(self._around.icons)
-        control = FailuresControl(tab, around.icons, around.clock, around.memory.edits)
+        context, tab = self._context, FailuresTab(self._context.icons)
+        control = FailuresControl(tab, context.icons, context.clock, context.memory.edits)
         self._failures_control = control
         control.open_wanted.connect(self._on_open_wanted)
-        control.changed.connect(around.memory.situation_changed)
+        control.changed.connect(context.memory.situation_changed)
         tab.transcript_wanted.connect(self.show_transcript)
         if self._session is not None:
             control.set_session(self._session)
@@ -330,7 +315,7 @@ class LateTabs(QObject):
         """Host the services of the open homes where they are wanted."""
         self._hosting = True
         if self._services is not None:
-            self._services.run_for(self._around.homes.sessions)
+            self._services.run_for(self._context.homes.sessions)
 
     @Slot()
     def settings_changed(self) -> None:
@@ -346,7 +331,7 @@ class LateTabs(QObject):
     def focused(self) -> None:
         """The window has the focus again."""
         if self._services is not None:
-            self._services.host.look_again()
+            self._services.host.recheck()
 
     def stop(self) -> None:
         """The window closes."""
@@ -400,7 +385,7 @@ class LateTabs(QObject):
     def _on_open_wanted(self, path: str) -> None:
         """A memory of the shown home is to be seen in the editor."""
         self._tabs.setCurrentIndex(0)
-        self._around.memory.tree.select_path(path)
+        self._context.memory.tree.select_path(path)
 
     @Slot(str)
     def show_transcript(self, source_id: str) -> None:
@@ -411,12 +396,12 @@ class LateTabs(QObject):
 
     @Slot()
     def show_agent_jobs(self) -> None:
-        """What the agent of the shown home says of its own background jobs."""
+        """Show the background jobs of the shown home's agent."""
         if self._session is None or not self.is_built:
             return
-        from reverie.ui.transcripts.jobs_dialog import JobsDialog
+        from reverie.ui.transcripts.tab import JobsDialog
 
         if self._jobs is None:
-            self._jobs = JobsDialog(self._around.icons, self._around.clock, self._around.lane, self._tabs)
+            self._jobs = JobsDialog(self._context.icons, self._context.clock, self._context.lane, self._tabs)
             self._jobs.transcript_wanted.connect(self.show_transcript)
         self._jobs.show_jobs(self._session)

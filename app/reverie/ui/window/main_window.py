@@ -1,11 +1,15 @@
-"""The window: homes at the left, tabs in the middle, what the watcher does at the bottom.
+"""The main window: the list of homes at the left, tabs in the middle, the watcher's state at the bottom.
 
-Owns the lanes, the sessions and the action registry; every action of the registry is a slot here or in
-`window_deeds`, and `window_layout` puts the parts in their places. Painted
-before anything is opened: `start` begins the work once the window is on screen. Begun unfurnished it shows
-the names of the first memories (`first_look`) while the modules of its parts are imported: those are named
-inside methods here. Until `furnished` it has no parts. Closing goes in stages:
-unsaved text is asked for, watchers stop, lanes stop (each within two seconds), then the window goes.
+Owns the worker threads (lanes), the sessions and the action registry; each action of the registry names a
+slot
+here or in one of the parts. `start`, which the first paint triggers, opens the homes. A window created with
+`build_ui=False` first shows the names of the memories (`splash_tree`) while the modules of its parts are
+imported
+on a worker: those are therefore imported inside methods here, and the parts exist only after `ui_ready`.
+
+Closing goes in stages: ask for unsaved text, stop the watchers, stop the lanes (two seconds each at most).
+
+Threading: GUI thread; nothing here reads a file.
 """
 
 from __future__ import annotations
@@ -15,63 +19,538 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QPaintEvent
-from PySide6.QtWidgets import QMainWindow, QTabWidget
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QWidget
 
 from reverie.clock import Clock
 from reverie.errors import UserError
 from reverie.profile import Profile
-from reverie.ui.appearance import Beginning, Icons
+from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import Lane, Lanes
-from reverie.ui.window.selection import has_workspace, pick_first, pick_hit
-from reverie.ui.window.splash_tree import FirstLook
+from reverie.ui.window.splash_tree import SplashTree
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
     from reverie.helper.process import Helper
     from reverie.services.search import SearchHit
-    from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.session import HomeSession
-    from reverie.ui.settings.control import SettingsControl
-    from reverie.ui.single_instance import Wish
-    from reverie.ui.window.actions import Actions, Situation
-    from reverie.ui.window.closing import HomeCloser
-    from reverie.ui.window.home_list import Picker, Place
-    from reverie.ui.window.layout import StackingSplitter, WaitingLabel
-    from reverie.ui.window.open_homes import OpenHomes
+    from reverie.ui.single_instance import OpenRequest
+    from reverie.ui.window.homes import Place
     from reverie.ui.window.palette import Entry
 
+log = logging.getLogger("reverie.window")
 
-# What a person can ask of the window as a whole: the slots that the action registry names.
+# Python's cyclic collector runs on whichever thread happens to allocate, and workers allocate most. A
+# dialog or a model in a cycle would then be destroyed on a worker, which Qt answers with timers stopped
+# from another thread and, now and then, a crash. So while a `GcScheduler` lives, the automatic collector is
+# off and a timer of the GUI thread collects.
 #
-# Opening homes, going to a part of the window, and help. The parts are made by the window itself
-# (`main_window`); no action is there to be asked before they are.
-#
-# Threading: GUI thread. Nothing here reads a file; what does is imported by the slot that needs it.
+# A full collection holds the interpreter for a tenth of a second with ten thousand memories. So young
+# objects are collected in small portions, more often while a job runs, and the survivors are frozen. Frozen
+# objects are looked through only when no job runs and the window is not in use, or after `LONG_S`.
+
+INTERVAL_MS = 100
+# A job creates tens of thousands of objects in 100 ms; collecting takes about a microsecond for each.
+BUSY_INTERVAL_MS = 10
+YOUNG = 2_000
+AWAY_S = 600.0
+LONG_S = 1800.0
 
 
-class WindowDeeds(QMainWindow):
-    """A window that has these parts."""
+class GcScheduler(QObject):
+    """Collects garbage on the GUI thread only. One per window; `busy` says whether a job is running."""
 
-    homes: OpenHomes
-    picker: Picker
-    tab: MemoryTab
-    tabs: QTabWidget
-    settings: SettingsControl
-    actions_: Actions
-    closer: HomeCloser
-    waiting: WaitingLabel
-    _beginning: Beginning
-    _icons: Icons
-    _now: Situation
-    _profile: Profile
-    _session: HomeSession | None
-    _wants_shown: bool
+    _alive = 0
+
+    def __init__(self, parent: QObject, busy: Callable[[], bool] = lambda: False) -> None:
+        super().__init__(parent)
+        self._busy = busy
+        self._stopped = False
+        self._frozen = False
+        self._last_full = time.monotonic()
+        self._timer = QTimer(self)
+        self._timer.setInterval(INTERVAL_MS)
+        self._timer.timeout.connect(self.collect_due)
+        self._timer.start()
+        GcScheduler._alive += 1
+        gc.disable()
+
+    @Slot()
+    def collect_due(self) -> None:
+        """Collect what is due. Called by the timer, and when a job starts or ends."""
+        pace = BUSY_INTERVAL_MS if self._busy() else INTERVAL_MS
+        if self._timer.interval() != pace and not self._stopped:
+            self._timer.setInterval(pace)
+        if self._frozen and self._may_take_long():
+            self.collect_all()
+        elif gc.get_count()[0] > YOUNG:
+            gc.collect(0)
+            gc.freeze()
+            self._frozen = True
+
+    def collect_all(self) -> None:
+        """Collect everything, however long it takes."""
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        self._frozen = False
+        self._last_full = time.monotonic()
+
+    def _may_take_long(self) -> bool:
+        since = time.monotonic() - self._last_full
+        if since < AWAY_S or self._busy():
+            return False
+        from PySide6.QtCore import Qt  # late: its enums take longer than all else before the first paint
+
+        away = QGuiApplication.applicationState() != Qt.ApplicationState.ApplicationActive
+        return away or since > LONG_S
+
+    def stop(self) -> None:
+        """Call when the workers have ended. Idempotent; the last window turns the automatic collector
+        back on."""
+        if self._stopped:
+            return
+        self._stopped = True
+        self._timer.stop()
+        GcScheduler._alive -= 1
+        if not GcScheduler._alive:
+            gc.unfreeze()
+            gc.enable()
+
+
+class MainWindow(QMainWindow):
+    """Signals: `ui_ready()`: the parts of the window exist; `shown_in_full()`: a selection is on screen, with
+    its footer."""
+
+    shown_in_full = Signal()
+    ui_ready = Signal()
+
+    def __init__(
+        self, profile: Profile, clock: Clock, icons: Icons, options: StartupOptions, *, build_ui: bool = True
+    ) -> None:
+        super().__init__()
+        self._options = options
+        self._icons = icons
+        self._profile = profile
+        self._clock = clock
+        self._splash: SplashTree | None = None
+        self._is_ui_ready = False
+        self._welcome_due = False
+        self._session: HomeSession | None = None
+        self._chosen = False
+        self._wants_shown = False
+        self._gave_up = False
+        self._started = False
+        self._opening_failed = False
+        self._closed = False
+        self._helper: Helper | None = None
+        self.lanes = Lanes(Lane("scan", self), Lane("history", self), Lane("consolidator", self))
+        self._gc_scheduler = GcScheduler(self, self.lanes.busy)
+        for lane in self.lanes.all():
+            lane.unclaimed.connect(self._on_unclaimed)
+            lane.busy_changed.connect(self._gc_scheduler.collect_due)
+        self.setWindowTitle("Reverie[*]")
+        self.resize(1240, 780)
+        if build_ui:
+            self._build_ui()
+
+    def _build_ui(self) -> None:
+        """Create the parts. When a window starts with the splash tree, their modules are imported by then."""
+        from reverie.ui.memory.tab import MemoryTab
+        from reverie.ui.settings.control import SettingsControl
+        from reverie.ui.window.actions import PICKER_MENU, Actions, ActionState
+        from reverie.ui.window.homes import HomeCloser, OpenHomes, Picker, UnsavedChanges
+        from reverie.ui.window.layout import SlowDiskIndicator, StackingSplitter, WatchLabel
+        from reverie.ui.window.lazy_tabs import LazyTabs, TabContext
+
+        icons, clock, profile, options = self._icons, self._clock, self._profile, self._options
+        self._state = ActionState()
+        if options.helper:
+            from reverie.helper.process import Helper
+
+            self._helper = Helper()
+        self.homes = OpenHomes(
+            self.lanes,
+            profile,
+            clock,
+            self,
+            watching=options.watching,
+            helper=self._helper,
+            asking=options.asking,
+            left_closed=options.closed,
+        )
+        self.picker = Picker(icons)
+        self.tab = MemoryTab(self.lanes, icons, clock)
+        self.tabs = QTabWidget()
+        self.tabs.addTab(self.tab, self.tr("Memory"))
+        context = TabContext(
+            icons, clock, self.lanes.scan, self.tab.dreams, self.homes, profile.log_file, self.tab
+        )
+        self.lazy_tabs = LazyTabs(self.tabs, self.statusBar(), context)
+        self.settings = SettingsControl(icons, self)
+        self.splitter = StackingSplitter(narrow=560, above=112)
+        self.slow_disk = SlowDiskIndicator((self.lanes.scan, self.lanes.history), self.places)
+        self.watch_label = WatchLabel()
+        self.actions_ = Actions(self, icons)
+        self._unsaved = UnsavedChanges(self.tab, self.close, self.say)
+        menu = self.actions_.menu(PICKER_MENU, self.picker)
+        self.closer = HomeCloser(self.homes, self.picker, self.tab, self._unsaved, menu, self.lazy_tabs.hosts)
+        self._lay_out()
+        self._connect()
+        self._is_ui_ready = True
+        self._update_actions()
+        self.ui_ready.emit()
+
+    def _lay_out(self) -> None:
+        """Put the parts in their places, fill the menus, and set the order of the Tab key."""
+        self.tabs.setDocumentMode(True)
+        self.tabs.setTabBarAutoHide(True)
+        self.splitter.setHandleWidth(5)
+        self.splitter.addWidget(self.picker)
+        self.splitter.addWidget(self.tabs)
+        self.splitter.setStretchFactor(1, 1)
+        self.splitter.setSizes([220, 1020])
+        self.splitter.setCollapsible(1, False)
+        self.picker.setMinimumWidth(120)
+        self._set_central()
+        bar = self.statusBar()
+        bar.addPermanentWidget(self.slow_disk)
+        bar.addPermanentWidget(self.watch_label)
+        bar.setSizeGripEnabled(False)
+        self.actions_.fill_menu_bar(self.menuBar())
+        self.tab.set_actions(self.actions_)
+        QWidget.setTabOrder(self.picker, self.tab.search.field)
+        QWidget.setTabOrder(self.tab.search.field, self.tab.tree)
+        QWidget.setTabOrder(self.tab.tree, self.tab.footer.button)
+        QWidget.setTabOrder(self.tab.footer.button, self.tab.pane.text)
+
+    def _set_central(self) -> None:
+        """Show the parts; where the splash tree is shown, once they have something to show (`_reveal`)."""
+        splash = self.takeCentralWidget()
+        if splash is None:
+            self.setCentralWidget(self.splitter)
+            return
+        pages = QStackedWidget()
+        pages.addWidget(splash)
+        pages.addWidget(self.splitter)
+        self.setCentralWidget(pages)
+        pages.show()
+
+    @Slot()
+    def _reveal(self) -> None:
+        if self._splash is not None:
+            self.setCentralWidget(self.splitter)
+            self.splitter.show()
+            self._splash.deleteLater()
+            self._splash = None
+
+    def _connect(self) -> None:
+        self.homes.opened.connect(self._on_opened)
+        self.homes.opened.connect(self.tab.search.add_session)
+        self.homes.opened.connect(self.tab.orphans.add_session)
+        self.homes.closed.connect(self.tab.search.remove_session)
+        self.homes.closed.connect(self.tab.orphans.remove_session)
+        self.homes.closed.connect(self.lazy_tabs.remove_session)
+        self.tab.orphans.found.connect(self.homes.set_lost)
+        self.tab.place_wanted.connect(self._on_place_wanted)
+        self.tab.dreams.open_wanted.connect(self.open_memory)
+        self.homes.failed.connect(self._on_open_failed)
+        self.homes.noticed.connect(self.say)
+        self.homes.listed.connect(self._on_listed)
+        self.homes.none_found.connect(self._on_none_found)
+        self.picker.picked.connect(self._on_picked)
+        self.closer.status_message.connect(self.say)
+        self.closer.none_left.connect(self.show_no_home)
+        self.slow_disk.status_message.connect(self.say)
+        self.tab.situation_changed.connect(self._update_actions)
+        self.settings.changed.connect(self.tab.dreams.ask_engine)
+        self.settings.changed.connect(self.lazy_tabs.settings_changed)
+        self.lazy_tabs.changed.connect(self._update_actions)
+        self.lazy_tabs.status_message.connect(self.say)
+
+    # Opening
+
+    @Slot()
+    def start(self) -> None:
+        """Begin; once. The first painting of the window asks for it."""
+        if self._started:
+            return
+        self._started = True
+        if self._is_ui_ready:
+            self._open()
+        else:
+            self._show_splash()
+
+    def _show_splash(self) -> None:
+        """Show the names, load the parts meanwhile."""
+        self._splash = SplashTree(self._icons, self.lanes.scan, self.lanes.history, self)
+        self._splash.loaded.connect(self._on_loaded)
+        self.setCentralWidget(self._splash.view)
+        if self._options.open_demo:
+            self._splash.load()
+        else:
+            options = self._options
+            self._splash.begin(options.homes, options.workspace, options.closed)
+
+    @Slot()
+    def _on_loaded(self) -> None:
+        if not self._closed:
+            self._build_ui()
+            self._open()
+
+    def _open(self) -> None:
+        if self._options.open_demo:
+            self.open_demo()
+        for path in self._options.homes:
+            self.homes.open(path)
+        if self._options.and_found or not (self._options.homes or self._options.open_demo):
+            self.homes.discover()
+
+    @property
+    def splash(self) -> SplashTree | None:
+        """The splash tree; None once the parts show something."""
+        return self._splash
+
+    @property
+    def gave_up(self) -> bool:
+        """Nothing more will be shown: no home was found, or it could not be opened."""
+        return self._gave_up
+
+    @property
+    def opening_failed(self) -> bool:
+        """A home could not be opened, and none else is shown."""
+        return self._opening_failed
+
+    @property
+    def is_watching(self) -> bool:
+        """The watcher of the shown home runs."""
+        return self._session is not None and self._session.watcher is not None
+
+    @property
+    def session(self) -> HomeSession | None:
+        return self._session
+
+    @Slot(object)
+    def handle_request(self, request: OpenRequest) -> None:
+        """Another start of the program was asked to open this, and handed it over."""
+        self._options = replace(self._options, workspace=request.workspace, project="")
+        if request.demo:
+            self.open_demo()
+        for path in request.homes:
+            self._wants_shown = True
+            self.homes.open(path)
+        if request.token:
+            os.environ["XDG_ACTIVATION_TOKEN"] = request.token
+        if self.isMinimized():
+            self.showNormal()
+        self.raise_()
+        self.activateWindow()
+
+    @Slot(object)
+    def _on_opened(self, session: HomeSession) -> None:
+        """Show the first home that is found, and any that is opened by hand later."""
+        if not self._chosen or self._wants_shown:
+            self._chosen, self._wants_shown = True, False
+            self._pick_in(session)
+
+    def _pick_in(self, session: HomeSession) -> None:
+        """Select the workspace or project asked for, else the workspace used last, else the first, else the
+        home itself."""
+        asked, project = self._options.workspace, self._options.project
+        if project and not asked:
+            self._options = replace(self._options, project="")
+            if self.picker.pick_project(session.info.id, project):
+                return
+            self.say(self.tr("There is no project {path} in this home.").format(path=project))
+        if asked and asked not in {workspace.id for workspace in session.info.contents.workspaces()}:
+            self.say(self.tr("There is no workspace {id} in this home.").format(id=asked))
+        self.picker.pick_first(session, asked)
+
+    @Slot(str, object)
+    def _on_open_failed(self, path: str, error: UserError) -> None:
+        log.info("home not opened: %s", error.title)
+        if self._session is None:
+            self._gave_up = self._opening_failed = True
+            self.lazy_tabs.load()
+            self.tab.show_notice(self.tr("This home could not be opened"), str(error))
+            self._reveal()
+        else:
+            self.say(str(error))
+
+    @Slot()
+    def _on_none_found(self) -> None:
+        if self._opening_failed:
+            return  # the page says why the home that was named could not be opened
+        self._gave_up = True
+        self.lazy_tabs.load()
+        self.tab.show_no_home()
+        self._reveal()
+
+    @Slot()
+    def _on_listed(self) -> None:
+        self.picker.show_homes(self.homes.nodes)
+        place = self.picker.place(self.picker.currentIndex())
+        # Its title may have been read only now.
+        if (
+            place is not None
+            and place.kind == "workspace"
+            and self.homes.session(place.home) is self._session
+        ):
+            self.tab.heading.say(*self._said_of(place))
+            self._say_title(place)
+
+    def _said_of(self, place: Place) -> tuple[str, str]:
+        """The heading of a place: its name, and its facts."""
+        facts = (place.reason, place.below, place.workspace_id)
+        return self.picker.text_of(place), " · ".join(fact for fact in facts if fact)
+
+    def _say_title(self, place: Place) -> None:
+        session = self._session
+        if session is not None:
+            home = _literal(session.info.label)
+            title = self.tr("{place} – {home}").format(place=_literal(place.title), home=home)
+            self.setWindowTitle(title + "[*]")
+
+    @Slot(object)
+    def _on_picked(self, place: Place) -> None:
+        from reverie.ui.session import Choice
+
+        session = self.homes.session(place.home)
+        if session is None:
+            if place.trouble:
+                self.tab.show_notice(self.tr("This home could not be opened"), place.trouble)
+            return
+        if session is not self._session:
+            self._take_session(session)
+        self.lazy_tabs.follow_place(self.picker.followed(place, session.info.label))
+        if place.kind in ("orphan", "orphans"):
+            if session.context is None:
+                session.select(Choice())  # it is watched from then on
+            self.tab.orphans.show(session, place.path)
+            return
+        self.tab.show_place(*self._said_of(place))
+        self._say_title(place)
+        session.select(
+            Choice(workspace_id=place.workspace_id or None, project_path=place.path or None)
+            if place.kind != "home"
+            else Choice()
+        )
+
+    @Slot(object)
+    def _on_place_wanted(self, hit: SearchHit) -> None:
+        """A search result is at another place: show that, and the tab opens the result there."""
+        self.picker.pick_hit(hit)
+
+    def show_no_home(self) -> None:
+        """The last home was closed; the next one that is opened is shown."""
+        self._chosen = False
+        self._take_session(None)
+        self.lazy_tabs.follow_place(None)
+        self.setWindowTitle("Reverie[*]")
+        self.watch_label.clear()
+        self.watch_label.setToolTip("")
+
+    def _take_session(self, session: HomeSession | None) -> None:
+        if self._session is not None:
+            self._session.watch_changed.disconnect(self._on_watch)
+            self._session.notified.disconnect(self.say)
+            self._session.status_changed.disconnect(self._on_status)
+        self._session = session
+        if session is not None:
+            session.watch_changed.connect(self._on_watch)
+            session.notified.connect(self.say)
+            session.status_changed.connect(self._on_status)
+        self.tab.set_session(session)
+        self.lazy_tabs.set_session(session)
+        if self._splash is not None and session is not None:
+            session.tree_changed.connect(self._reveal)
+            session.trouble.connect(self._reveal)
+
+    @Slot(object)
+    def _on_status(self, _status: object) -> None:
+        self.shown_in_full.emit()
+        # Not before: neither the other tabs nor the services may hold up the first tree.
+        self.lazy_tabs.load()
+        if self._options.watching:
+            self.lazy_tabs.host()
+
+    # What is going on
+
+    @Slot(object)
+    def _on_unclaimed(self, error: UserError) -> None:
+        self.say(str(error))
+
+    @Slot(object)
+    def _on_watch(self, state: WatchState) -> None:
+        self.watch_label.show_state(state)
+        if state.message:
+            self.say(state.message)
+
+    @Slot()
+    def _update_actions(self) -> None:
+        from reverie.ui.window.actions import ActionState  # late: see the module
+
+        known = ActionState(
+            home=self._session is not None,
+            closable=self.closer.possible,
+            services=self.lazy_tabs.can_pause,
+            failures=self.lazy_tabs.has_failures,
+        )
+        state = self._state = self.tab.situation(known)
+        self.actions_.update_state(state)
+        self.actions_["view.picker"].setChecked(not self.picker.isHidden())
+        self.actions_["services.pause"].setChecked(self.lazy_tabs.paused)
+        self.setWindowModified(state.any_modified)
+        self._unsaved.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._started:
+            # Not before: opening imports heavy libraries, which would hold up this very painting.
+            QTimer.singleShot(0, self.start)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            if self._session is not None:
+                self._session.focused()
+                self.tab.editor.focused()
+                self.lazy_tabs.focused()
+        elif event.type() == QEvent.Type.PaletteChange and hasattr(self, "actions_"):
+            self._icons.refresh()
+            self.actions_.update_icons()
+
+    @Slot()
+    def show_welcome(self) -> None:
+        from reverie.ui.dialogs import Welcome
+
+        dialog = self.findChild(Welcome)
+        if dialog is None:
+            actions = [self.actions_[id_] for id_ in ("home.open", "home.demo", "settings.open")]
+            dialog = Welcome(lambda: self.homes.sessions, self._profile, self.lanes.scan, actions, self)
+            self.homes.listed.connect(dialog.update_text)
+            self.homes.none_found.connect(dialog.update_text)
+        dialog.read_settings()
+        dialog.show()
+        dialog.activateWindow()
+
+    def show_welcome_when_ready(self) -> None:
+        """Show the welcome once: as soon as something is on screen, or no home was found."""
+        self._welcome_due = True
+        self.shown_in_full.connect(self._show_welcome_once)
+        self.homes.none_found.connect(self._show_welcome_once)
+
+    @Slot()
+    def _show_welcome_once(self) -> None:
+        if self._welcome_due:
+            self._welcome_due = False
+            self.show_welcome()
 
     @Slot(str)
     def say(self, sentence: str) -> None:
@@ -81,12 +560,8 @@ class WindowDeeds(QMainWindow):
     def places(self) -> tuple[Path, ...]:
         """Where the homes of this window are, those included that it was only asked to open."""
         opened = (session.info.root for session in self.homes.sessions)
-        asked = (home for home in self._beginning.homes if home not in self.homes.left_closed)
+        asked = (home for home in self._options.homes if home not in self.homes.left_closed)
         return tuple(dict.fromkeys((*asked, *opened)))
-
-    def _follow(self) -> None:
-        """What is possible is another."""
-        raise NotImplementedError
 
     # Actions: files and homes
 
@@ -101,9 +576,9 @@ class WindowDeeds(QMainWindow):
 
     @Slot()
     def open_demo(self) -> None:
-        if self._beginning.demo is not None:
+        if self._options.demo is not None:
             self._wants_shown = True
-            self.homes.open_demo(self._beginning.demo)
+            self.homes.open_demo(self._options.demo)
 
     @Slot()
     def close_home(self) -> None:
@@ -124,7 +599,7 @@ class WindowDeeds(QMainWindow):
     @Slot()
     def toggle_picker(self) -> None:
         self.picker.setVisible(self.picker.isHidden())
-        self._follow()
+        self._update_actions()
 
     @Slot()
     def refresh(self) -> None:
@@ -159,8 +634,8 @@ class WindowDeeds(QMainWindow):
     def show_palette(self) -> None:
         from reverie.ui.window.palette import show_palette
 
-        paths = tuple(self.tab.model.memory_tree.files) if self._now.context else ()
-        show_palette(self, self._icons, self.actions_.rows(), self._now, paths, self._on_palette)
+        paths = tuple(self.tab.model.memory_tree.files) if self._state.context else ()
+        show_palette(self, self._icons, self.actions_.rows(), self._state, paths, self._on_palette)
 
     def _on_palette(self, entry: Entry) -> None:
         """Do what was chosen in the palette."""
@@ -181,7 +656,7 @@ class WindowDeeds(QMainWindow):
 
     @Slot()
     def show_orphans(self) -> None:
-        """The stores of this home that nobody works on any more."""
+        """Show the orphaned stores of this home."""
         self.show_memory()
         if self._session is None:
             return
@@ -210,468 +685,14 @@ class WindowDeeds(QMainWindow):
             ),
         )
 
-
-# Garbage is collected on the GUI thread only, and only what is young while somebody works.
-#
-# Python's cyclic collector runs on whichever thread happens to allocate, and workers allocate most. A
-# dialog or a model that is part of a cycle would then be destroyed on a worker, which Qt answers with
-# timers stopped from another thread and, now and then, a crash. While a `Collector` lives, the automatic
-# collector is off and a timer of the GUI thread looks instead.
-#
-# Collecting holds the interpreter, and everything once over takes a tenth of a second with ten thousand
-# memories. So it is done in small portions, the more often the more is under way, and what survives its
-# first collection is frozen: not looked at again (what nobody refers to any more goes at once all the same;
-# only cycles wait). The frozen is looked through when the lanes are idle and the window is not in use, or
-# once in a long while when the lanes are idle.
-#
-# Threading: GUI thread. `stop` gives the automatic collector back once no other window needs it off.
-
-
-LOOK_MS = 100
-# Jobs make tens of thousands of objects within one look's time; each takes about a microsecond to look at.
-BUSY_LOOK_MS = 10
-YOUNG = 2_000
-AWAY_S = 600.0
-LONG_S = 1800.0
-
-
-class Collector(QObject):
-    """One per window. `busy` says whether a job is under way."""
-
-    _alive = 0
-
-    def __init__(self, parent: QObject, busy: Callable[[], bool] = lambda: False) -> None:
-        super().__init__(parent)
-        self._busy = busy
-        self._stopped = False
-        self._frozen = False
-        self._last_full = time.monotonic()
-        self._timer = QTimer(self)
-        self._timer.setInterval(LOOK_MS)
-        self._timer.timeout.connect(self.look)
-        self._timer.start()
-        Collector._alive += 1
-        gc.disable()
-
-    @Slot()
-    def look(self) -> None:
-        """Collect what is due. To be called when jobs begin, too."""
-        pace = BUSY_LOOK_MS if self._busy() else LOOK_MS
-        if self._timer.interval() != pace and not self._stopped:
-            self._timer.setInterval(pace)
-        if self._frozen and self._may_take_long():
-            self.collect_all()
-        elif gc.get_count()[0] > YOUNG:
-            gc.collect(0)
-            gc.freeze()
-            self._frozen = True
-
-    def collect_all(self) -> None:
-        """Everything, however long it takes."""
-        gc.unfreeze()
-        gc.collect()
-        gc.freeze()
-        self._frozen = False
-        self._last_full = time.monotonic()
-
-    def _may_take_long(self) -> bool:
-        since = time.monotonic() - self._last_full
-        if since < AWAY_S or self._busy():
-            return False
-        from PySide6.QtCore import Qt  # late: its enums take longer than all else before the first paint
-
-        away = QGuiApplication.applicationState() != Qt.ApplicationState.ApplicationActive
-        return away or since > LONG_S
-
-    def stop(self) -> None:
-        """The workers have ended. Calling it again is harmless."""
-        if self._stopped:
-            return
-        self._stopped = True
-        self._timer.stop()
-        Collector._alive -= 1
-        if not Collector._alive:
-            gc.unfreeze()
-            gc.enable()
-
-
-log = logging.getLogger("reverie.window")
-
-
-class MainWindow(WindowDeeds):
-    """`shown_in_full()`: a selection is on screen, footer included. `furnished()`: its parts are there."""
-
-    shown_in_full = Signal()
-    furnished = Signal()
-    splitter: StackingSplitter
-
-    def __init__(
-        self, profile: Profile, clock: Clock, icons: Icons, beginning: Beginning, *, furnish: bool = True
-    ) -> None:
-        super().__init__()
-        self._beginning = beginning
-        self._icons = icons
-        self._profile = profile
-        self._clock = clock
-        self._look: FirstLook | None = None
-        self._is_furnished = False
-        self._session: HomeSession | None = None
-        self._chosen = False
-        self._wants_shown = False
-        self._gave_up = False
-        self._started = False
-        self._opening_failed = False
-        self._closed = False
-        self._helper: Helper | None = None
-        self.lanes = Lanes(Lane("scan", self), Lane("history", self), Lane("consolidator", self))
-        self._collector = Collector(self, self.lanes.busy)
-        for lane in self.lanes.all():
-            lane.unclaimed.connect(self._on_unclaimed)
-            lane.busy_changed.connect(self._collector.look)
-        self.setWindowTitle("Reverie[*]")
-        self.resize(1240, 780)
-        if furnish:
-            self._furnish()
-
-    def _furnish(self) -> None:
-        """Make the parts. Their modules are imported by now, or nobody waits for the window."""
-        from reverie.ui.memory.tab import MemoryTab
-        from reverie.ui.settings.control import SettingsControl
-        from reverie.ui.window.actions import Actions, Situation
-        from reverie.ui.window.closing import HomeCloser, SaveFirst
-        from reverie.ui.window.home_list import Picker
-        from reverie.ui.window.layout import WatchLabel, lay_out
-        from reverie.ui.window.lazy_tabs import LateTabs, Surroundings
-        from reverie.ui.window.open_homes import OpenHomes
-
-        icons, clock, profile, beginning = self._icons, self._clock, self._profile, self._beginning
-        self._now = Situation()
-        if beginning.helper:
-            from reverie.helper.process import Helper
-
-            self._helper = Helper()
-        self.homes = OpenHomes(
-            self.lanes,
-            profile,
-            clock,
-            self,
-            watching=beginning.watching,
-            helper=self._helper,
-            asking=beginning.asking,
-            left_closed=beginning.closed,
-        )
-        self.picker = Picker(icons)
-        self.tab = MemoryTab(self.lanes, icons, clock)
-        self.tabs = QTabWidget()
-        self.tabs.addTab(self.tab, self.tr("Memory"))
-        around = Surroundings(
-            icons, clock, self.lanes.scan, self.tab.dreams, self.homes, profile.log_file, self.tab
-        )
-        self.late = LateTabs(self.tabs, self.statusBar(), around)
-        self.settings = SettingsControl(icons, self)
-        self.watch_label = WatchLabel()
-        self.actions_ = Actions(self, icons)
-        self._save_first = SaveFirst(self)
-        self.closer = HomeCloser(self, self._save_first)
-        lay_out(self)
-        self._connect()
-        self._is_furnished = True
-        self._follow()
-        self.furnished.emit()
-
-    @Slot()
-    def _reveal(self) -> None:
-        if self._look is not None:
-            self.setCentralWidget(self.splitter)
-            self.splitter.show()
-            self._look.deleteLater()
-            self._look = None
-
-    def _connect(self) -> None:
-        self.homes.opened.connect(self._on_opened)
-        self.homes.opened.connect(self.tab.search.add_session)
-        self.homes.opened.connect(self.tab.orphans.add_session)
-        self.tab.orphans.found.connect(self.homes.set_lost)
-        self.tab.place_wanted.connect(self._on_place_wanted)
-        self.tab.dreams.open_wanted.connect(self.open_memory)
-        self.homes.failed.connect(self._on_open_failed)
-        self.homes.noticed.connect(self.say)
-        self.homes.listed.connect(self._on_listed)
-        self.homes.none_found.connect(self._on_none_found)
-        self.picker.picked.connect(self._on_picked)
-        self.tab.situation_changed.connect(self._follow)
-        self.settings.changed.connect(self.tab.dreams.ask_engine)
-        self.settings.changed.connect(self.late.settings_changed)
-        self.late.changed.connect(self._follow)
-        self.late.said.connect(self.say)
-
-    # Opening
-
-    @Slot()
-    def start(self) -> None:
-        """Begin; once. The first painting of the window asks for it."""
-        if self._started:
-            return
-        self._started = True
-        if self._is_furnished:
-            self._open()
-        else:
-            self._look_first()
-
-    def _look_first(self) -> None:
-        """Show the names, load the parts meanwhile."""
-        self._look = FirstLook(self._icons, self.lanes.scan, self.lanes.history, self)
-        self._look.loaded.connect(self._on_loaded)
-        self.setCentralWidget(self._look.view)
-        if self._beginning.open_demo:
-            self._look.load()
-        else:
-            beginning = self._beginning
-            self._look.begin(beginning.homes, beginning.workspace, beginning.closed)
-
-    @Slot()
-    def _on_loaded(self) -> None:
-        if not self._closed:
-            self._furnish()
-            self._open()
-
-    def _open(self) -> None:
-        if self._beginning.open_demo:
-            self.open_demo()
-        for path in self._beginning.homes:
-            self.homes.open(path)
-        if self._beginning.and_found or not (self._beginning.homes or self._beginning.open_demo):
-            self.homes.discover()
-
-    @property
-    def look(self) -> FirstLook | None:
-        """What is shown before the parts are; None once they show something."""
-        return self._look
-
-    @property
-    def gave_up(self) -> bool:
-        """Nothing more will be shown by itself: no home was found, or it could not be opened."""
-        return self._gave_up
-
-    @property
-    def opening_failed(self) -> bool:
-        """A home could not be opened, and none else is shown."""
-        return self._opening_failed
-
-    @property
-    def is_watching(self) -> bool:
-        """The watcher of the shown home runs."""
-        return self._session is not None and self._session.watcher is not None
-
-    @property
-    def session(self) -> HomeSession | None:
-        return self._session
-
-    @Slot(object)
-    def take_wish(self, wish: Wish) -> None:
-        """Another start of the program was asked to open this, and handed it over."""
-        self._beginning = self._beginning._replace(workspace=wish.workspace, project="")
-        if wish.demo:
-            self.open_demo()
-        for path in wish.homes:
-            self._wants_shown = True
-            self.homes.open(path)
-        if wish.token:
-            os.environ["XDG_ACTIVATION_TOKEN"] = wish.token
-        if self.isMinimized():
-            self.showNormal()
-        self.raise_()
-        self.activateWindow()
-
-    @Slot(object)
-    def _on_opened(self, session: HomeSession) -> None:
-        """The first home found is shown; one that a person opens later, too."""
-        if not self._chosen or self._wants_shown:
-            self._chosen, self._wants_shown = True, False
-            self._pick_in(session)
-
-    def _pick_in(self, session: HomeSession) -> None:
-        """Select the workspace or project asked for, else the workspace used last, else the first, else the
-        home itself."""
-        asked, project = self._beginning.workspace, self._beginning.project
-        if project and not asked:
-            self._beginning = self._beginning._replace(project="")
-            if self.picker.pick_project(session.info.id, project):
-                return
-            self.say(self.tr("There is no project {path} in this home.").format(path=project))
-        if asked and not has_workspace(session, asked):
-            self.say(self.tr("There is no workspace {id} in this home.").format(id=asked))
-        pick_first(self.picker, session, asked)
-
-    @Slot(str, object)
-    def _on_open_failed(self, path: str, error: UserError) -> None:
-        log.info("home not opened: %s", error.title)
-        if self._session is None:
-            self._gave_up = self._opening_failed = True
-            self.late.load()
-            self.tab.show_notice(self.tr("This home could not be opened"), str(error))
-            self._reveal()
-        else:
-            self.say(str(error))
-
-    @Slot()
-    def _on_none_found(self) -> None:
-        if self._opening_failed:
-            return  # the page says why the home that was named could not be opened
-        self._gave_up = True
-        self.late.load()
-        self.tab.show_no_home()
-        self._reveal()
-
-    @Slot()
-    def _on_listed(self) -> None:
-        self.picker.show_homes(self.homes.nodes)
-        place = self.picker.place(self.picker.currentIndex())
-        # Its title may have been read only now.
-        if (
-            place is not None
-            and place.kind == "workspace"
-            and self.homes.session(place.home) is self._session
-        ):
-            self.tab.heading.say(*self._said_of(place))
-            self._say_title(place)
-
-    def _said_of(self, place: Place) -> tuple[str, str]:
-        """What the heading says of a place: its name, and what is known of it."""
-        facts = (place.reason, place.below, place.workspace_id)
-        return self.picker.text_of(place), " · ".join(fact for fact in facts if fact)
-
-    def _say_title(self, place: Place) -> None:
-        session = self._session
-        if session is not None:
-            home = _literal(session.info.label)
-            said = self.tr("{place} – {home}").format(place=_literal(place.title), home=home)
-            self.setWindowTitle(said + "[*]")
-
-    @Slot(object)
-    def _on_picked(self, place: Place) -> None:
-        from reverie.ui.session import Choice
-
-        session = self.homes.session(place.home)
-        if session is None:
-            if place.trouble:
-                self.tab.show_notice(self.tr("This home could not be opened"), place.trouble)
-            return
-        if session is not self._session:
-            self._take_session(session)
-        self.late.follow_place(self.picker.followed(place, session.info.label))
-        if place.kind in ("orphan", "orphans"):
-            if session.context is None:
-                session.select(Choice())  # it is watched from then on
-            self.tab.orphans.show(session, place.path)
-            return
-        self.tab.show_place(*self._said_of(place))
-        self._say_title(place)
-        session.select(
-            Choice(workspace_id=place.workspace_id or None, project_path=place.path or None)
-            if place.kind != "home"
-            else Choice()
-        )
-
-    @Slot(object)
-    def _on_place_wanted(self, hit: SearchHit) -> None:
-        """A search result stands elsewhere: show the place, and the tab opens it there."""
-        pick_hit(self.picker, hit)
-
-    def show_no_home(self) -> None:
-        """The last home was closed; the next one that is opened is shown."""
-        self._chosen = False
-        self._take_session(None)
-        self.late.follow_place(None)
-        self.setWindowTitle("Reverie[*]")
-        self.watch_label.clear()
-        self.watch_label.setToolTip("")
-
-    def _take_session(self, session: HomeSession | None) -> None:
-        if self._session is not None:
-            self._session.watch_changed.disconnect(self._on_watch)
-            self._session.notified.disconnect(self.say)
-            self._session.status_changed.disconnect(self._on_status)
-        self._session = session
-        if session is not None:
-            session.watch_changed.connect(self._on_watch)
-            session.notified.connect(self.say)
-            session.status_changed.connect(self._on_status)
-        self.tab.set_session(session)
-        self.late.set_session(session)
-        if self._look is not None and session is not None:
-            session.tree_changed.connect(self._reveal)
-            session.trouble.connect(self._reveal)
-
-    @Slot(object)
-    def _on_status(self, _status: object) -> None:
-        self.shown_in_full.emit()
-        # Not before: neither the other tabs nor the services may hold up the first tree.
-        self.late.load()
-        if self._beginning.watching:
-            self.late.host()
-
-    # What is going on
-
-    @Slot(object)
-    def _on_unclaimed(self, error: UserError) -> None:
-        self.say(str(error))
-
-    @Slot(object)
-    def _on_watch(self, state: WatchState) -> None:
-        self.watch_label.show_state(state)
-        if state.message:
-            self.say(state.message)
-
-    @Slot()
-    def _follow(self) -> None:
-        from reverie.ui.window.actions import Situation
-
-        known = Situation(
-            home=self._session is not None,
-            closable=self.closer.possible,
-            services=self.late.can_pause,
-            failures=self.late.has_failures,
-        )
-        now = self.tab.situation(known)
-        self._now = now
-        self.actions_.follow(now)
-        self.actions_["view.picker"].setChecked(not self.picker.isHidden())
-        self.actions_["services.pause"].setChecked(self.late.paused)
-        self.setWindowModified(now.any_modified)
-        self._save_first.follow()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if not self._started:
-            # Not before: opening imports heavy libraries, which would hold up this very painting.
-            QTimer.singleShot(0, self.start)
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
-            if self._session is not None:
-                self._session.focused()
-                self.tab.editor.focused()
-                self.late.focused()
-        elif event.type() == QEvent.Type.PaletteChange and hasattr(self, "actions_"):
-            self._icons.refresh()
-            self.actions_.update_icons()
-
-    @Slot()
-    def show_welcome(self) -> None:
-        from reverie.ui.window import welcome
-
-        welcome.show_welcome(self, self._profile)
-
     # Closing
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if self._closed or not self._is_furnished:
+        if self._closed or not self._is_ui_ready:
             self.shut_down()
             event.accept()
             return
-        if not self._save_first.may_close():
+        if not self._unsaved.may_close():
             event.ignore()
             return
         self.tab.keeper.throw_away()
@@ -683,10 +704,10 @@ class MainWindow(WindowDeeds):
         if self._closed:
             return
         self._closed = True
-        if self._is_furnished:
+        if self._is_ui_ready:
             self.homes.close()
             self.settings.stop()
-            self.late.stop()
+            self.lazy_tabs.stop()
             self.tab.keeper.stop()
             self.tab.search.stop()
             self.tab.lint.stop()
@@ -696,9 +717,9 @@ class MainWindow(WindowDeeds):
             self._helper.stop()
         for lane in self.lanes.all():
             lane.stop()
-        if self._is_furnished:
+        if self._is_ui_ready:
             self.homes.finish()
-        self._collector.stop()
+        self._gc_scheduler.stop()
 
 
 def _literal(text: str) -> str:

@@ -1,9 +1,9 @@
 """The palette (Ctrl+P): every action of the registry and every memory that is shown, found as one types.
 
-An action that is not possible now is listed all the same, greyed, with what it waits for: that follows from
-its rule by asking which fact would make it possible. Actions come first, memories by name after them.
+An action that is not possible now is listed greyed, with what it needs: found by asking its rule which fact
+would make it possible. Actions come first, then memories by name.
 
-Threading: GUI thread, nothing is read from disk. Loaded late (it brings `rapidfuzz`).
+Threading: GUI thread; nothing is read from disk. Imported late, because of `rapidfuzz`.
 """
 
 from __future__ import annotations
@@ -42,15 +42,11 @@ from rapidfuzz import fuzz
 from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.translation import tr
-from reverie.ui.window.actions import ActionRow, Rule, Situation
+from reverie.ui.window.actions import ActionRow, ActionState, Rule
 
-# How well a line fits what a person typed into the palette. Pure.
-#
-# What begins with it, or has a word that does, comes before what holds it; initials ("cn" for "Consolidate
-# now") and slips of the finger count too, after what is literal. Slips are looked for in so many lines
-# only: among a hundred thousand names the literal ones come at once, and that is what a name is typed for.
-#
-# Loaded late: it brings `rapidfuzz`.
+# Ranking: what starts with the typed text, or has a word that does, comes before what contains it; then
+# initials ("cn" for "Consolidate now") and typing errors. Typing errors are looked for in `MOST_FUZZY`
+# lines at most.
 
 
 MOST_FUZZY = 3_000
@@ -132,7 +128,7 @@ class Entry:
     """What the action waits for; empty if it is possible."""
     memory: bool = False
     destructive: bool = False
-    """The action takes something away. It is never selected unless a person selects it."""
+    """The action removes something; it is selected by hand only."""
 
     @property
     def literal_only(self) -> bool:
@@ -140,7 +136,7 @@ class Entry:
         return self.destructive or bool(self.why_not)
 
 
-def why_not(rule: Rule, now: Situation) -> str:
+def why_not(rule: Rule, now: ActionState) -> str:
     """What an action waits for, in a sentence; empty if it is possible."""
     if rule(now):
         return ""
@@ -159,14 +155,14 @@ def why_not(rule: Rule, now: Situation) -> str:
         "can_consolidate": tr("A consolidation is not possible now."),
         "services": tr("No background services run here."),
     }
-    for field in fields(Situation):
+    for field in fields(ActionState):
         if field.name in reasons and rule(replace(now, **{field.name: True})):
             return reasons[field.name]
     both = replace(now, open_file=True, modified=True, writable=True)
     return reasons["open_file"] if rule(both) else tr("Not possible now.")
 
 
-def action_entries(rows: Sequence[ActionRow], now: Situation) -> list[Entry]:
+def action_entries(rows: Sequence[ActionRow], now: ActionState) -> list[Entry]:
     """The registry as lines; the palette itself is not among them."""
     return [
         Entry(
@@ -425,7 +421,7 @@ def show_palette(
     window: QWidget,
     icons: Icons,
     rows: Sequence[ActionRow],
-    now: Situation,
+    now: ActionState,
     paths: Sequence[str],
     chosen: Callable[[Entry], None],
 ) -> Palette:

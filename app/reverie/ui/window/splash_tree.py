@@ -1,22 +1,23 @@
 """The names of the memories, on screen before the rest of the window is loaded (design.md section 7).
 
-What the window is made of takes several times as long to import and build as a list of names does. So a
-window that was begun `furnished=False` shows this first: the memory tree alone, as the window will show it
-(drawn by `first_rows`), of the place where the window will begin. One job lists the names, the next one
-imports the modules of the window; `loaded` then says that it can be built without reading a file on the GUI
-thread. Where the names let people wait, as on a share that does not answer, the window is loaded beside it.
+Importing and building the window takes several times as long as listing names. So a window created with
+`build_ui=False` first shows the memory tree alone, of the place where the window will open, drawn as the
+real tree will be. One job lists the names, the next imports the window's modules; `loaded` then says that
+the window can be built without reading a file on the GUI thread. If the names take long, as on a share that
+does not answer, the modules are imported on another lane meanwhile.
 
-The tree here is looked at only. Threading: GUI thread; the work is in jobs. Failure: what cannot be listed is
-left to the window, which says so in words.
+The tree is read-only. Threading: GUI thread; the work is in jobs. Failure: what cannot be listed is left to
+the window, which reports it.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import (
     QAbstractItemModel,
@@ -50,15 +51,9 @@ if TYPE_CHECKING:
     from reverie.agents.base import Companion, Home
 
 
-# The memory tree as a picture of itself: scopes and what stands directly in them, to be looked at only.
-#
-# For the fraction of a second before the window has its parts (`first_look`), drawn as `row_delegate` draws
-# names. Nothing here says `Qt.` or `QStyle.`: the first use of either makes every enum of theirs, a hundred
-# classes, which takes longer than listing ten thousand names and which a list of names needs none of. So
-# roles and policies go by number here; a test compares the numbers, and another that nobody asks for the
-# enums before the names are painted.
-#
-# Threading: GUI thread. No method reads a file.
+# Nothing here says `Qt.` or `QStyle.`: the first use of either creates all of its enums, about a hundred
+# classes, which takes longer than listing ten thousand names. So roles and policies are plain numbers; a
+# test compares them, and another checks that the enums are not created before the names are painted.
 
 
 DISPLAY_ROLE = 0
@@ -71,7 +66,7 @@ _SIGN = 16
 _NOWHERE = QModelIndex()
 
 
-class FirstRows(QAbstractItemModel):
+class SplashModel(QAbstractItemModel):
     """Two levels. The id of an index is 0 for a scope, else one more than the row of its scope."""
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -121,10 +116,10 @@ class FirstRows(QAbstractItemModel):
         return self._scopes[scope - 1].children[index.row()] if scope else self._scopes[index.row()]
 
 
-class FirstRowDelegate(QAbstractItemDelegate):
+class SplashDelegate(QAbstractItemDelegate):
     """Sign, name and dim detail, where `RowDelegate` draws them. What is too long is cut off."""
 
-    def __init__(self, icons: Icons, rows: FirstRows, parent: QWidget) -> None:
+    def __init__(self, icons: Icons, rows: SplashModel, parent: QWidget) -> None:
         super().__init__(parent)
         self._icons = icons
         self._rows = rows
@@ -169,14 +164,14 @@ class FirstRowDelegate(QAbstractItemDelegate):
         return colours
 
 
-class FirstView(QTreeView):
+class SplashView(QTreeView):
     """The picture. Nobody selects, opens or closes anything in it, and it takes no focus."""
 
-    def __init__(self, rows: FirstRows, icons: Icons, parent: QWidget | None = None) -> None:
+    def __init__(self, rows: SplashModel, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._rows = rows
         self.setModel(rows)
-        self.setItemDelegate(FirstRowDelegate(icons, rows, self))
+        self.setItemDelegate(SplashDelegate(icons, rows, self))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setProperty("focusPolicy", NO_FOCUS)
         self.setProperty("horizontalScrollBarPolicy", SCROLL_BAR_OFF)
@@ -199,51 +194,49 @@ _ANSWER_S = 1.0
 # What a window is made of. As `import` statements in `main_window` name them.
 _WINDOW = (
     "reverie.ui.window.actions",
-    "reverie.ui.window.closing",
+    "reverie.ui.window.homes",
     "reverie.ui.dialogs",
     "reverie.ui.window.lazy_tabs",
     "reverie.ui.memory.tab",
-    "reverie.ui.window.open_homes",
-    "reverie.ui.window.home_list",
-    "reverie.ui.session_store",
+    "reverie.ui.window.layout",
     "reverie.ui.settings.control",
-    "reverie.ui.window.welcome",
     "reverie.helper.workbench",
     "reverie.services.workbench",
 )
 
 
-class _Names(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Names:
     """What `build_tree` needs to know."""
 
     scopes: Mapping[Scope, ScopeListing]
     companions: tuple[Companion, ...]
 
 
-class FirstLook(QObject):
+class SplashTree(QObject):
     """`loaded()`: the names are on screen, or there are none, and what the window needs is imported."""
 
     loaded = Signal()
 
-    def __init__(self, icons: Icons, lane: Lane, aside: Lane, parent: QObject | None = None) -> None:
+    def __init__(self, icons: Icons, lane: Lane, import_lane: Lane, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._lane = lane
-        self._aside = aside
+        self._import_lane = import_lane
         self._loading = False
-        self._late = QTimer(self)
-        self._late.setSingleShot(True)
-        self._late.setInterval(NAMES_LATEST_MS)
-        self._late.timeout.connect(self._on_late)
-        self.model = FirstRows(self)
-        self.view = FirstView(self.model, icons)
+        self._deadline = QTimer(self)
+        self._deadline.setSingleShot(True)
+        self._deadline.setInterval(NAMES_LATEST_MS)
+        self._deadline.timeout.connect(self._on_deadline)
+        self.model = SplashModel(self)
+        self.view = SplashView(self.model, icons)
 
     def begin(self, homes: tuple[Path, ...], workspace: str, closed: tuple[Path, ...] = ()) -> None:
         """Look at the first of `homes`, or at the first that is found and not one of `closed`."""
 
         def work(_control: JobControl) -> MemoryTree:
-            return first_names(homes, workspace, closed)
+            return names_at_start(homes, workspace, closed)
 
-        self._late.start()
+        self._deadline.start()
         self._lane.submit("first look", work, done=self._on_names, failed=self._on_failed)
 
     def load(self) -> None:
@@ -251,7 +244,7 @@ class FirstLook(QObject):
         self._load(self._lane)
 
     def _load(self, lane: Lane) -> None:
-        self._late.stop()
+        self._deadline.stop()
         if self._loading:
             return
         self._loading = True
@@ -263,8 +256,8 @@ class FirstLook(QObject):
         lane.submit("load the window", work, done=self._on_loaded)
 
     @Slot()
-    def _on_late(self) -> None:
-        self._load(self._aside)
+    def _on_deadline(self) -> None:
+        self._load(self._import_lane)
 
     def _on_names(self, tree: MemoryTree) -> None:
         self.view.show_tree(tree)
@@ -279,7 +272,7 @@ class FirstLook(QObject):
         self.loaded.emit()
 
 
-def first_names(homes: tuple[Path, ...], workspace: str, closed: tuple[Path, ...] = ()) -> MemoryTree:
+def names_at_start(homes: tuple[Path, ...], workspace: str, closed: tuple[Path, ...] = ()) -> MemoryTree:
     """The names at the place where the window begins; nothing where no home is found. Blocks. Raises
     `UserError`."""
     from reverie.agents.discovery import User, find_homes, open_home
@@ -296,18 +289,19 @@ def first_names(homes: tuple[Path, ...], workspace: str, closed: tuple[Path, ...
     if path is None:
         return EMPTY
     home = open_home(path, None, User(os.environ, Path.home()))
-    context = home.context(workspace_id=_beginning(home, workspace))
+    context = home.context(workspace_id=_starting_workspace(home, workspace))
     scopes = {scope: _names(home, context, scope) for scope in Scope}
     return build_tree(_Names(scopes, home.companions(context)), names_only=True, closed=True)
 
 
-def _beginning(home: Home, asked: str) -> str | None:
+def _starting_workspace(home: Home, asked: str) -> str | None:
     """The workspace asked for, else the one used last, else the first that is not archived."""
     workspaces = home.contents().workspaces()
     if asked in {each.id for each in workspaces}:
         return asked
     current = [each.id for each in workspaces if not each.archived]
-    at = {id_: when for id_, when in home.recencies() if id_ in current}
+    recencies = () if home.sessions is None else home.sessions.recencies()
+    at = {id_: when for id_, when in recencies if id_ in current}
     return max(current, key=lambda id_: at.get(id_, 0), default=None)
 
 

@@ -15,8 +15,7 @@ from helpers.samples import snapshot
 from reverie.files import atomic as checkpoint
 from reverie.jobs.consolidate.apply import ApplyService, load_review
 from reverie.jobs.consolidate.review import ReviewSelection
-from reverie.jobs.consolidate.run import DreamRequest
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.runs.run import RunResult
 from reverie.services.container import HomeContainer
 

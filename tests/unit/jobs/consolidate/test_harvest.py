@@ -20,12 +20,10 @@ from reverie.errors import StoreError
 from reverie.jobs.consolidate.coverage import HarvestLog, pending
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.extractors import Chunk, Extractor, RulesExtractor
-from reverie.jobs.consolidate.harvest import HarvestService, follow_up
-from reverie.jobs.consolidate.harvest_run import HarvestRequest, HarvestResult
-from reverie.jobs.consolidate.run import DreamRequest
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.harvest import HarvestRequest, HarvestResult, HarvestService, follow_up
+from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.llm.client import Account
-from reverie.runs.limits import StopCheck
+from reverie.runs.run import StopCheck
 from reverie.services.container import HomeContainer
 
 ACME, PIPELINE, GARDEN = "a1f3c9e2b7", "c04d8e91aa", "77b0d2c4e5"

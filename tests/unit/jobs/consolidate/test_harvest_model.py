@@ -24,7 +24,7 @@ from reverie.llm.provider import (
     TokenUsage,
     ToolCall,
 )
-from reverie.runs.limits import Cancelled, StopCheck, TimedOut
+from reverie.runs.run import Cancelled, StopCheck, TimedOut
 
 SECRET = "sk-test-FAKE-FAKE-FAKE-FAKE-0000000000"
 CHUNK = Chunk(

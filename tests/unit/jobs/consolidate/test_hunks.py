@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from reverie.jobs.consolidate.review import apply_hunks, split_hunks
-from reverie.memory.diff import line_union_lines_of
+from reverie.memory.diff import text_lines
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d", "\u2028e\n", "\udcff\n"]), max_size=12)
 TEXTS = LINES.map("".join)
@@ -25,9 +25,7 @@ def test_all_hunks_give_the_text_after_and_none_the_text_before(before: str, aft
 @given(TEXTS, TEXTS, st.sets(st.integers(0, 6)))
 def test_a_choice_holds_lines_of_the_two_versions_only(before: str, after: str, accepted: set[int]) -> None:
     chosen = apply_hunks(before, split_hunks(before, after), accepted, {})
-    assert set(line_union_lines_of(chosen)) <= set(line_union_lines_of(before)) | set(
-        line_union_lines_of(after)
-    )
+    assert set(text_lines(chosen)) <= set(text_lines(before)) | set(text_lines(after))
 
 
 def test_equal_texts_have_no_hunks() -> None:

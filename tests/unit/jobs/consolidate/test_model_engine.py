@@ -17,7 +17,7 @@ from reverie.jobs.consolidate.engine import MAX_STEPS, ModelEngine
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.llm.client import ModelClient
 from reverie.llm.provider import ProviderError
-from reverie.runs.changes import Progress
+from reverie.runs.result import Progress
 from reverie.runs.run import RunResult
 from reverie.services.container import HomeContainer
 

@@ -21,8 +21,7 @@ from reverie.errors import StoreError
 from reverie.files.atomic import set_observer
 from reverie.jobs.consolidate import run
 from reverie.jobs.consolidate.engine import RulesEngine
-from reverie.jobs.consolidate.run import DreamRequest
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.runs.run import RunResult
 from reverie.services.container import HomeContainer
 

@@ -20,16 +20,14 @@ from reverie.errors import Unavailable
 from reverie.jobs.consolidate.coverage import CoverageLog
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.overlay import DreamOverlay
-from reverie.jobs.consolidate.run import DreamRequest
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.llm.client import Account
 from reverie.memory.usage import UsageLog
 from reverie.profile import Profile
-from reverie.runs.changes import Progress
 from reverie.runs.guard import Guard
-from reverie.runs.limits import StopCheck
 from reverie.runs.record import RunStore
-from reverie.runs.run import RunResult
+from reverie.runs.result import Progress
+from reverie.runs.run import RunResult, StopCheck
 from reverie.services.container import HomeContainer, HomeKey
 from reverie.settings import Settings
 

@@ -21,8 +21,7 @@ from reverie.clock import DAY_MS, HOUR_MS
 from reverie.errors import StoreError
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.overlay import DreamOverlay
-from reverie.jobs.consolidate.run import DreamRequest
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.jobs.consolidate.triggers import (
     Anchors,
     Sweep,
@@ -32,9 +31,9 @@ from reverie.jobs.consolidate.triggers import (
     plan_sweep,
 )
 from reverie.llm.client import Account
-from reverie.runs.changes import Progress
 from reverie.runs.guard import Guard
-from reverie.runs.limits import StopCheck
+from reverie.runs.result import Progress
+from reverie.runs.run import StopCheck
 from reverie.services.container import HomeContainer
 
 SCENARIOS = [

@@ -20,12 +20,12 @@ from reverie.jobs.consolidate.coverage import HarvestLog
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.extractors import RulesExtractor
 from reverie.jobs.consolidate.overlay import DreamOverlay
-from reverie.jobs.consolidate.service import dream_lease_name
+from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.jobs.consolidate.triggers import Budget, TriggerDependencies, Triggers
-from reverie.runs.changes import Progress
 from reverie.runs.guard import Guard
-from reverie.runs.limits import StopCheck
 from reverie.runs.record import RunRecord
+from reverie.runs.result import Progress
+from reverie.runs.run import StopCheck
 from reverie.services.container import HomeContainer
 
 ACME, PIPELINE = "a1f3c9e2b7", "c04d8e91aa"

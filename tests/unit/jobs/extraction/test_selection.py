@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reverie.agents.codex.threads import Thread
+from reverie.agents.capabilities import Thread
 from reverie.jobs.extraction.state import LOOKED_AT, SKIP_WORDS, SelectionLimits, select
 
 NOW = 10_000_000_000

@@ -15,7 +15,8 @@ import pytest
 
 from helpers.benches import Time, again, sample_parts
 from helpers.chats import Chat
-from reverie.agents.mux.transcript import TailEvent, TailPosition, TranscriptTail
+from reverie.agents.mux.transcript import TranscriptTail
+from reverie.agents.transcripts import TailEvent, TailPosition
 from reverie.errors import StoreError
 from reverie.jobs.writer.engine import MemoryDraft, Replacement, WriterTask, WriterTools, replaced
 from reverie.jobs.writer.service import WriterOutcome, WriterService

@@ -264,8 +264,8 @@ def with_description(text: str, caps: Caps) -> str | None:
     block = frontmatter.split(text)
     if block is not None and frontmatter.split(text, caps.description_prefix_bytes) is None:
         return None
-    mended = frontmatter.mend(text)
-    result = mended or text
+    repaired = frontmatter.repair(text)
+    result = repaired or text
     if not _shown(result, caps):
         value = _value(result, caps)
         if value is None:

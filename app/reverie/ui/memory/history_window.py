@@ -26,15 +26,22 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.agents.scopes import Scope
 from reverie.errors import UserError
+from reverie.memory.paths import ROOT
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
 from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.editor.control import EditorControl
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.memory.history import pages as history_words
-from reverie.ui.memory.history.pages import CHANGES, CONTENT, LINES, HistoryPages, PaneReader, standing
+from reverie.ui.memory import history_pages as history_words
+from reverie.ui.memory.edits import Edits, SideControl
+from reverie.ui.memory.history_pages import CHANGES, CONTENT, LINES, HistoryPages, PaneReader, standing
+from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted
+from reverie.ui.tree.memory_tree import CompanionData, parse_shown, path_of
 from reverie.ui.tree.node_model import AnyIndex
+from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import SideWindow
 from reverie.ui.widgets.layouts import FlowLayout, Panes, pane
@@ -51,6 +58,7 @@ if TYPE_CHECKING:
         TimelineTarget,
         Who,
     )
+    from reverie.services.views import Undo
     from reverie.services.workbench import Workbench
 
 
@@ -658,3 +666,104 @@ class RestoreDialog(QDialog):
     def _on_agreed(self) -> None:
         self.wanted.emit(self.plan, self.newer.isChecked())
         self.accept()
+
+
+class HistoryControl(SideControl[HistoryWindow]):
+    """The history of the shown home: of what, restoring, and the way to a run (`run_wanted(run id)`)."""
+
+    run_wanted = Signal(str)
+
+    def __init__(
+        self,
+        edits: Edits,
+        tree: MemoryTreeView,
+        editor: EditorControl,
+        lane: Lane,
+        icons: Icons,
+        now: Callable[[], int],
+        owner: QWidget,
+    ) -> None:
+        super().__init__(edits, icons, owner)
+        self._tree = tree
+        self._editor = editor
+        self._lane = lane
+        self._now = now
+        self.dialog: RestoreDialog | None = None
+
+    def set_session(self, session: HomeSession | None) -> None:
+        self._close_dialog()
+        super().set_session(session)
+
+    @Slot()
+    def show(self) -> None:
+        """The history of the selected row; without one that of the open memory, else of the global scope."""
+        row = self._tree.current_data()
+        beside = str(row.companion.path) if isinstance(row, CompanionData) else ""
+        self.show_path(beside or path_of(row) or self._open_path() or _global())
+
+    def show_path(self, path: str, context: ScopeContext | None = None) -> None:
+        """The history of a memory path, there or gone, or of a companion's file; in the context that is shown
+        unless another is given."""
+        session = self._session
+        context = context or (session.context if session is not None else None)
+        if session is None or context is None:
+            return
+        self.open().show_path(session.workbench, context, path)
+
+    def _open_path(self) -> str:
+        file = self._editor.file
+        path = file.buffer.address.path if file is not None else ""
+        return path if parse_shown(path) is not None else ""
+
+    def make(self) -> HistoryWindow:
+        window = HistoryWindow(self._lane, self._icons, self._now, self._owner)
+        window.run_wanted.connect(self.run_wanted)
+        window.planned.connect(self._on_planned)
+        return window
+
+    @Slot()
+    def update_ages(self) -> None:
+        """Paint the times again: they say how long ago something was."""
+        if self.window is not None:
+            self.window.timeline.points.viewport().update()
+
+    # Restoring
+
+    @Slot(object, str)
+    def _on_planned(self, plan: RestorePlan, when: str) -> None:
+        self._close_dialog()
+        self.dialog = RestoreDialog(plan, when, self._icons, self.window)
+        self.dialog.wanted.connect(self._restore)
+        self.dialog.finished.connect(self._on_dialog_gone)
+        self.dialog.open()
+
+    @Slot()
+    def _on_dialog_gone(self) -> None:
+        self.dialog = None
+
+    def _close_dialog(self) -> None:
+        if self.dialog is not None:
+            self.dialog.reject()
+
+    @Slot(object, bool)
+    def _restore(self, plan: RestorePlan, remove_newer: bool) -> None:
+        session = self._session
+        if session is None:
+            return
+        workbench = session.workbench
+
+        def work() -> Undo:
+            return workbench.restore(plan, remove_newer=remove_newer)
+
+        self._edits.apply(session, "restore", work, self._on_restored, self.say_failed)
+
+    def _on_restored(self, undo: Undo) -> None:
+        self.say_done(undo, counted("1 file was restored.", "%n files were restored.", undo.count))
+
+    @property
+    def too_late(self) -> str:
+        return self.tr("Other changes came after it: undo those first, or restore another point.")
+
+
+def _global() -> str:
+    return f"{ROOT}/{Scope.GLOBAL.value}"

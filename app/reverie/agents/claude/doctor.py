@@ -1,24 +1,22 @@
-"""What the doctor says of a project of Claude Code: its index, where the agent stops reading it, and the lock
-of consolidations (formats/claude-code.md sections 4, 5 and 12).
+"""What the doctor says of the memory of one project of Claude Code: its index, where the agent stops reading
+it, and the lock of consolidations (formats/claude-code.md sections 4, 5 and 12).
 
-`look` gathers; it blocks on disk and only reads. The checks are pure. Threading: any thread but the GUI's.
-Failure: what cannot be read is a sentence of the finding.
+Only reads, and blocks on disk: any thread but the GUI's. Failure: what cannot be read is a sentence of the
+check.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import stat
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from reverie.agents.base import Home
-from reverie.agents.capabilities import StatusLine
-from reverie.agents.claude.home import ClaudeHome
-from reverie.agents.claude.index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, links
-from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
-from reverie.doctor.findings import Finding, ago
+from reverie.agents.capabilities import AgentCheck, StatusLine
+from reverie.agents.memory_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, links
 from reverie.files.directory import walk_paths
-from reverie.memory.listing import read_rel
+from reverie.files.paths import open_regular
 from reverie.text.summaries import some
 
 _INDEX_BYTES = 4 << 20
@@ -26,7 +24,7 @@ _MOST_FILES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class ClaudeFacts:
+class _MemoryFacts:
     """One project's memory."""
 
     off: str
@@ -47,25 +45,30 @@ class ClaudeFacts:
     """Its folders that cannot be looked into, and why; what is in them is not counted."""
 
 
-def look(home: Home, context: ScopeContext) -> ClaudeFacts | None:
-    """The facts of the context's project; None for another agent, or where no project is chosen."""
-    if not isinstance(home, ClaudeHome) or not context.project_path:
-        return None
+def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tuple[AgentCheck, ...]:
+    """The checks of one project's memory. `off`: what switches it off, in words; `status`: the lines that the
+    agent shows of it, the lock first."""
+    facts = _facts(directory, off, status[0] if status else None)
+    return _index(facts), _lock(facts)
+
+
+def _index_text(directory: Path) -> tuple[str | None, str]:
+    """The index, and why it cannot be read; None and nothing where there is none."""
+    path = directory / INDEX
     try:
-        directory = home.scope_root(context, Scope.PROJECT).directory
-    except ScopeUnavailable:
-        return None
-    text, problem = "", ""
-    cut: Cut | None = None
-    try:
-        _status, data = read_rel(os.fspath(directory), INDEX, _INDEX_BYTES)
-        text = data.decode("utf-8", "replace")
-        cut = cut_of(text)
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None, f"{INDEX} is no regular file, so Reverie does not read it."
+        with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+            return file.read(_INDEX_BYTES).decode("utf-8", "replace"), ""
     except FileNotFoundError:
-        if os.path.lexists(directory / INDEX):
-            problem = f"{INDEX} is no regular file, so Reverie does not read it."
+        return None, ""
     except OSError as error:
-        problem = f"{INDEX} cannot be read: {error.strerror or error}."
+        return None, f"{INDEX} cannot be read: {error.strerror or error}."
+
+
+def _facts(directory: Path, off: str, lock: StatusLine | None) -> _MemoryFacts:
+    text, problem = _index_text(directory)
+    cut = None if text is None else cut_of(text)
     names: set[str] = set()
     closed: dict[str, str] = {}
 
@@ -80,10 +83,9 @@ def look(home: Home, context: ScopeContext) -> ClaudeFacts | None:
         )
         if len(names) > _MOST_FILES:
             break
-    named = {link.rel for link in links(text) if link.rel is not None}
-    status = home.agent_status(context)
-    return ClaudeFacts(
-        home.memory_off(context),
+    named = {link.rel for link in links(text or "") if link.rel is not None}
+    return _MemoryFacts(
+        off,
         cut,
         problem,
         len(names),
@@ -92,7 +94,7 @@ def look(home: Home, context: ScopeContext) -> ClaudeFacts | None:
             rel.endswith(".md") and rel not in names and rel != INDEX and not _is_below(rel, closed)
             for rel in named
         ),
-        status[0] if status else None,
+        lock,
         tuple(f"{name} ({why})" for name, why in sorted(closed.items()) if name != "." or not problem),
     )
 
@@ -101,19 +103,19 @@ def _is_below(rel: str, folders: Iterable[str]) -> bool:
     return any(folder == "." or rel.startswith(f"{folder}/") for folder in folders)
 
 
-def index(facts: ClaudeFacts, _now: int) -> Finding:
+def _index(facts: _MemoryFacts) -> AgentCheck:
     check, title = "claude-index", "Claude Code loads the memories of this project"
     if facts.off:
-        return Finding(check, title, "warn", f"Auto memory is off: {facts.off}. The files stay.")
+        return AgentCheck(check, title, "warn", f"Auto memory is off: {facts.off}. The files stay.")
     if facts.problem:
-        return Finding(check, title, "fail", facts.problem)
+        return AgentCheck(check, title, "fail", facts.problem)
     closed = f"Not looked into: {', '.join(facts.closed)}." if facts.closed else ""
     if facts.cut is None and closed:
-        return Finding(check, title, "warn", closed)
+        return AgentCheck(check, title, "warn", closed)
     if facts.cut is None:
         kept = f"There are {some(facts.memories, 'memory')} and no {INDEX}, so none is loaded."
         nothing = "There are no memories yet."
-        return Finding(check, title, *(("warn", kept) if facts.memories else ("pass", nothing)))
+        return AgentCheck(check, title, *(("warn", kept) if facts.memories else ("pass", nothing)))
     size = f"{facts.cut.lines:,} of {MOST_LINES} lines, {facts.cut.chars:,} of {MOST_CHARS:,} characters."
     parts = []
     if facts.cut.line is not None:
@@ -123,18 +125,13 @@ def index(facts: ClaudeFacts, _now: int) -> Finding:
     if facts.dangling:
         parts.append(f"{some(facts.dangling, 'line')} of {INDEX} without a file.")
     parts += [closed] if closed else []
-    return Finding(check, title, "warn" if parts else "pass", " ".join((f"{INDEX}: {size}", *parts)))
+    return AgentCheck(check, title, "warn" if parts else "pass", " ".join((f"{INDEX}: {size}", *parts)))
 
 
-def lock(facts: ClaudeFacts, now: int) -> Finding:
+def _lock(facts: _MemoryFacts) -> AgentCheck:
     check, title = "claude-lock", "Nothing else consolidates these memories"
     line = facts.lock
     if line is None:
-        return Finding(check, title, "pass", "There is no memory of this project on disk.")
-    when = "" if line.at is None else f" ({ago(now, line.at)})"
+        return AgentCheck(check, title, "pass", "There is no memory of this project on disk.")
     busy = line.state in ("running", "warn")
-    return Finding(check, title, "warn" if busy else "pass", f"{line.label}: {line.text}{when}")
-
-
-CLAUDE_CHECKS = (index, lock)
-"""In the order in which they matter."""
+    return AgentCheck(check, title, "warn" if busy else "pass", f"{line.label}: {line.text}", at=line.at)

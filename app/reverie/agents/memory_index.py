@@ -1,11 +1,13 @@
-"""`MEMORY.md` as Claude Code loads it, and what is wrong with it (formats/claude-code.md section 4).
+"""An index of memories, `MEMORY.md`: what is loaded of it, what is wrong with it, and edits that repair it.
 
-The index is prose with links in it: any Markdown is accepted, and a line counts as an entry where it links to
-a file. Of what is left without front matter and block comments, trimmed, only the first 200 lines are loaded,
-and of those what fits into 25,000 characters (JavaScript's, UTF-16), cut at the last line break before.
+The format is Claude Code's (formats/claude-code.md section 4); a home whose `file_role` answers "index" keeps
+such files. The index is prose with links in it: any Markdown is accepted, and a line counts as an entry where
+it links to a file. Of what is left without front matter and block comments, trimmed, only the first 200 lines
+are loaded, and of those what fits into 25,000 characters (JavaScript's, UTF-16), cut at the last line break
+before.
 
 Pure, any thread: the caller reads the files and says what their front matter holds. Texts are as found, with
-their line breaks and byte order mark. Nothing here fails on any text. How to mend it: `claude_mends`.
+their line breaks and byte order mark. Checking fails on no text; an edit raises `IndexEditError`.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from reverie.text.summaries import cut_utf16, utf16_length
 INDEX = "MEMORY.md"
 MOST_LINES = 200
 MOST_CHARS = 25_000
-WISHED_CHARS = 200
+RECOMMENDED_CHARS = 200
 """How long a line of the index should be at most: the agent's own warning names it."""
 
 Problem = Literal[
@@ -73,7 +75,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class IndexLink:
-    """A link to a memory. `start` and `end` are where its target stands in the text (characters); `target` is
+    """A link to a memory. `start` and `end` are where its target is in the text (characters); `target` is
     as a path or slug, decoded; `rel` the file a Markdown link leads to, None for `[[slug]]`. `title` is the
     text of a Markdown link."""
 
@@ -98,13 +100,15 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class IndexFinding:
-    """One thing to mend. `rel`: the file it is in, or is about; `line` (from 1) in that file, 0 for the whole
-    of it; `about`: the target, the name, or the line's text."""
+    """One thing to repair."""
 
     problem: Problem
     rel: str
+    """The file it is in, or is about."""
     line: int = 0
+    """In that file, from 1; 0 for the whole of it."""
     about: str = ""
+    """The target, the name, or the line's text."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +212,7 @@ def _slugs(line: str, number: int, start: int) -> Iterator[IndexLink]:
 
 
 def report(index: str | None, topics: Sequence[Topic], others: Iterable[str] = ()) -> IndexReport:
-    """What is to be said of an index (None: there is none) and its topics. `others`: files that may be linked
+    """The findings in an index (None: there is none) and its topics. `others`: files that may be linked
     to and need no line (pictures, logs, indexes of folders). Findings stand in reading order, those of the
     index first."""
     text = index or ""
@@ -251,7 +255,7 @@ def _of_index(
             yield IndexFinding("listed-twice", INDEX, entry.line, entry.target)
         seen.add(leads_to or "")
         line = lines[entry.line - 1].rstrip("\r")
-        if entry.line not in long_ones and utf16_length(line) > WISHED_CHARS:
+        if entry.line not in long_ones and utf16_length(line) > RECOMMENDED_CHARS:
             long_ones.add(entry.line)
             yield IndexFinding("long-line", INDEX, entry.line, entry.target)
         if falls_off(cut, entry.line):
@@ -283,20 +287,15 @@ def stem_of(rel: str) -> str:
     return rel.removesuffix(".md")
 
 
-# Mending `MEMORY.md` of Claude Code: a line added, dropped or shortened, and links that follow a rename.
-#
-# An edit changes the characters that it names and nothing else in the file: line breaks, byte order mark
-# and everything around stay byte for byte. Nothing is written here; the caller does so by compare-and-swap.
-#
-# Pure, any thread. Failure: `CannotMendError` where a mend would change more than it says; its text is a
-# sentence for people.
+# Edits: a line added, dropped or shortened, and links that follow a rename. An edit changes the characters
+# that it names and no other byte. Nothing is written here; the caller does so by compare-and-swap.
 
 
 _PLAIN_TARGET = "/-._~!$&'*+,;=:@"
 
 
-class CannotMendError(ValueError):
-    """This mend would change more than it says; what to do is to edit the text."""
+class IndexEditError(ValueError):
+    """The edit would change more than it says; a person has to edit the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +314,7 @@ def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
     newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
     line = f"- [{_title(title or stem_of(posixpath.basename(rel)))}]({_target(rel)})"
     hook = " ".join(hook.split())
-    room = WISHED_CHARS - utf16_length(line) - 3
+    room = RECOMMENDED_CHARS - utf16_length(line) - 3
     if hook and room >= 10:
         line += f" — {_shortened(hook, room)}"
     at = _line_span(text, entries[-1].line)[1] if entries else len(text)
@@ -326,9 +325,9 @@ def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
 
 
 def without_line(text: str, line: int) -> str:
-    """The index without a line (from 1). Raises `CannotMendError` where more than one entry stands on it."""
+    """The index without a line (from 1). Raises `IndexEditError` where the line has more than one entry."""
     if len([entry for entry in links(text) if entry.line == line]) > 1:
-        raise CannotMendError("Several files are named on this line.")
+        raise IndexEditError("Several files are named on this line.")
     start, end = _line_span(text, line)
     kept = text[:start] + text[end:]
     if end == len(text) and not text.endswith("\n"):
@@ -338,9 +337,9 @@ def without_line(text: str, line: int) -> str:
     return kept
 
 
-def with_shorter_line(text: str, line: int, most: int = WISHED_CHARS) -> str:
+def with_shorter_line(text: str, line: int, most: int = RECOMMENDED_CHARS) -> str:
     """The index with a line cut to `most` characters (UTF-16), at a word, with an ellipsis; its links stay.
-    Raises `CannotMendError` where those alone are longer."""
+    Raises `IndexEditError` where those alone are longer."""
     start, end = _line_span(text, line)
     whole = text[start:end]
     bare = whole.rstrip("\r\n")
@@ -350,7 +349,7 @@ def with_shorter_line(text: str, line: int, most: int = WISHED_CHARS) -> str:
     head = text[start:last]
     room = most - utf16_length(head)
     if room < 0:
-        raise CannotMendError("The links on this line are longer than that already.")
+        raise IndexEditError("The links on this line are longer than that already.")
     tail = _shortened(bare[len(head) :], room)
     return text[: start + len(head)] + tail + whole[len(bare) :] + text[end:]
 
@@ -363,15 +362,15 @@ def renamed(
     `names`: what front matter calls the memories.
 
     `[[slugs]]` change where they name the file; where they name what its front matter calls it, nothing
-    does, and neither does the title of a link. Raises `CannotMendError` for a path that is taken, or a file
+    does, and neither does the title of a link. Raises `IndexEditError` for a path that is taken, or a file
     that is not among `files`."""
     for old, new in moved.items():
         if old not in files:
-            raise CannotMendError(f"{old} is not there.")
+            raise IndexEditError(f"{old} is not there.")
         if new in files and new not in moved:
-            raise CannotMendError(f"{new} is there already.")
+            raise IndexEditError(f"{new} is there already.")
     if len(set(moved.values())) != len(moved):
-        raise CannotMendError("Two files cannot get one name.")
+        raise IndexEditError("Two files cannot get one name.")
     stems = Counter(posixpath.basename(stem_of(rel)) for rel in files)
     edits = []
     for rel, text in sorted(files.items(), key=lambda item: (item[0] != INDEX, item[0])):
@@ -452,7 +451,7 @@ def _line_span(text: str, line: int) -> tuple[int, int]:
     for _each in range(line - 1):
         start = text.find("\n", start) + 1
         if not start:
-            raise CannotMendError("There is no such line.")
+            raise IndexEditError("There is no such line.")
     end = text.find("\n", start) + 1
     return start, end or len(text)
 
@@ -485,15 +484,11 @@ def _target(rel: str, *, angled: bool = False) -> str:
     return "".join(char if not char.isascii() else quote(char, safe=_PLAIN_TARGET) for char in rel)
 
 
-# How the index and the links of a memory directory follow a dream (formats/claude-code.md section 4).
-#
-# A memory that was renamed keeps its line and its links, under its new name. One that was merged hands its
-# links to the memory that took it over, and its line too, unless that one has a line already. The line of
-# one that is gone goes; a new memory gets one. Only list items go: a line of prose that names a memory is
-# for a person to reword, and shows as dangling until then. Nothing is added where there is no index. Each
-# folder with an index of its own (the memory of one sub-agent) is looked at for itself.
-#
-# Pure: texts in, texts out, through the minimal edits of `agents.claude.index`.
+# How the index and the links follow a consolidation. A renamed memory keeps its line and its links. A
+# merged one hands its links to the memory that took it over, and its line too, unless that one has a line
+# already. The line of a deleted one goes; a new memory gets one. Only list items go: prose that names a
+# memory is for a person to reword. Nothing is added where there is no index; each folder with an index of
+# its own is handled by itself.
 
 
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
@@ -572,7 +567,7 @@ def _without(index: str, gone: Collection[str], change: RootChange) -> str:
         and _ITEM.match(lines[link.line - 1])
     }
     for line in sorted(doomed, reverse=True):
-        with contextlib.suppress(CannotMendError):  # other memories are named there, too
+        with contextlib.suppress(IndexEditError):  # other memories are named there, too
             index = without_line(index, line)
     return index
 

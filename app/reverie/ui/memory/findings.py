@@ -1,20 +1,21 @@
-"""Between the Memory tab and the care of an index: the panel, the line where the agent stops reading, mends,
-and renames that are shown first.
+"""Checks the shown memories beside the window's work and marks what a person may want to look at.
 
-A look begins a moment after an index was opened, read again, or something in its trees changed. The cut is
-drawn from the text as it is typed. Mends and renames go through `Edits`, so that Undo takes them back; the
-views follow through the watcher.
+A look begins a moment after the trees are complete and after each change, on a thread of its own, slice by
+slice (`services.lint`), so that neither reading nor typing waits for it. Marks go to the tree, the findings
+of the open memory under its heading. Nothing is looked at while nothing changes.
 
-Threading: GUI thread; the desk is touched by jobs only. Failure: under the tree, as for every hand edit.
+Threading: GUI thread; the desk is touched by the lane only. Failure: told as a notice of the session.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -27,22 +28,250 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.agents.claude.index import INDEX, MOST_CHARS, MOST_LINES, WISHED_CHARS, IndexFinding, IndexReport
+from reverie.agents.memory_index import (
+    INDEX,
+    MOST_CHARS,
+    MOST_LINES,
+    RECOMMENDED_CHARS,
+    IndexFinding,
+    IndexReport,
+    cut_of,
+)
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, things, visible
-from reverie.ui.jobs import JobControl
+from reverie.ui.editor.control import EditorControl
+from reverie.ui.editor.pane import EditorPane
+from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.memory.edits import Edits, ShownPlace
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.translation import counted, tr
+from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, headline, is_marked
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FewRows, FlowLayout, column
 
 if TYPE_CHECKING:
+    from reverie.memory.lint import LintFinding
+    from reverie.services.lint import LintResult
     from reverie.services.memory_index import FixKind, IndexCheck, RenamePlan
     from reverie.services.views import Undo
     from reverie.ui.editor.documents import OpenFile
-    from reverie.ui.memory.tab import MemoryTab
+
+
+# What a person may want to look at in the open memory: a short list under the editor's heading.
+#
+# A row says what and on which line; opening it puts the caret there. The list takes no room while there is
+# nothing to say, and with notes alone only its one-line heading. What it says is about the version on disk.
+
+
+_ROWS = 4
+_LINE_ROLE = int(Qt.ItemDataRole.UserRole)
+
+
+class FindingsList(QWidget):
+    """`jump(int)`: a person wants to see this line, counted from 1."""
+
+    jump = Signal(int)
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._findings: tuple[LintFinding, ...] = ()
+        self._is_open = False
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.toggle = QToolButton()
+        self.toggle.setAutoRaise(True)
+        self.toggle.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.toggle.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.toggle.setAccessibleName(self.tr("Nothing to look at"))
+        self.toggle.setToolTip(self.tr("Show or hide what you may want to look at in this memory"))
+        self.toggle.clicked.connect(self._on_toggle)
+        self.list = FewRows(_ROWS)
+        self.list.setAccessibleName(self.tr("What to look at in this memory"))
+        self.list.itemActivated.connect(self._on_activated)
+        self.list.itemClicked.connect(self._on_activated)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP, 0, GAP, 0)
+        column.setSpacing(UNIT)
+        column.addWidget(self.toggle)
+        column.addWidget(self.list)
+        self.hide()
+
+    @property
+    def findings(self) -> tuple[LintFinding, ...]:
+        return self._findings
+
+    def show_findings(self, findings: Sequence[LintFinding]) -> None:
+        """Those of the shown memory; none hides the list."""
+        if tuple(findings) == self._findings:
+            return
+        was_marked = is_marked(self._findings)
+        self._findings = tuple(findings)
+        self.setVisible(bool(findings) and self.parentWidget() is not None)
+        self._fill()
+        text = counted(self.tr("1 thing to look at"), "%n things to look at", len(findings))
+        self.toggle.setText(text)
+        self.toggle.setAccessibleName(text)
+        if is_marked(findings) != was_marked:
+            self._is_open = is_marked(findings)
+        self._fold()
+        self.updateGeometry()
+
+    def _fill(self) -> None:
+        self.list.clear()
+        theme = theme_of(self.palette())
+        colours = {"error": theme.bad_text, "warning": theme.warn_text, "note": theme.dim}
+        for finding in self._findings:
+            text = headline(finding)
+            item = QListWidgetItem(text)
+            item.setToolTip(as_tooltip(text))
+            item.setData(_LINE_ROLE, max(1, finding.line))
+            sign = {"error": "error", "warning": "flag"}.get(finding.severity, "info")
+            item.setIcon(self._icons.icon(sign, colours[finding.severity]))
+            self.list.addItem(item)
+        self.list.updateGeometry()
+
+    @Slot()
+    def _on_toggle(self) -> None:
+        self._is_open = not self._is_open
+        self._fold()
+
+    def _fold(self) -> None:
+        self.toggle.setArrowType(Qt.ArrowType.DownArrow if self._is_open else Qt.ArrowType.RightArrow)
+        self.list.setVisible(self._is_open)
+
+    @Slot(QListWidgetItem)
+    def _on_activated(self, item: QListWidgetItem) -> None:
+        self.jump.emit(int(item.data(_LINE_ROLE)))
+
+
+QUIET_MS = 400
+
+
+class LintControl(QObject):
+    """The marks of the shown home. Call `set_session` and `follow` when what is shown changes; the owner puts
+    `findings` into the editor."""
+
+    def __init__(
+        self, model: MemoryTreeModel, editor: EditorControl, pane: EditorPane, icons: Icons, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._pane = pane
+        self.findings = FindingsList(icons)
+        self._session: HomeSession | None = None
+        self._update: TreeUpdate | None = None
+        self._dirty: set[Path] = set()
+        self._known: dict[str, tuple[LintFinding, ...]] = {}
+        self._lane: Lane | None = None
+        self._stopped = False
+        self.complete = False
+        self._quiet = QTimer(self)
+        self._quiet.setSingleShot(True)
+        self._quiet.setInterval(QUIET_MS)
+        self._quiet.timeout.connect(self._look)
+        editor.state_changed.connect(self._show)
+        editor.was_read.connect(self._show)
+        self.findings.jump.connect(self._jump)
+
+    def set_session(self, session: HomeSession | None) -> None:
+        """Another home, or none."""
+        self._forget()
+        self._session = session
+
+    def follow(self, update: TreeUpdate) -> None:
+        """The trees as they are now."""
+        if update.other:
+            self._forget()
+        if update.names_only:
+            return
+        self._update = update
+        if update.changes is not None:
+            self._dirty |= update.changes.paths
+        self.complete = False
+        self._quiet.start()
+
+    def stop(self) -> None:
+        """End the thread; calling it again is harmless."""
+        self._stopped = True
+        self._quiet.stop()
+        if self._lane is not None:
+            self._lane.stop()
+
+    def _forget(self) -> None:
+        self._quiet.stop()
+        self._update = None
+        self._dirty.clear()
+        self._take({})
+        self.complete = False
+        if self._lane is not None:
+            self._lane.abandon("lint")
+
+    @Slot()
+    def _look(self) -> None:
+        update, session = self._update, self._session
+        if update is None or session is None or self._stopped:
+            return
+        if self._lane is None:
+            self._lane = Lane("lint", self)
+        dirty, self._dirty = frozenset(self._dirty), set()
+        workbench, view = session.workbench, update.view
+
+        def work(control: JobControl) -> LintResult:
+            return workbench.lint.look(view, dirty=dirty, check=control.check)
+
+        def failed(error: UserError) -> None:
+            session.notified.emit(str(error))
+
+        def cancelled() -> None:
+            # What was named and not looked at is still to be looked at.
+            self._dirty |= dirty
+
+        self._lane.submit(
+            "check the memories", work, done=self._on_looked, failed=failed, cancelled=cancelled, group="lint"
+        )
+
+    def _on_looked(self, look: LintResult) -> None:
+        self._take(dict(look.findings))
+        if self._quiet.isActive():
+            return
+        self.complete = look.complete
+        if not look.complete:
+            self._look()
+
+    def _take(self, findings: dict[str, tuple[LintFinding, ...]]) -> None:
+        self._known = findings
+        self._model.set_lint(findings)
+        self._show()
+
+    @Slot()
+    def _show(self) -> None:
+        """The findings of the open memory."""
+        file, session = self._pane.file, self._session
+        here = file is not None and session is not None and file.buffer.ref.home == session.info.id
+        path = file.buffer.address.path if file is not None and here else ""
+        self.findings.show_findings(self._known.get(path, ()))
+
+    @Slot(int)
+    def _jump(self, line: int) -> None:
+        text = self._pane.text
+        block = text.document().findBlockByNumber(min(line, text.document().blockCount()) - 1)
+        cursor = QTextCursor(block)
+        cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+        text.setTextCursor(cursor)
+        text.centerCursor()
+        text.setFocus()
+
+
+# Between the Memory tab and the care of an index: the panel, the line where the agent stops reading, mends,
+# and renames that are shown first.
+#
+# A look begins a moment after an index was opened, read again, or something in its trees changed. The cut
+# is drawn from the text as it is typed. Mends and renames go through `Edits`, so that Undo takes them back;
+# the views follow through the watcher.
+#
+# Threading: GUI thread; the desk is touched by jobs only. Failure: under the tree, as for every hand edit.
 
 
 # Index care under the editor's heading: what the agent loads of an index, what is wrong, and mends by one
@@ -52,7 +281,7 @@ if TYPE_CHECKING:
 # that pressing on goes down the list. The panel takes no room while there is nothing to say.
 
 
-_ROWS = 5
+_INDEX_ROWS = 5
 _KINDS: tuple[FixKind, ...] = ("add", "drop", "shorten")
 
 
@@ -77,7 +306,7 @@ class IndexPanel(QWidget):
         self.toggle.setToolTip(self.tr("Show or hide what is to mend in this index"))
         self.toggle.clicked.connect(self._fold)
         self.summary = WrapLabel()
-        self.list = FewRows(_ROWS)
+        self.list = FewRows(_INDEX_ROWS)
         self.list.setAccessibleName(self.tr("What is to mend in this index"))
         self.list.currentRowChanged.connect(self._on_row)
         self.list.itemActivated.connect(self._on_go)
@@ -206,15 +435,33 @@ def _in_order(look: IndexCheck) -> tuple[IndexFinding, ...]:
     return tuple(sorted(listed, key=turn))
 
 
-QUIET_MS = 150
+INDEX_QUIET_MS = 150
 
 
 class IndexControl(QObject):
-    """Index care of the home that `tab` shows. Feed it with `set_session` and `follow`."""
+    """Index care of the shown home. Call `set_session` and `follow` when what is shown changes; the owner
+    puts `panel` into the editor. Signals: `fixed(sentence)`; `moved(Undo)`, after several memories moved."""
 
-    def __init__(self, tab: MemoryTab, icons: Icons) -> None:
-        super().__init__(tab)
-        self._tab = tab
+    fixed = Signal(str)
+    moved = Signal(object)
+
+    def __init__(
+        self,
+        shown: ShownPlace,
+        edits: Edits,
+        tree: MemoryTreeView,
+        editor: EditorControl,
+        pane: EditorPane,
+        icons: Icons,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._shown = shown
+        self._edits = edits
+        self._tree = tree
+        self._editor = editor
+        self._pane = pane
+        self._window = window
         self._session: HomeSession | None = None
         self._path = ""
         self.panel = IndexPanel(icons)
@@ -222,14 +469,10 @@ class IndexControl(QObject):
         self.looking = False
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)
-        self._quiet.setInterval(QUIET_MS)
+        self._quiet.setInterval(INDEX_QUIET_MS)
         self._quiet.timeout.connect(self._look)
-        page = tab.pane.error.parentWidget()
-        column = page.layout() if page is not None else None
-        assert isinstance(column, QVBoxLayout)
-        column.insertWidget(column.indexOf(tab.pane.error) + 1, self.panel)
-        tab.editor.state_changed.connect(self._on_editor)
-        tab.editor.was_read.connect(self._on_read)
+        editor.state_changed.connect(self._on_editor)
+        editor.was_read.connect(self._on_read)
         self.panel.mend_wanted.connect(self._mend)
         self.panel.place_wanted.connect(self._go)
 
@@ -247,7 +490,7 @@ class IndexControl(QObject):
 
     @Slot()
     def _on_editor(self) -> None:
-        file = self._tab.pane.file
+        file = self._pane.file
         path = self._index_path(file)
         if path != self._path:
             self._forget()
@@ -264,7 +507,7 @@ class IndexControl(QObject):
 
     def _index_path(self, file: OpenFile | None) -> str:
         """The memory path of the open index; empty for anything else."""
-        session, update = self._session, self._tab.update_
+        session, update = self._session, self._shown.update
         if file is None or session is None or update is None or file.buffer.address.companion is not None:
             return ""
         ref = file.buffer.ref
@@ -280,26 +523,24 @@ class IndexControl(QObject):
         self._path = ""
         self.looking = False
         self.panel.show_look(None)
-        self._tab.pane.set_own_cut(None)
+        self._pane.set_own_cut(None)
 
     @Slot()
     def _look(self) -> None:
-        session, update, path = self._session, self._tab.update_, self._path
+        session, update, path = self._session, self._shown.update, self._path
         if session is None or update is None or not path:
             return
         workbench, context = session.workbench, update.context
         self.looking = True
 
         def work(control: JobControl) -> IndexCheck | None:
-            import reverie.ui.memory.index_control  # noqa: F401 - where no file may be read it is there then
-
             return workbench.index_care.look(context, path, control.check)
 
         def done(look: IndexCheck | None) -> None:
             self.looking = False
             if path == self._path:
                 self.panel.show_look(look)
-                self._tab.pane.set_own_cut(
+                self._pane.set_own_cut(
                     None if look is None else _cut_in, self.tr("The agent does not load this.")
                 )
 
@@ -312,23 +553,21 @@ class IndexControl(QObject):
 
     @Slot(object)
     def _go(self, finding: IndexFinding) -> None:
-        from reverie.agents.claude.index import INDEX
-
         look = self.panel.look
         if look is None:
             return
         if finding.rel == INDEX:
-            self._tab.pane.view.set_mode("source")
-            self._tab.pane.text.go_to_line(max(1, finding.line))
-            self._tab.pane.text.setFocus()
-        elif self._tab.tree.select_path(look.path_of(finding)):
-            self._tab.editor.open(self._tab.tree.current_data(), focus=True)
+            self._pane.view.set_mode("source")
+            self._pane.text.go_to_line(max(1, finding.line))
+            self._pane.text.setFocus()
+        elif self._tree.select_path(look.path_of(finding)):
+            self._editor.open(self._tree.current_data(), focus=True)
 
     # Changes
 
     @Slot(object, str)
     def _mend(self, finding: IndexFinding, kind: FixKind) -> None:
-        session, update, look = self._session, self._tab.update_, self.panel.look
+        session, update, look = self._session, self._shown.update, self.panel.look
         if session is None or update is None or look is None:
             return
         workbench, context = session.workbench, update.context
@@ -337,23 +576,20 @@ class IndexControl(QObject):
             return workbench.index_care.fix(context, look, finding, kind)
 
         def done(_undo: Undo) -> None:
+            self.fixed.emit(mended(kind))
 
-            self._tab.hand.offer_undo(mended(kind))
-
-        self._tab.edits.apply(session, "mend the index", job, done)
+        self._edits.apply(session, "mend the index", job, done)
 
     def rename(self, targets: Mapping[str, str], plain: Callable[[str], None]) -> None:
         """Rename or move with all that leads there, after a person saw it. `plain` does it where nothing
         follows; it gets a sentence on what should, and does not."""
-        session, update = self._session, self._tab.update_
+        session, update = self._session, self._shown.update
         if session is None or update is None or not any(map(self.keeps_index, targets)):
             plain("")
             return
         workbench, context, asked = session.workbench, update.context, dict(targets)
 
         def work(_control: JobControl) -> RenamePlan | None:
-            import reverie.ui.memory.index_control  # noqa: F401 - see `_look`
-
             return workbench.index_care.plan_renames(context, asked)
 
         def done(plan: RenamePlan | None) -> None:
@@ -364,11 +600,11 @@ class IndexControl(QObject):
             else:
                 self._ask(session, plan)
 
-        session.lanes.scan.submit("plan a rename", work, done=done, failed=self._tab.edits.failed.emit)
+        session.lanes.scan.submit("plan a rename", work, done=done, failed=self._edits.failed.emit)
 
     def keeps_index(self, path: str) -> bool:
         """Whether the store of a memory has an index at all."""
-        session, update = self._session, self._tab.update_
+        session, update = self._session, self._shown.update
         if session is None or update is None:
             return False
         role, scope = session.workbench.parts.home.file_role, path.split("/")[2]
@@ -381,8 +617,7 @@ class IndexControl(QObject):
         )
 
     def _ask(self, session: HomeSession, plan: RenamePlan) -> None:
-
-        dialog = RenameDialog(plan, self._tab)
+        dialog = RenameDialog(plan, self._window)
         self.dialog = dialog
         dialog.accepted.connect(partial(self._rename, session, plan))
         dialog.finished.connect(self._on_answered)
@@ -395,7 +630,7 @@ class IndexControl(QObject):
             self.dialog = None
 
     def _rename(self, session: HomeSession, plan: RenamePlan) -> None:
-        update = self._tab.update_
+        update = self._shown.update
         if update is None or session is not self._session:
             return
         workbench, context = session.workbench, update.context
@@ -405,18 +640,16 @@ class IndexControl(QObject):
 
         def done(undo: Undo) -> None:
             if len(plan.targets) > 1:
-                self._tab.hand.moved(undo)
+                self.moved.emit(undo)
                 return
             for old, new in plan.moved.items():
-                self._tab.edits.renamed.emit(old, new)
+                self._edits.renamed.emit(old, new)
 
-        self._tab.edits.apply(session, "rename with its links", job, done)
+        self._edits.apply(session, "rename with its links", job, done)
 
 
 def _cut_in(file: OpenFile) -> int | None:
     """Where the agent stops loading, in UTF-16 units of the shown document; None: it loads all."""
-    from reverie.agents.claude.index import cut_of
-
     cut = cut_of(file.content)
     if cut.line is None:
         return None
@@ -523,7 +756,7 @@ def sentence(finding: IndexFinding) -> str:
         "no-description": tr("“{file}” has no description"),
     }[finding.problem]
     return said.format(
-        line=line, about=about, file=rel, most=MOST_LINES, chars=f"{MOST_CHARS:,}", wished=WISHED_CHARS
+        line=line, about=about, file=rel, most=MOST_LINES, chars=f"{MOST_CHARS:,}", wished=RECOMMENDED_CHARS
     )
 
 

@@ -1,0 +1,180 @@
+"""An agent's definition file, `<home>/agents/<id>.md`: YAML front matter and a prompt (formats/mux.md
+section 10).
+
+As the agent reads it: a byte order mark is dropped, CRLF becomes LF, the first line is `---`, a closing `---`
+is required, unknown keys are ignored, a known key of the wrong type spoils the whole file.
+
+Pure; bytes in, value out. Failure: `StoreError` that says what is wrong; the caller then uses its built-in
+prompt and says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reverie.errors import StoreError
+from reverie.text.summaries import utf16_length
+
+MAX_BYTES = 1 << 20
+# Ours, not the agent's: parsing costs seconds for each megabyte, and real ones have a few hundred characters.
+_FRONT_CHARS = 65_536
+_NAME_UNITS = 128
+_DESCRIPTION_UNITS = 1024
+_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(
+    r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+)"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+)
+# Where a key stands -> what its value must be.
+_SCHEMA: Mapping[str, Any] = {
+    "name": str,
+    "description": str,
+    "base": str,
+    "disabled": bool,
+    "ui": {"hidden": bool, "color": str},
+    "prompt": {"append": bool},
+    "subagent": {"runnable": bool},
+    "ai": {"model": str, "thinkingLevel": str},
+    "tools": {"add": list, "remove": list, "require": list},
+}
+_WORDS = {str: "text", bool: "true or false", list: "a list of texts", dict: "a mapping"}
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDefinition:
+    """One definition. `body` is the prompt; None and empty tuples: the file does not say."""
+
+    name: str
+    body: str
+    description: str | None = None
+    base: str | None = None
+    disabled: bool = False
+    model: str | None = None
+    thinking_level: str | None = None
+    prompt_append: bool | None = None
+    tools_add: tuple[str, ...] = ()
+    tools_remove: tuple[str, ...] = ()
+    tools_require: tuple[str, ...] = ()
+
+
+def parse_agent_definition(data: bytes) -> AgentDefinition:
+    """The definition that a file's bytes hold. Raises `StoreError`, also where the prompt is empty."""
+    front, body = _parts(data)
+    fields = _front_matter(front)
+    _check(fields, _SCHEMA, "")
+    name, description = fields.get("name"), fields.get("description")
+    if name is None:
+        raise _malformed("It has no name.")
+    _check_length("name", name, _NAME_UNITS)
+    if description is not None:
+        _check_length("description", description, _DESCRIPTION_UNITS)
+    if not body.strip():
+        raise StoreError(
+            "The agent definition holds no prompt.",
+            cause="Nothing stands below its front matter.",
+            next_step="Write the prompt there, or remove the file.",
+            reason="empty",
+        )
+    ai, tools = fields.get("ai") or {}, fields.get("tools") or {}
+    return AgentDefinition(
+        name=name,
+        body=body,
+        description=description,
+        base=fields.get("base"),
+        disabled=bool(fields.get("disabled")),
+        model=ai.get("model"),
+        thinking_level=ai.get("thinkingLevel"),
+        prompt_append=(fields.get("prompt") or {}).get("append"),
+        tools_add=tuple(tools.get("add") or ()),
+        tools_remove=tuple(tools.get("remove") or ()),
+        tools_require=tuple(tools.get("require") or ()),
+    )
+
+
+def _parts(data: bytes) -> tuple[str, str]:
+    """Front matter and body."""
+    if len(data) > MAX_BYTES:
+        raise _malformed(f"It has {len(data):,} bytes; {MAX_BYTES:,} are allowed.")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _malformed("It is not UTF-8 text.") from None
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    if lines[0] != "---":
+        raise _malformed("Its first line is not ---.")
+    if "---" not in lines[1:]:
+        raise _malformed("Its front matter has no closing ---.")
+    end = lines.index("---", 1)
+    return "\n".join(lines[1:end]), "\n".join(lines[end + 1 :])
+
+
+def _front_matter(text: str) -> dict[Any, Any]:
+    if len(text) > _FRONT_CHARS:
+        raise _malformed(f"Its front matter has more than {_FRONT_CHARS:,} characters.")
+    # Late: it costs tens of milliseconds, and few homes have such a file.
+    import yaml
+
+    try:
+        value = yaml.load(text, Loader=_loader(yaml))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", None)
+        where = "" if line is None else f" (line {line + 2} of the file)"
+        raise _malformed(f"Its front matter is not YAML{where}.") from None
+    if not isinstance(value, dict):
+        raise _malformed("Its front matter is not a mapping.")
+    return value
+
+
+def _loader(yaml: Any) -> Any:
+    """The safe loader with the scalars of YAML 1.2, as the agent's own parser has them: `yes` is text, a date
+    is text, and a key that occurs twice is an error."""
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012 - as PyYAML wants it
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            keys = [key.value for key, _value in node.value if isinstance(key.value, str)]
+            if len(set(keys)) < len(keys):
+                raise yaml.constructor.ConstructorError(None, None, "a key occurs twice", node.start_mark)
+            return super().construct_mapping(node, deep=deep)
+
+    tag = "tag:yaml.org,2002:"
+    Loader.add_implicit_resolver(tag + "null", re.compile(r"(?:~|[Nn]ull|NULL|)\Z"), None)
+    Loader.add_implicit_resolver(tag + "bool", re.compile(r"(?:[Tt]rue|TRUE|[Ff]alse|FALSE)\Z"), None)
+    for number in (_INTEGER, _FLOAT):
+        # Which number does not matter: no key that is read is one.
+        Loader.add_implicit_resolver(tag + "number", re.compile(rf"(?:{number.pattern})\Z"), None)
+    Loader.add_constructor(tag + "number", lambda loader, node: 0)
+    return Loader
+
+
+def _check(fields: Mapping[Any, Any], schema: Mapping[str, Any], above: str) -> None:
+    """Every known key that is there has a value of its type."""
+    for key, expected in schema.items():
+        value = fields.get(key)
+        if key not in fields:
+            continue
+        below = isinstance(expected, Mapping)
+        kind = dict if below else expected
+        texts = not isinstance(value, list) or all(isinstance(item, str) for item in value)
+        if not isinstance(value, kind) or not texts:
+            raise _malformed(f"{above}{key} must be {_WORDS[kind]}.")
+        if below:
+            _check(value, expected, f"{above}{key}.")
+
+
+def _check_length(key: str, text: str, most: int) -> None:
+    if not 1 <= utf16_length(text) <= most:
+        raise _malformed(f"{key} must have 1 to {most} characters.")
+
+
+def _malformed(cause: str) -> StoreError:
+    return StoreError(
+        "The agent definition cannot be used.",
+        cause=cause,
+        next_step="Mend the file, or remove it.",
+        reason="malformed",
+    )

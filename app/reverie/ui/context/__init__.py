@@ -1,1 +1,0 @@
-"""The Context tab: what an agent would be told."""

@@ -1,1 +1,0 @@
-"""The Failures tab of loki-mode: lessons, anti-patterns, crash records."""

@@ -1,0 +1,627 @@
+"""Hand edits of memories as jobs: create, rename, delete, pin, anything else, and taking the last back.
+
+A job's end only says that it worked; the tree moves when the watcher has seen it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+
+from reverie.agents.scopes import Scope, ScopeContext
+from reverie.errors import UserError
+from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
+from reverie.ui import display_text as words
+from reverie.ui.appearance import Icons
+from reverie.ui.display_text import visible
+from reverie.ui.editor.control import EditorControl
+from reverie.ui.jobs import JobControl
+from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog, ask_keep_both
+from reverie.ui.session import HomeSession, TreeUpdate
+from reverie.ui.translation import tr
+from reverie.ui.tree.memory_tree import SCOPES, FileData, FolderData, parse_shown, path_of
+from reverie.ui.tree.view import MemoryTreeView
+from reverie.ui.widgets.message_bar import MessageBar
+
+if TYPE_CHECKING:
+    from reverie.services.templates import Template
+    from reverie.services.views import FileText, Undo
+    from reverie.ui.memory.edit_dialogs import NewMemory
+    from reverie.ui.widgets.frames import SideWindow
+
+
+@dataclass(slots=True)
+class ShownPlace:
+    """What the Memory tab shows now. Written by the tab, read by its controls; GUI thread."""
+
+    session: HomeSession | None = None
+    update: TreeUpdate | None = None
+    """The trees as they were shown last; None until those of the selected place have been read."""
+
+
+REMEMBERED = 50
+
+
+class Edits(QObject):
+    """Signals: `created(path)`, `renamed(old, new)`, `deleted(path)`, `pinned(paths, is_pinned)`,
+    `undone(sentence, path)`, `failed(UserError)`; `removed(HomeSession, Undo)` for any change that
+    deleted memories or folders."""
+
+    created = Signal(str)
+    renamed = Signal(str, str)
+    deleted = Signal(str)
+    removed = Signal(object, object)
+    pinned = Signal(object, bool)
+    undone = Signal(str, str)
+    failed = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._undos: list[tuple[HomeSession, Undo]] = []
+
+    @property
+    def last(self) -> Undo | None:
+        return self._undos[-1][1] if self._undos else None
+
+    def create(self, session: HomeSession, context: ScopeContext, asked: NewMemory) -> None:
+        """A new memory with its description and template; `created` or `failed` says what came of it."""
+        workbench, path = session.workbench, asked.path
+
+        def work(_control: JobControl) -> FileText:
+            from reverie.memory.front_matter import set_description
+            from reverie.services.templates import filled
+
+            content = filled(asked.template, path, workbench.parts.clock())
+            if asked.description:
+                content = set_description(content, asked.description)
+            return workbench.save(context, path, content, None)
+
+        def done(_found: FileText) -> None:
+            self.created.emit(path)
+
+        self._submit(session, "create a memory", work, done)
+
+    def read_templates(self, session: HomeSession, done: Callable[[Sequence[Template]], None]) -> None:
+        """What a new memory may begin with."""
+        own = session.workbench.parts.profile.config / "templates"
+
+        def work(_control: JobControl) -> tuple[Template, ...]:
+            from reverie.services.templates import all_templates
+
+            return all_templates(own)
+
+        self._submit(session, "read the templates", work, done)
+
+    def rename(self, session: HomeSession, context: ScopeContext, path: str, new_path: str) -> None:
+        """Move a memory or folder; `renamed` or `failed`."""
+        workbench = session.workbench
+
+        def work(_control: JobControl) -> Undo:
+            return workbench.rename(context, path, new_path)
+
+        def done(undo: Undo) -> None:
+            self._remember(session, undo)
+            self.renamed.emit(path, new_path)
+
+        self._submit(session, "rename a memory", work, done)
+
+    def delete(self, session: HomeSession, context: ScopeContext, path: str) -> None:
+        """Delete a memory or folder; `deleted` or `failed`."""
+        workbench = session.workbench
+
+        def work(_control: JobControl) -> Undo:
+            return workbench.delete(context, path)
+
+        def done(undo: Undo) -> None:
+            self._remember(session, undo)
+            self.deleted.emit(path)
+
+        self._submit(session, "delete a memory", work, done)
+
+    def pin(self, session: HomeSession, context: ScopeContext, paths: Sequence[str], pinned: bool) -> None:
+        """Pin or unpin, several as one; `pinned` or `failed`."""
+        workbench, chosen = session.workbench, tuple(paths)
+
+        def work(_control: JobControl) -> Undo:
+            return workbench.pin_all(context, chosen, pinned)
+
+        def done(undo: Undo) -> None:
+            """The pin shows when the sidecar was read again."""
+            self._remember(session, undo)
+            self.pinned.emit(chosen, pinned)
+
+        self._submit(session, "pin a memory", work, done)
+
+    def apply(
+        self,
+        session: HomeSession,
+        name: str,
+        job: Callable[[], Undo],
+        done: Callable[[Undo], None],
+        failed: Callable[[UserError], None] | None = None,
+    ) -> None:
+        """Run any change on the session's lane; what it returns is what Undo takes back next. An error goes
+        to `failed(error)`, or to the signal of that name."""
+
+        def work(_control: JobControl) -> Undo:
+            return job()
+
+        def changed(undo: Undo) -> None:
+            self._remember(session, undo)
+            done(undo)
+
+        session.lanes.scan.submit(name, work, done=changed, failed=failed or self.failed.emit)
+
+    def undo(self) -> None:
+        """Take back the last change."""
+        if not self._undos:
+            return
+        session, undo = self._undos.pop()
+        workbench = session.workbench
+
+        def work(_control: JobControl) -> str:
+            return workbench.undo(undo)
+
+        def failed(error: UserError) -> None:
+            # The place may be free again later.
+            self._undos.append((session, undo))
+            self.failed.emit(error)
+
+        def done(sentence: str) -> None:
+            for old, new in undo.moved.items():
+                self.renamed.emit(new, old)
+            self.undone.emit(sentence, undo.path)
+
+        session.lanes.scan.submit("undo", work, done=done, failed=failed)
+
+    def forget(self) -> None:
+        """Another home: its edits are not to be taken back from here."""
+        self._undos.clear()
+
+    def _remember(self, session: HomeSession, undo: Undo) -> None:
+        self._undos.append((session, undo))
+        del self._undos[:-REMEMBERED]
+        if undo.removed:
+            self.removed.emit(session, undo)
+
+    def _submit(
+        self, session: HomeSession, name: str, work: Callable[[JobControl], Any], done: Callable[[Any], None]
+    ) -> None:
+        def failed(error: UserError) -> None:
+            self.failed.emit(error)
+
+        session.lanes.scan.submit(name, work, done=done, failed=failed)
+
+
+# Undo beside what was just done, in the message bar of the place where it was done.
+
+
+class TakeBack(QObject):
+    """Takes a change back from the bar it was told in, unless something else was changed by hand since: what
+    can be undone is one list, and its last one is the next."""
+
+    def __init__(self, bar: MessageBar, edits: Edits, too_late: str = "") -> None:
+        """`too_late`: what is said when others came after it."""
+        super().__init__(bar)
+        self._bar = bar
+        self._edits = edits
+        self._too_late = too_late or self.tr("Other changes came after it: undo those first.")
+        self._undo: Undo | None = None
+        bar.chosen.connect(self._on_chosen)
+
+    def offer(self, undo: Undo, sentence: str) -> None:
+        """Say what was done and what it warns of, with Undo beside it."""
+        self._undo = undo
+        self._bar.say(with_warning(sentence, undo), buttons=[undo_button()])
+
+    def forget(self) -> None:
+        """What was done before is not to be taken back from here."""
+        self._undo = None
+
+    @Slot(str)
+    def _on_chosen(self, _key: str) -> None:
+        self._bar.clear()
+        if self._undo is not None and self._edits.last is self._undo:
+            self._edits.undo()
+        else:
+            self._bar.say(self._too_late)
+
+
+def with_warning(sentence: str, undo: Undo | None) -> str:
+    """What was done, and what went wrong once it was done."""
+    if undo is None or not undo.warning:
+        return sentence
+    return f"{sentence.rstrip('.')}. {visible(undo.warning)}"
+
+
+def undo_button() -> tuple[str, str, str]:
+    """For `MessageBar.say`."""
+    return ("undo", tr("Undo"), tr("Take it back"))
+
+
+Window = TypeVar("Window", bound="SideWindow")
+
+
+class SideControl(QObject, Generic[Window]):
+    """A window beside the main one that shows something of the shown home and changes memories. It is made
+    when it is first asked for and closes with its home. Subclasses define `make` and a slot `show`."""
+
+    def __init__(self, edits: Edits, icons: Icons, owner: QWidget) -> None:
+        super().__init__(owner)
+        self._edits = edits
+        self._owner = owner
+        self._icons = icons
+        self._session: HomeSession | None = None
+        self._back: TakeBack | None = None
+        self.window: Window | None = None
+
+    def set_session(self, session: HomeSession | None) -> None:
+        """Another home: what is open of the last one goes."""
+        if self._session is not None:
+            self._session.keeper.kept.disconnect(self._on_kept)
+        self._session = session
+        if session is not None:
+            session.keeper.kept.connect(self._on_kept)
+        if self.window is not None:
+            self.window.close()
+
+    def make(self) -> Window:
+        """A new window, connected; called at the first use."""
+        raise NotImplementedError
+
+    @property
+    def too_late(self) -> str:
+        """What is said when others came after a change, so that it cannot be taken back; empty: as
+        elsewhere."""
+        return ""
+
+    def open(self) -> Window:
+        """The window, in front of the main one; what was done in it before is not to be taken back there."""
+        if self.window is None:
+            self.window = self.make()
+            self._back = TakeBack(self.window.message, self._edits, self.too_late)
+        elif self._back is not None:
+            self._back.forget()
+        if self.window.isVisible():
+            self.window.raise_()  # it may lie behind the main window
+        self.window.show()
+        self.window.activateWindow()
+        return self.window
+
+    def say_done(self, undo: Undo, sentence: str) -> None:
+        """A change was made: offer to take it back."""
+        if self._back is not None:
+            self._back.offer(undo, sentence)
+
+    def say_failed(self, error: UserError) -> None:
+        """A change was not made."""
+        if self.window is not None:
+            self.window.message.say_error(error)
+
+    @Slot()
+    def _on_kept(self) -> None:
+        if self.window is not None and self.window.isVisible():
+            self.window.follow()
+
+
+# What a person does to memories in the tree: new, rename, move, delete, pin, and taking it back.
+#
+# Asks what there is to ask, hands the change to `Edits` and says what was done, with Undo beside it. Which
+# rows and which scopes there are is the tab's and its tree's to say. Nothing here changes a view: rows move
+# when the watcher has seen the files move.
+
+
+RenameWithLinks = Callable[[Mapping[str, str], Callable[[str], None]], None]
+"""Takes {old path: new path}, and what to do where no link has to change; that gets a warning or nothing."""
+
+
+class HandControl(QObject):
+    """Edits of the selected memories. Slots are named by the action registry. `state_changed()`: what can be
+    undone, or is pinned, has changed."""
+
+    state_changed = Signal()
+
+    def __init__(
+        self,
+        shown: ShownPlace,
+        edits: Edits,
+        tree: MemoryTreeView,
+        editor: EditorControl,
+        undo_bar: MessageBar,
+        rename: RenameWithLinks,
+        window: QWidget,
+    ) -> None:
+        """`rename` renames or moves with everything that points there, where the home has an index."""
+        super().__init__(window)
+        self._shown = shown
+        self.edits = edits
+        self._tree = tree
+        self._model = tree.memory_model
+        self._editor = editor
+        self._undo_bar = undo_bar
+        self._rename_with_links = rename
+        self._window = window
+        self._wanted = ""
+        self._focus = False
+        self._judging = False
+        self.edits.created.connect(self._on_created)
+        self.edits.renamed.connect(self._on_renamed)
+        self.edits.deleted.connect(self._on_deleted)
+        self.edits.removed.connect(self._on_removed)
+        self.edits.pinned.connect(self._on_pinned)
+        self.edits.undone.connect(self._on_undone)
+        self.edits.failed.connect(self._on_failed)
+        undo_bar.chosen.connect(self._on_undo_chosen)
+        self._model.rename_asked.connect(self._rename)
+        tree.name_judged.connect(self._on_name_judged)
+        self._model.move_asked.connect(self._drop)
+
+    @property
+    def last(self) -> Undo | None:
+        return self.edits.last
+
+    def forget(self) -> None:
+        """Another home: nothing of the old one is to be taken back from here."""
+        self.edits.forget()
+        self._wanted = ""
+        self._undo_bar.clear()
+
+    # What a person asks for
+
+    def new_memory(self) -> None:
+        """Ask for path, description and template in the selected folder, and create it."""
+        place = self._place_now()
+        if place is None:
+            return
+        session, update = place
+        scope, folder = self._folder_selected()
+        read = partial(self.edits.read_templates, session)
+        asked = PathDialog.ask_new(
+            self._window,
+            self._scopes(update),
+            scope,
+            folder,
+            self._model.is_taken,
+            read,
+            session.caps.descriptions,
+        )
+        if asked is not None:
+            self.edits.create(session, update.context, asked)
+
+    def rename_selected(self) -> None:
+        """In its place."""
+        self._tree.edit_name()
+
+    @Slot(str)
+    def _on_name_judged(self, problem: str) -> None:
+        if problem:
+            self._undo_bar.say(problem, tone="warn")
+        elif self._judging:
+            self._undo_bar.clear()
+        self._judging = bool(problem)
+
+    @Slot(str, str)
+    def _rename(self, path: str, name: str) -> None:
+        place = self._place_now()
+        if place is not None:
+            session, update = place
+            new = f"{path.rpartition('/')[0]}/{name}"
+
+            def plain(_not_followed: str) -> None:
+                self.edits.rename(session, update.context, path, new)
+
+            self._rename_with_links({path: new}, plain)
+
+    def move_selected(self) -> None:
+        """To a folder that is asked for."""
+        place, paths = self._place_now(), self._selected_paths()
+        if place is None or not paths:
+            return
+        _session, update = place
+        folders = {scope: self._folders(update, scope) for scope in self._scopes(update)}
+        targets = MoveDialog.ask(self._window, paths, folders, self._model.is_taken)
+        if targets:
+            self._move(targets)
+
+    @Slot(object, str)
+    def _drop(self, paths: Sequence[str], folder: str) -> None:
+        """Dropped onto a folder or scope."""
+        place, parsed = self._place_now(), parse_shown(folder)
+        if place is None or parsed is None:
+            return
+        listing = place[1].view.scopes.get(parsed[0])
+        if listing is None or listing.root is None:
+            reason = listing.unavailable if listing is not None else ""
+            self._refuse(reason or self.tr("This scope is not available."))
+            return
+        plan = plan_moves(paths, folder, self._model.is_taken)
+        if plan.refused:
+            self._refuse(plan.refused)
+        elif not plan.clashes or self._keep_both(plan):
+            self._move(numbered(plan, self._model.is_taken).targets)
+
+    def _keep_both(self, plan: MovePlan) -> bool:
+        return ask_keep_both(self._window, [path.rpartition("/")[2] for path in plan.clashes])
+
+    def _refuse(self, reason: str) -> None:
+        self._undo_bar.say(self.tr("Nothing was moved. {reason}").format(reason=visible(reason)), tone="warn")
+
+    def _move(self, targets: Mapping[str, str]) -> None:
+        self._rename_with_links(targets, partial(self._move_plainly, targets))
+
+    def _move_plainly(self, targets: Mapping[str, str], not_followed: str) -> None:
+        place = self._place_now()
+        if place is None:
+            return
+        (session, update), wanted = place, dict(targets)
+        workbench, context = session.workbench, update.context
+
+        def job() -> Undo:
+            return workbench.moves.move(context, wanted)
+
+        self.edits.apply(session, "move memories", job, partial(self.moved, not_followed=not_followed))
+
+    def delete_selected(self) -> None:
+        """Delete what is selected, several as one; the bar offers to take it back."""
+        place, paths = self._place_now(), self._selected_paths()
+        if place is None or not paths:
+            return
+        session, update = place
+        if len(paths) == 1:
+            self.edits.delete(session, update.context, paths[0])
+            self._tree.select_after_removal(paths[0])
+            return
+        workbench, context = session.workbench, update.context
+
+        def job() -> Undo:
+            return workbench.delete_all(context, paths)
+
+        self.edits.apply(session, "delete memories", job, self._on_deleted_all)
+
+    def toggle_pin(self) -> None:
+        """All that are selected become as the current one is not."""
+        place = self._place_now()
+        files = [data for data in self._tree.selected_rows() if isinstance(data, FileData)]
+        if place is None or not files:
+            return
+        (session, update), pinned = place, not files[0].file.usage.pinned
+        self.edits.pin(session, update.context, [data.path for data in files], pinned)
+        self.state_changed.emit()  # the action's check mark waits for the sidecar, too
+
+    def copy_path(self) -> None:
+        """The memory paths of what is selected, one a line."""
+        paths = [path for data in self._tree.selected_rows() if (path := path_of(data))]
+        if paths:
+            QGuiApplication.clipboard().setText("\n".join(paths))
+
+    # What it works on
+
+    def _place_now(self) -> tuple[HomeSession, TreeUpdate] | None:
+        session, update = self._shown.session, self._shown.update
+        return (session, update) if session is not None and update is not None else None
+
+    def _selected_paths(self) -> list[str]:
+        """Files and folders; nothing twice that goes with its folder."""
+        rows = [row for row in self._tree.selected_rows() if isinstance(row, FileData | FolderData)]
+        folders = tuple(row.path + "/" for row in rows if isinstance(row, FolderData))
+        return (
+            [row.path for row in rows if not row.path.startswith(folders)]
+            if folders
+            else [row.path for row in rows]
+        )
+
+    @staticmethod
+    def _scopes(update: TreeUpdate) -> list[Scope]:
+        return [scope for scope in SCOPES if update.view.scopes[scope].root is not None]
+
+    def _folders(self, update: TreeUpdate, scope: Scope) -> list[str]:
+        prefix = f"{ROOT}/{scope.value}/"
+        return sorted(path.removeprefix(prefix) for path in update.tree.folders if path.startswith(prefix))
+
+    def _folder_selected(self) -> tuple[Scope, str]:
+        """Where a new memory would go: beside or inside what is selected."""
+        data = self._tree.current_data()
+        path = path_of(data)
+        parsed = parse_shown(path) if path else None
+        if parsed is None:
+            keys = self._tree.current_scope()
+            return (Scope(keys) if keys else Scope.WORKSPACE), ""
+        scope, segments = parsed
+        return scope, "/".join(segments[:-1] if isinstance(data, FileData) else segments)
+
+    # What came of it
+
+    @Slot(str)
+    def _on_created(self, path: str) -> None:
+        self._select_soon(path, focus=True)
+
+    @Slot(str, str)
+    def _on_renamed(self, old: str, new: str) -> None:
+        self._editor.renamed(old, new)
+        self._select_soon(new, focus=False)
+        self.offer_undo(self.tr("Renamed {old} to {new}").format(old=_name(old), new=_name(new)))
+
+    @Slot(object)
+    def moved(self, undo: Undo, *, not_followed: str = "") -> None:
+        """Memories have moved: the editor and the selection go along, and Undo is offered."""
+        moved = list(undo.moved.items())
+        for old, new in moved:
+            self._editor.renamed(old, new)
+        old, new = moved[0]
+        self._select_soon(new, focus=False)
+        folder = visible(new.rpartition("/")[0].removeprefix(ROOT + "/"))
+        what = words.things(undo.count) if undo.count > 1 else _name(old)
+        said = self.tr("Moved {what} to {folder}").format(what=what, folder=folder)
+        self.offer_undo(f"{said}. {not_followed}" if not_followed else said)
+
+    @Slot(object, bool)
+    def _on_pinned(self, paths: Sequence[str], pinned: bool) -> None:
+        what = words.things(len(paths)) if len(paths) > 1 else _name(paths[0])
+        said = self.tr("Pinned {what}") if pinned else self.tr("Unpinned {what}")
+        self.offer_undo(said.format(what=what))
+
+    @Slot(str)
+    def _on_deleted(self, path: str) -> None:
+        self.offer_undo(self.tr("Deleted {name}").format(name=_name(path)))
+
+    @Slot(object, object)
+    def _on_removed(self, session: HomeSession, undo: Undo) -> None:
+        """A person deleted something, here or in another part of the tab: the editor asks nothing."""
+        update = self._shown.update
+        if session is self._shown.session and update is not None and update.context == undo.context:
+            self._editor.removed(undo.removed)
+
+    def _on_deleted_all(self, undo: Undo) -> None:
+        self.offer_undo(self.tr("Deleted {name}").format(name=words.things(undo.count)))
+
+    @Slot(str, str)
+    def _on_undone(self, sentence: str, path: str) -> None:
+        self._undo_bar.say(visible(sentence))
+        self._select_soon(path, focus=False)
+        self.state_changed.emit()
+
+    @Slot(object)
+    def _on_failed(self, error: UserError) -> None:
+        self._tree.forget_removal()
+        self._undo_bar.say_error(error)
+        self.state_changed.emit()
+
+    @Slot(str)
+    def offer_undo(self, sentence: str) -> None:
+        """Say what was done, with Undo beside it."""
+        last = self.edits.last
+        buttons = [("undo", self.tr("Undo"), self.tr("Take it back"))] if last is not None else []
+        self._undo_bar.say(with_warning(sentence, last), buttons=buttons)
+        self.state_changed.emit()
+
+    @Slot(str)
+    def _on_undo_chosen(self, _key: str) -> None:
+        self.edits.undo()
+
+    def _select_soon(self, path: str, *, focus: bool) -> None:
+        """Select `path` as soon as the watcher has brought it; it may be there already."""
+        self._wanted, self._focus = path, focus
+        if self._shown.session is not None:
+            self._shown.session.also_show([path])
+        self.select_wanted()
+
+    def select_wanted(self) -> None:
+        """The trees are others: what was wanted may be there now."""
+        if self._wanted and self._tree.select_path(self._wanted):
+            self._wanted = ""
+            row = self._tree.current_data()
+            if self._focus:
+                self._editor.open(row, focus=True)
+            elif self._editor.file is None and isinstance(row, FileData):
+                # A row that comes back is selected again without a signal.
+                self._editor.pick(row)
+
+
+def _name(path: str) -> str:
+    return visible(path.rpartition("/")[2])
