@@ -31,7 +31,7 @@ from typing import Literal
 
 from reverie.agents.base import check_content
 from reverie.agents.scopes import ScopeContext, ScopeRoot
-from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError
+from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import is_write_protected, remove_mark
 from reverie.files.locks import file_lock, lock_beside
 from reverie.files.paths import is_directory, own_is_there, real_path
@@ -292,9 +292,14 @@ class ChangeSet:
             raise _not_taken_back(plan.conflicts)
 
     def settle(self) -> None:
-        """As the function of that name."""
+        """As the function of that name. Where another process is in the middle of a change, that one is at
+        work on it."""
         if own_is_there(self._directory / "journal.json"):
-            with self._alone():
+            with contextlib.ExitStack() as held:
+                try:
+                    held.enter_context(self._alone(timeout_s=1))
+                except Busy:
+                    return
                 self._settle()
 
     # Checking
@@ -463,7 +468,7 @@ class ChangeSet:
         try:
             journal = load_journal(self._directory)
             if journal is None:
-                (self._directory / "applied").unlink(missing_ok=True)
+                self._forget_mark()
                 return
             contents = _HistoryContents(self._parts.snapshots.history, journal)
             transaction = self._transaction(None, contents, self._parts.usage.apply_delta)
@@ -497,16 +502,24 @@ class ChangeSet:
         """The journal goes first, durably: with the mark alone nothing can be taken for interrupted."""
         try:
             remove_mark(self._directory / "journal.json")
-            (self._directory / "applied").unlink(missing_ok=True)
-        except (UserError, OSError) as error:
+            self._forget_mark()
+        except UserError as error:
             # Whoever looks next finds a change that has come to its end, and forgets it.
             _log.warning("the journal of a change by hand stays: %s", error)
 
+    def _forget_mark(self) -> None:
+        """Not durably: the next journal's directory entry is, and this comes before it."""
+        try:
+            (self._directory / "applied").unlink(missing_ok=True)
+        except OSError as error:
+            title = "The mark of a change by hand was not removed."
+            raise user_error_from_os(error, title) from error
+
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self, timeout_s: float = 10.0) -> Iterator[None]:
         """One change of several files at a time, and no recovery meanwhile."""
         self._parts.profile.ensure(self._directory)
-        with file_lock(self._parts.profile.locks, self._directory):
+        with file_lock(self._parts.profile.locks, self._directory, timeout_s=timeout_s):
             yield
 
     @contextlib.contextmanager
