@@ -2219,41 +2219,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
-    <name>NotesMends</name>
-    <message>
-        <source>1 to mend</source>
-        <translation>1 zu beheben</translation>
-    </message>
-    <message>
-        <source>The description under “{name}” was changed</source>
-        <translation>Die Beschreibung unter „{name}“ wurde geändert</translation>
-    </message>
-    <message>
-        <source>The notes are empty</source>
-        <translation>Die Notizen sind leer</translation>
-    </message>
-    <message>
-        <source>The notes hold {tokens} tokens; the agent reads {most}</source>
-        <translation>Die Notizen haben {tokens} Tokens; der Agent liest {most}</translation>
-    </message>
-    <message>
-        <source>The section “{name}” is missing</source>
-        <translation>Der Abschnitt „{name}“ fehlt</translation>
-    </message>
-    <message>
-        <source>The sections stand in another order than in the template</source>
-        <translation>Die Abschnitte stehen in anderer Reihenfolge als in der Vorlage</translation>
-    </message>
-    <message>
-        <source>What is to mend in these notes; choose one to go to its line</source>
-        <translation>Was in diesen Notizen zu beheben ist; die Auswahl führt zu seiner Zeile</translation>
-    </message>
-    <message>
-        <source>“{name}” holds {tokens} tokens; the agent reads {most}</source>
-        <translation>„{name}“ hat {tokens} Tokens; der Agent liest {most}</translation>
-    </message>
-</context>
-<context>
     <name>NotesPage</name>
     <message>
         <source> s</source>
@@ -2310,6 +2275,41 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>the agent's own model, else rules</source>
         <translation>das Modell des Agenten, sonst Regeln</translation>
+    </message>
+</context>
+<context>
+    <name>NotesRepairs</name>
+    <message>
+        <source>1 to mend</source>
+        <translation>1 zu beheben</translation>
+    </message>
+    <message>
+        <source>The description under “{name}” was changed</source>
+        <translation>Die Beschreibung unter „{name}“ wurde geändert</translation>
+    </message>
+    <message>
+        <source>The notes are empty</source>
+        <translation>Die Notizen sind leer</translation>
+    </message>
+    <message>
+        <source>The notes hold {tokens} tokens; the agent reads {most}</source>
+        <translation>Die Notizen haben {tokens} Tokens; der Agent liest {most}</translation>
+    </message>
+    <message>
+        <source>The section “{name}” is missing</source>
+        <translation>Der Abschnitt „{name}“ fehlt</translation>
+    </message>
+    <message>
+        <source>The sections stand in another order than in the template</source>
+        <translation>Die Abschnitte stehen in anderer Reihenfolge als in der Vorlage</translation>
+    </message>
+    <message>
+        <source>What is to mend in these notes; choose one to go to its line</source>
+        <translation>Was in diesen Notizen zu beheben ist; die Auswahl führt zu seiner Zeile</translation>
+    </message>
+    <message>
+        <source>“{name}” holds {tokens} tokens; the agent reads {most}</source>
+        <translation>„{name}“ hat {tokens} Tokens; der Agent liest {most}</translation>
     </message>
 </context>
 <context>

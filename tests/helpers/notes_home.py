@@ -6,15 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from helpers.claude_transcripts import SESSION, Chat
-from reverie.agents.base import (
-    AgentNotes,
-    Home,
-    HomeContents,
-    Project,
-    WatchedPlace,
-    Workspace,
-    no_workspace,
-)
+from reverie.agents.base import AgentNotes, Home, HomeContents, Project, WatchedPlace, Workspace, no_workspace
 from reverie.agents.capabilities import NotesPlace, SessionMeter
 from reverie.agents.claude import transcript
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot

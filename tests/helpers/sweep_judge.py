@@ -1,9 +1,8 @@
 """The judge of the sweep: what a command told, and what a fresh start finds after it.
 
 Everything is as before or as after, never some of each; no text is lost; what was told is true, in words for
-people; nothing is left open; the next command works. Several files that are changed by hand, by no run, are
-changed one by one: a kill may leave the last of them as they were, and all is in its place when an error is
-told.
+people; nothing is left open; the next command works. Several deletes by hand are made one by one: a kill may
+leave the last of them as they were, and all is in its place when an error is told.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from helpers.failing_calls import Watched
 from helpers.sweep_operations import AFTERWARDS, Operation
 from reverie.errors import UserError
 from reverie.jobs.consolidate.run import dream_lease_name
+from reverie.services.changes import settle
 from reverie.services.container import HomeContainer
 
 _NO_WORDS = re.compile(r"\[Errno|Traceback|Exception ignored|<class|\b[A-Z]\w+(?:Error|Exception)\b")
@@ -96,9 +96,10 @@ class Verdict:
         self.problems: list[str] = []
 
     def judge(self, parts: HomeContainer) -> str:
-        """How it landed: "before", "after", "file by file", or "mix", which is a problem."""
+        """How it landed: "before", "after", "one by one", or "mix", which is a problem."""
         try:
             with parts.leases.acquire(dream_lease_name(parts.home_id), purpose="recovery"):
+                settle(parts)
                 parts.recovery.run()
         except UserError as error:
             self.problems.append(f"recovery failed: {error}")
@@ -122,8 +123,8 @@ class Verdict:
             if before.get(name) != after.get(name) or now.get(name) != before.get(name):
                 is_ = {now.get(name) == before.get(name): "before", now.get(name) == after.get(name): "after"}
                 differs[name] = is_.get(True, "neither")
-        if self._operation.by_hand and not self._said.claim and "neither" not in differs.values():
-            return "file by file"
+        if self._operation.by_hand == "delete" and not self._said.claim and "neither" not in differs.values():
+            return "one by one"
         self.problems.append(f"MIX: {differs}")
         return "mix"
 

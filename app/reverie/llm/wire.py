@@ -14,13 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from reverie.llm.provider import (
-    Malformed,
-    ModelRequest,
-    ModelTurn,
-    StreamProgress,
-    ToolCall,
-)
+from reverie.llm.provider import Malformed, ModelRequest, ModelTurn, StreamProgress, ToolCall
 
 # Server-sent events from bytes that may be cut anywhere. Not `httpx_sse`, because it cannot tell a stream
 # that ends inside an event from one that ends after it. Lines end in LF, CRLF or CR; invalid UTF-8 becomes

@@ -441,67 +441,6 @@ class MemoryStore:
             self._say_protected(root, protected, "renamed")
         self._effects.renamed(root, source.rel, target.rel)
 
-    def restore(self, path: str | MemoryPath, data: bytes, *, mode: int | None = None) -> None:
-        """Bring back bytes the history kept, exactly; an existing file is never replaced (`Conflict`)."""
-        parsed, root, files = self.resolve(path)
-        refuse_untouchable(self.home, root, parsed, "restored", as_a_whole=True)
-        with self._effects.exclusive(root, parsed.rel):
-            if files.entry(parsed.rel) is not None:
-                raise Conflict(
-                    f"{parsed} exists again and was left as it is.",
-                    next_step="Rename it first, then undo once more.",
-                )
-            self._write(root, files, parsed, data, None, create_only=True, mode=mode)
-
-    def swap(
-        self,
-        path: str | MemoryPath,
-        after: bytes | None,
-        expected_sha256: str | None,
-        *,
-        mode: int | None = None,
-    ) -> None:
-        """Set one file to exactly these bytes (None: delete it) if its bytes still have this hash (None: no
-        file). Neither cap nor use is considered: the caller, who changes several files as one, decides on
-        both. The history must already hold the current bytes. Raises `Conflict`."""
-        parsed, root, files = self.resolve(path)
-        whole = after is None or expected_sha256 is None
-        refuse_untouchable(self.home, root, parsed, "changed", as_a_whole=whole)
-        with self._effects.exclusive(root, parsed.rel):
-            entry = files.entry(parsed.rel)
-            refuse_directory(parsed, entry)
-            if (entry is None) != (expected_sha256 is None):
-                raise changed(parsed, "it exists by now" if entry is not None else "it was deleted meanwhile")
-            if after is None:
-                self._remove_expected(root, files, parsed, expected_sha256)
-                return
-
-            def compare(current: bytes | None) -> None:
-                if sha256_of_bytes(current) != expected_sha256:
-                    raise changed(parsed, "it changed meanwhile")
-
-            self._write(root, files, parsed, after, compare, create_only=expected_sha256 is None, mode=mode)
-
-    def _remove_expected(
-        self, root: ScopeRoot, files: ScopeFiles, parsed: MemoryPath, expected_sha256: str | None
-    ) -> None:
-        """A compare-and-swap for deletes."""
-        if expected_sha256 is None:
-            return
-
-        def compare(_taken: list[DirectoryEntry], content: bytes | None) -> None:
-            if sha256_of_bytes(content) != expected_sha256:
-                raise changed(parsed, "it changed meanwhile")
-
-        content = files.read(parsed.rel)
-        compare([], content)
-        check_content(self.home, root, parsed.rel, content, None)
-        self._effects.replacing(root, parsed.rel, None)
-        protected = self._protected(files, parsed.rel)
-        with self._made():
-            files.remove(parsed.rel, check=compare)
-        self._say_protected(root, protected, "deleted")
-
     def pin(self, path: str | MemoryPath, pinned: bool) -> None:
         """Pin or unpin one path; whether a file is there is not checked (mux.md section 6)."""
         parsed, root, _files = self.resolve(path)
@@ -517,7 +456,6 @@ class MemoryStore:
         compare: Callable[[bytes | None], None] | None,
         *,
         create_only: bool = False,
-        mode: int | None = None,
     ) -> None:
         def before_replace(current: bytes | None) -> None:
             if compare is not None:
@@ -527,7 +465,7 @@ class MemoryStore:
 
         protected = [] if create_only else self._protected(files, parsed.rel)
         with self._made():
-            files.write(parsed.rel, data, create_only=create_only, mode=mode, before_replace=before_replace)
+            files.write(parsed.rel, data, create_only=create_only, before_replace=before_replace)
         self._say_protected(root, protected, "changed")
 
     @staticmethod

@@ -1,5 +1,7 @@
 """One transaction for every run: journal first, compare-and-swap each file, put back or finish after a crash.
 
+Several files that are changed by hand as one are changed by it, too (`services.changes`).
+
 Order of effects (design.md principle 4): the images of all files before and after, then `journal.json`, all
 durable; then each file by compare-and-swap; then usage; then `commit` (coverage); then the `applied` mark.
 The commit point is the coverage sidecar, or the mark where a run has no coverage:
@@ -45,14 +47,7 @@ from reverie.memory.record_files import RecordFiles
 from reverie.memory.scope_files import FileChange, ScopeFiles
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.runs.journal import (
-    Contents,
-    FileIntent,
-    Journal,
-    UsageDelta,
-    load_journal,
-    save_journal,
-)
+from reverie.runs.journal import Contents, FileIntent, Journal, UsageDelta, load_journal, save_journal
 from reverie.runs.record import fenced
 
 _log = logging.getLogger("reverie.runs")

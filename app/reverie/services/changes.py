@@ -31,7 +31,7 @@ from typing import Literal
 
 from reverie.agents.base import check_content
 from reverie.agents.scopes import ScopeContext, ScopeRoot
-from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError
+from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import is_write_protected, remove_mark
 from reverie.files.locks import file_lock, lock_beside
 from reverie.files.paths import is_directory, own_is_there, real_path
@@ -266,9 +266,6 @@ class ChangeSet:
         for change in plan.changes:
             parts.write_guard.require(change.root)
             self._refuse_untouchable(change)
-        if plan.changes:
-            commit = self._seen(plan.changes)
-            self._carry_out(step.context, plan.changes, commit, warnings, removed=journal.made)
         # Whose file stays as it is, or was back before, keeps what it has.
         back = {self._key(each.root, each.rel) for each in plan.changes}
         theirs = {self._key(transaction.root_of(each), each.rel) for each in journal.intents} - back
@@ -276,21 +273,33 @@ class ChangeSet:
             {key: value for key, value in side.items() if key not in theirs}
             for side in (journal.usage_before, journal.usage_after)
         )
-        try:
+        if plan.changes:
+            commit = self._seen(plan.changes)
+            self._carry_out(
+                step.context,
+                plan.changes,
+                commit,
+                warnings,
+                usage=(after, before),
+                removed=journal.made,
+                even_without_usage=True,
+            )
+        else:
             parts.usage.apply_delta(after, before)
-        except UserError as error:
-            if not journal.intents:  # pins were all there was to take back
-                raise
-            warnings.append(str(error))
         if plan.changes or not journal.intents:
             self._record(plan.changes, _SUBJECT_UNDONE, warnings)
         if plan.conflicts:
             raise _not_taken_back(plan.conflicts)
 
     def settle(self) -> None:
-        """As the function of that name."""
+        """As the function of that name. Where another process is in the middle of a change, that one is at
+        work on it."""
         if own_is_there(self._directory / "journal.json"):
-            with self._alone():
+            with contextlib.ExitStack() as held:
+                try:
+                    held.enter_context(self._alone(timeout_s=1))
+                except Busy:
+                    return
                 self._settle()
 
     # Checking
@@ -390,9 +399,10 @@ class ChangeSet:
         usage: tuple[UsageDelta, UsageDelta] = ({}, {}),
         emptied: Sequence[tuple[ScopeRoot, str]] = (),
         removed: Sequence[tuple[str, str]] = (),
+        even_without_usage: bool = False,
     ) -> Journal:
         """All of it or nothing, also where this process is killed in between. `commit` holds what stands
-        there now."""
+        there now. `even_without_usage`: pins and use that cannot follow are a warning."""
         changes = sorted(changes, key=lambda change: change.after is None)
         contents, log = _HistoryContents(self._parts.snapshots.history), self._parts.usage
         followed: list[bool] = []
@@ -403,9 +413,15 @@ class ChangeSet:
                 log.apply_delta(before, after)
 
         def follow() -> None:
-            if any(usage):
+            if not any(usage):
+                return
+            try:
                 log.apply_delta(*usage)
                 followed.append(True)
+            except UserError as error:
+                if not even_without_usage:
+                    raise
+                warnings.append(str(error))
 
         transaction = self._transaction(context, contents, put_usage_back, changes)
         protected = [change for change in changes if change.after is None and self._is_protected(change)]
@@ -452,7 +468,7 @@ class ChangeSet:
         try:
             journal = load_journal(self._directory)
             if journal is None:
-                (self._directory / "applied").unlink(missing_ok=True)
+                self._forget_mark()
                 return
             contents = _HistoryContents(self._parts.snapshots.history, journal)
             transaction = self._transaction(None, contents, self._parts.usage.apply_delta)
@@ -486,16 +502,24 @@ class ChangeSet:
         """The journal goes first, durably: with the mark alone nothing can be taken for interrupted."""
         try:
             remove_mark(self._directory / "journal.json")
-            (self._directory / "applied").unlink(missing_ok=True)
-        except (UserError, OSError) as error:
+            self._forget_mark()
+        except UserError as error:
             # Whoever looks next finds a change that has come to its end, and forgets it.
             _log.warning("the journal of a change by hand stays: %s", error)
 
+    def _forget_mark(self) -> None:
+        """Not durably: the next journal's directory entry is, and this comes before it."""
+        try:
+            (self._directory / "applied").unlink(missing_ok=True)
+        except OSError as error:
+            title = "The mark of a change by hand was not removed."
+            raise user_error_from_os(error, title) from error
+
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self, timeout_s: float = 10.0) -> Iterator[None]:
         """One change of several files at a time, and no recovery meanwhile."""
         self._parts.profile.ensure(self._directory)
-        with file_lock(self._parts.profile.locks, self._directory):
+        with file_lock(self._parts.profile.locks, self._directory, timeout_s=timeout_s):
             yield
 
     @contextlib.contextmanager

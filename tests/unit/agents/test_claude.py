@@ -14,10 +14,7 @@ import pytest
 
 from helpers.claude_home import NOW_S, ClaudeHomeMaker, look_at_many, newer_topic, session_id, topic, write
 from helpers.opened_files import opened_files
-from reverie.agents.base import (
-    Home,
-    TitlesRead,
-)
+from reverie.agents.base import Home, TitlesRead
 from reverie.agents.claude.home import ClaudeHome
 from reverie.agents.claude.locations import detect, directory_of, existing_directory, existing_home_roots
 from reverie.agents.claude.settings import Checkouts

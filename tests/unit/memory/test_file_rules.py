@@ -42,7 +42,6 @@ CHANGES: dict[str, Callable[[MemoryStore], object]] = {
     "rename away": lambda store: store.rename("/memories/global/made.md", "/memories/global/b.md"),
     "rename a folder": lambda store: store.rename("/memories/global/folder", "/memories/global/f"),
     "rename onto": lambda store: store.rename("/memories/global/own.md", "/memories/global/new.md"),
-    "restore": lambda store: store.restore("/memories/global/new.md", b"x"),
 }
 
 

@@ -131,10 +131,10 @@ def test_a_delete_that_was_killed_half_way_is_in_the_way_of_no_later_one(
     with monkeypatch.context() as patch:
         patch.setattr(Directory, "unlink", _killed)
         with pytest.raises(KeyboardInterrupt):
-            made.swap(PATH, None, sha256_of_text("text\n"))
+            made.delete(PATH)
     assert not file.exists()
     file.write_text("again\n")
-    made.swap(PATH, None, sha256_of_text("again\n"))
+    made.delete(PATH)
     assert not file.exists()
     RootedDirectory(file.parent).sweep(older_than_s=-1)
     assert list(file.parent.glob(".*")) == []
@@ -142,11 +142,3 @@ def test_a_delete_that_was_killed_half_way_is_in_the_way_of_no_later_one(
 
 def _killed(_directory: Directory, _name: str) -> None:
     raise KeyboardInterrupt
-
-
-def test_a_delete_gives_back_what_it_took(home: ForeignHome) -> None:
-    made, file = store(home)
-    with pytest.raises(Conflict):
-        made.swap(PATH, None, sha256_of_text("text\n"))
-    assert file.read_text() == THEIRS
-    assert [each.name for each in file.parent.iterdir() if "aside" in each.name] == []

@@ -10,7 +10,7 @@ import pytest
 
 from helpers.at_steps import at_step, device_fails
 from helpers.benches import contents, sample_parts, workspace
-from reverie.agents.scopes import ScopeContext
+from reverie.agents.scopes import FileRule, ScopeContext
 from reverie.errors import Conflict, PathRuleError, StoreError, Unavailable
 from reverie.files.atomic import is_temporary
 from reverie.memory.store import sha256_of_bytes
@@ -229,6 +229,39 @@ def test_pins_of_several_are_taken_back_with_their_use(parts: HomeContainer, con
     assert parts.usage.load()["global:testing.md"].pinned
     edits.undo(undo)
     assert parts.usage.load() == usage
+
+
+def test_a_delete_gives_back_what_the_agent_wrote_at_the_last_moment(
+    parts: HomeContainer, context: ScopeContext
+) -> None:
+    before, theirs = memories(parts), b"the agent was here\n"
+    with at_step("replace", lambda: agent_writes(parts, theirs), nth=4), pytest.raises(Conflict):
+        ChangeSet(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+    assert memories(parts) == {**before, "global/testing.md": theirs}
+
+
+def agent_writes(parts: HomeContainer, content: bytes) -> None:
+    """Into the file that was set aside, through a descriptor that it has open."""
+    (aside,) = notes_file(parts).parent.glob(".*.reverie-aside")
+    aside.write_bytes(content)
+
+
+def test_what_the_agent_makes_anew_is_neither_changed_nor_taken_back(
+    parts: HomeContainer, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undo = ChangeSet(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+    after, made = memories(parts), FileRule("generated", "The agent makes it anew.")
+    monkeypatch.setattr(type(parts.home), "file_rule", lambda *_args: made)
+    odd = HandChange("/memories/global/odd.md", b"odd\n", None)
+    for act in (
+        lambda: ChangeSet(parts).apply(context, [odd], kind="restore", subject="Restored"),
+        lambda: UserEdits(parts).undo(undo),
+    ):
+        with pytest.raises(StoreError) as refused:
+            act()
+        assert refused.value.reason == "not-editable"
+        assert made.sentence in str(refused.value)
+    assert memories(parts) == after
 
 
 def test_an_undo_that_fails_half_way_leaves_everything_as_it_became_and_can_be_repeated(

@@ -87,6 +87,32 @@ def test_a_place_that_was_taken_meanwhile_keeps_what_stands_there(
     assert edits.read(context, TESTING).content == "new\n"
 
 
+def test_a_folder_comes_back_around_a_file_that_exists_again(
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext
+) -> None:
+    before = memories(parts)
+    undo = edits.delete(context, "/memories/global/people")
+    folder = parts.home.root / "memory/global/people"
+    name = next(path for path in before if path.startswith("global/people/")).rpartition("/")[2]
+    folder.mkdir()
+    (folder / name).write_bytes(b"theirs\n")
+    with pytest.raises(Conflict, match="exists again and was left as it is"):
+        edits.undo(undo)
+    assert memories(parts) == {**before, f"global/people/{name}": b"theirs\n"}
+    (folder / name).unlink()
+    edits.undo(undo)
+    assert memories(parts) == before
+
+
+def test_an_empty_folder_has_nothing_to_bring_back(
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext
+) -> None:
+    (parts.home.root / "memory/global/empty").mkdir()
+    undo = edits.delete(context, "/memories/global/empty")
+    with pytest.raises(StoreError, match="The history holds no"):
+        edits.undo(undo)
+
+
 def test_a_rename_is_taken_back(parts: HomeContainer, edits: UserEdits, context: ScopeContext) -> None:
     before = memories(parts)
     edits.undo(edits.rename(context, TESTING, "/memories/global/elsewhere/tests.md"))

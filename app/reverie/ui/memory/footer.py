@@ -60,13 +60,7 @@ if TYPE_CHECKING:
     from reverie.agents.capabilities import StatusLine
     from reverie.runs.result import Progress, RunResult
     from reverie.services.models import ModelChoice
-    from reverie.services.views import (
-        CoverageRow,
-        HarvestRow,
-        RunSummary,
-        Spent,
-        StatusView,
-    )
+    from reverie.services.views import CoverageRow, HarvestRow, RunSummary, Spent, StatusView
 
 
 # How a run is told in one line, and which runs a list shows: pure functions of a `RunSummary`.
