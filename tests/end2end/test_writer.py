@@ -475,4 +475,4 @@ def test_a_write_is_shown_for_review_and_undone_in_the_window(
     assert file.path == (MEMORY if target == "project-file" else "/memories/project/system-1.md")
     assert "- Always run the linter before committing." in (file.after or "")
     assert not review.can_apply
-    assert desk.revert(outcome.run_id).restored == (file.path,)
+    assert desk.revert(outcome.run_id).applied == (file.path,)

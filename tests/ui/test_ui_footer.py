@@ -183,7 +183,7 @@ def test_a_result_offers_what_fits_its_outcome(footer: Footer) -> None:
     op = {"command": "delete", "path": "/memories/global/a.md", "applied": True}
 
     def keys(outcome: Any, *, dry_run: bool = False, ops: Any = (op,)) -> tuple[str, ...]:
-        footer.panel.ended(RunResult("r", outcome, "Said.", "", "", ops), dry_run=dry_run)
+        footer.panel.ended(RunResult("r", outcome, "Said.", ops=ops), dry_run=dry_run)
         return footer.panel.result.keys
 
     assert keys("completed") == ("review", "revert")
@@ -210,7 +210,9 @@ def test_a_running_job_shows_its_operations_and_can_be_cancelled(qtbot: Any, foo
 
 
 def test_conflicts_of_an_undo_name_their_files(footer: Footer) -> None:
-    footer.panel.reverted(RunResult("r", "o", "Undone in part.", (), ("/memories/global/a.md",)))
+    footer.panel.reverted(
+        RunResult("r", "completed", "Undone in part.", reverts="o", conflicts=("/memories/global/a.md",))
+    )
     assert "/memories/global/a.md" in footer.panel.result.text
 
 
@@ -251,7 +253,7 @@ def test_nothing_leaves_the_right_edge(
         op = {"command": "delete", "path": "/memories/global/" + LONG, "applied": True}
         footer.panel.progress(Progress("exact", 1, 9, op))
         footer.panel._show_progress()
-        footer.panel.ended(RunResult("r", "completed", LONG, "", "", (op,)), dry_run=False)
+        footer.panel.ended(RunResult("r", "completed", LONG, ops=(op,)), dry_run=False)
         footer.panel._live.show()
         footer.resize(width, footer.heightForWidth(width) if footer.hasHeightForWidth() else 900)
         footer.show()

@@ -98,4 +98,6 @@ def test_a_diff_shows_control_characters_escaped(qtbot: Any) -> None:
     ],
 )
 def test_what_an_undo_left_is_said_of_one_and_of_several(paths: tuple[str, ...], said: str) -> None:
-    assert conflict_words(RunResult("2", "1", "Nothing was put back.", (), paths)).endswith(said)
+    assert conflict_words(
+        RunResult("2", "completed", "Nothing was put back.", reverts="1", conflicts=paths)
+    ).endswith(said)

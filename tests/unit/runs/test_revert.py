@@ -81,7 +81,7 @@ def test_a_revert_whose_record_cannot_be_written_is_done_and_recovery_finishes_i
     with monkeypatch.context() as patch:
         patch.setattr(type(parts.runs), method, full)
         result = parts.reverter.revert(run.run_id)
-    assert result.restored
+    assert result.applied
     assert "The disk is full." in result.summary
     after = memories(parts.home.root)
     assert {name for name in before if before[name] != after[name]} <= {"memory-meta.json"}

@@ -109,7 +109,10 @@ def candidate(text: str = "Never retry a 409.", **more: Any) -> dict[str, Any]:
 
 def test_what_the_person_said_is_in_the_inbox_with_its_message(parts: HomeContainer) -> None:
     result = harvest(parts)
-    assert (result.outcome, result.inbox) == ("completed", f"/memories/workspace/harvest/{SUMMARY}.md")
+    assert (result.outcome, result.details.get("inbox")) == (
+        "completed",
+        f"/memories/workspace/harvest/{SUMMARY}.md",
+    )
     text = inbox(parts).read_text()
     assert "Remember that I never want 409 retried automatically, in any client we write." in text
     assert f"Evidence: {REMEMBER}\n" in text
@@ -142,7 +145,7 @@ def test_a_harvest_is_a_run_that_is_attributed_and_in_the_history(parts: HomeCon
         "compaction",
         "rules",
     )
-    assert run.ops == ({"command": "create", "path": result.inbox, "applied": True},)
+    assert run.ops == ({"command": "create", "path": result.details.get("inbox"), "applied": True},)
     newest = parts.snapshots.history.commits(limit=1)[0]
     assert (newest.actor, newest.run_id) == ("harvest", result.run_id)
     assert [entry.event for entry in parts.activity.read()] == ["harvest.completed", "harvest.started"]
@@ -151,7 +154,7 @@ def test_a_harvest_is_a_run_that_is_attributed_and_in_the_history(parts: HomeCon
 def test_a_harvest_can_be_reverted(parts: HomeContainer) -> None:
     before = contents(parts.home.root / "sessions")
     result = harvest(parts)
-    assert parts.reverter.revert(result.run_id).reverted
+    assert parts.reverter.revert(result.run_id).reverts
     assert contents(parts.home.root / "sessions") == before
 
 
@@ -199,7 +202,7 @@ def test_an_agent_that_keeps_no_transcripts_has_none_to_harvest(tmp_path: Path, 
 
 def test_nothing_found_means_no_file_and_a_completed_record(parts: HomeContainer) -> None:
     result = harvest(parts, Scripted())
-    assert (result.outcome, result.inbox) == ("unchanged", None)
+    assert (result.outcome, result.details.get("inbox")) == ("unchanged", None)
     assert not inbox(parts).exists()
     assert record(parts)["status"] == "completed"
 
@@ -448,5 +451,5 @@ def test_one_that_died_after_its_inbox_was_in_place_is_finished_by_recovery_and_
     assert (dead.outcome, [op["command"] for op in dead.ops]) == ("completed", ["create"])
     assert "note" not in dead.ops[0]
     assert (newest.outcome, record(reopened)["status"]) == ("unchanged", "completed")
-    assert reopened.reverter.revert(dead.id).reverted
+    assert reopened.reverter.revert(dead.id).reverts
     assert not inbox(reopened).exists()

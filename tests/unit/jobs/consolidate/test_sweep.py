@@ -205,7 +205,7 @@ def test_a_reverted_dream_does_not_make_the_sweep_run_again(parts: HomeContainer
     assert changed
     time.now += DAY_MS
     for run in changed:
-        assert parts.reverter.revert(run.id).reverted
+        assert parts.reverter.revert(run.id).reverts
     time.now += DAY_MS
     assert sweeps(parts).plan().order == ()
 

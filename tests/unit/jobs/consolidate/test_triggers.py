@@ -252,7 +252,7 @@ def test_a_launch_tries_failed_and_abandoned_harvests_again_first(parts: HomeCon
     log.save(ACME, {**record, "status": "failed", "attemptCount": 1})
     time.now += 1
     result = triggers(parts).on_launch()
-    assert [harvest.boundary_key for harvest in result.harvests] == [SUMMARY]
+    assert [harvest.details["boundaryKey"] for harvest in result.harvests] == [SUMMARY]
     assert (log.record(ACME, SUMMARY) or {})["status"] == "completed"
     assert (log.record(ACME, SUMMARY) or {})["attemptCount"] == 2
 

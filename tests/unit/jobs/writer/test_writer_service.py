@@ -380,7 +380,7 @@ def test_a_write_is_a_run_that_can_be_shown_and_taken_back(desk: Desk) -> None:
     written = desk.parts.actors.actor_of(desk.root / MEMORY, sha256_of_text(desk.memory))
     assert written is not None
     assert (written.actor, written.run_id) == ("writer", outcome.run_id)
-    assert desk.parts.reverter.revert(outcome.run_id).restored == (MEMORY,)
+    assert desk.parts.reverter.revert(outcome.run_id).applied == (MEMORY,)
     assert desk.memory == before
 
 
