@@ -20,7 +20,8 @@ from reverie.agents.discovery import DiscoveredHomes, FoundHome, User, find_home
 from reverie.agents.identity import HomeRegistry, OpenedHome
 from reverie.clock import Clock
 from reverie.errors import StoreError, UserError
-from reverie.profile import Profile, resource
+from reverie.profile import Profile
+from reverie.resources import resource
 from reverie.services.container import HomeContainer, HomeKey
 
 if TYPE_CHECKING:

@@ -1,5 +1,4 @@
-"""Where Reverie keeps its own files (four directories, and the names inside them), and the program's
-resources.
+"""Where Reverie keeps its own files: four directories, and the names inside them.
 
 A profile is a value: reading it touches nothing. A directory appears only when `ensure` is called for it,
 just before it is written to, with mode 0700 (it holds memory text or history). Nothing of Reverie's own is
@@ -12,8 +11,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from reverie.files.directory import ensure_private
 
@@ -120,34 +118,3 @@ def _directory(variable: str, platform_function: str) -> Path:
     import platformdirs
 
     return Path(getattr(platformdirs, platform_function)(_APP, appauthor=False))
-
-
-# Files that come with the program: icons, prompts, templates, prices, the demo home, translations. In a
-# source tree they are in `resources/` at the top, in an installed wheel inside the package. Nothing here
-# writes: whoever wants to change a resource (the demo home) copies it first. A `FileNotFoundError` means a
-# broken installation, so it is a bug.
-
-
-_PACKAGE = Path(__file__).resolve().parent
-
-
-@cache
-def resources_directory() -> Path:
-    """The directory that holds them. An installed copy wins, so that a wheel never looks outside itself."""
-    installed = _PACKAGE / "_resources"
-    return installed if installed.is_dir() else _PACKAGE.parents[1] / "resources"
-
-
-def resource(name: str) -> Path:
-    """The path of one resource, `/` between the parts (`icons/pin.svg`).
-
-    Raises `FileNotFoundError` for a name that does not exist and `ValueError` for one that leaves the
-    directory: both are bugs of ours.
-    """
-    parts = PurePosixPath(name).parts
-    if not parts or ".." in parts or PurePosixPath(name).is_absolute():
-        raise ValueError(f"not the name of a resource: {name!r}")
-    path = resources_directory().joinpath(*parts)
-    if not path.exists():
-        raise FileNotFoundError(f"the resource {name!r} is missing from {resources_directory()}")
-    return path

@@ -20,7 +20,8 @@ from PySide6.QtCore import qInstallMessageHandler
 
 from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
-from reverie.profile import Profile, resource
+from reverie.profile import Profile
+from reverie.resources import resource
 from reverie.ui.app import is_loaded, make_application, qt_message, select_a_file
 from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.jobs import stuck_lanes

@@ -35,7 +35,7 @@ from helpers.old_profile import (
     memory_hashes,
     usage,
 )
-from reverie.profile import resource
+from reverie.resources import resource
 
 MADE_AT = Path(tempfile.gettempdir()) / "reverie-sample-0.1"
 """Records name it: nothing else may be called so."""

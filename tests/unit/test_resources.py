@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reverie.jobs.consolidate.coverage import read_coverage
-from reverie.profile import resource, resources_directory
+from reverie.resources import resource, resources_directory
 
 DEMO = resource("demo-home")
 ICONS = sorted(resource("icons").glob("*.svg"))

@@ -25,7 +25,8 @@ from reverie.doctor.findings import Finding, Fix, State, size
 from reverie.doctor.run_checks import FULL_BYTES, SCARCE_BYTES
 from reverie.errors import UserError, user_error_from_os
 from reverie.files.lease import Leases
-from reverie.profile import Profile, resource
+from reverie.profile import Profile
+from reverie.resources import resource
 from reverie.settings import load_settings
 from reverie.text.redact import PLANTED, failed_checks
 from reverie.text.secret_shapes import services

@@ -24,7 +24,7 @@ from reverie.llm.tools import FunctionTool, Tool, ToolOutcome
 from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
 from reverie.memory.commands import COMMANDS
-from reverie.profile import resource
+from reverie.resources import resource
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from reverie.agents.scopes import Scope
 from reverie.errors import PathRuleError
 from reverie.files.directory import Directory, SwappedError
 from reverie.memory.paths import parse_memory_path
-from reverie.profile import resource
+from reverie.resources import resource
 
 _log = logging.getLogger("reverie.templates")
 

@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any
 
 from reverie.text.secret_shapes import places_of, shaped_secrets
-from reverie.text.secret_table import NEARBY
+from reverie.text.secret_table import secret_table
 from reverie.text.secret_values import (
     NO_VALUE,
     PUBLIC_KEY,
@@ -48,7 +48,7 @@ from reverie.text.secret_values import (
 # Secrets in prose, lists, tables, tags and command lines. On lines with a word for a secret three rules
 # apply: the word, then a verb or sign that gives a value ("the staging password is ...", "Passwort (Test):
 # ...", "密码是..."), then something that looks like one; any word near it that looks random; the name of a
-# service and a value in the form of its secrets (`secret_table.NEARBY`).
+# service and a value in the form of its secrets (`SecretTable.nearby`).
 #
 # A sentence about secrets is left alone ("The password is required"); checksums, commits, UUIDs and
 # identifiers in code are not values. The text after a word is examined up to the next such word and at most
@@ -344,7 +344,7 @@ def _net(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
                     at += value.rindex("=", 0, -2) + 1
                 yield at, match.start() + len(value), "token"
     named = set(_services().findall(near))
-    for row in NEARBY if named else ():
+    for row in secret_table().nearby if named else ():
         if not named.isdisjoint(row.names):
             if "A-Z" not in row.pattern and _HASH_WORDS.search(near):
                 continue
@@ -356,7 +356,7 @@ def _net(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
 
 @cache
 def _services() -> re.Pattern[str]:
-    names = sorted({name for row in NEARBY for name in row.names}, key=len, reverse=True)
+    names = sorted({name for row in secret_table().nearby for name in row.names}, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, names)))
 
 

@@ -13,9 +13,10 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 
-from reverie.text.secret_table import LONG_WORD, PATTERNS, PREFIXED, Prefixed, Shaped
+from reverie.text.secret_table import LONG_WORD, Prefixed, Shaped, secret_table
 from reverie.text.secret_values import SecretSpan, holds_any, is_mask, is_placeholder, is_random
 
 # Without a provider's own prefix after it, `sk-` also begins ordinary names in kebab case.
@@ -90,13 +91,28 @@ _KEY_LINE = re.compile(
 # The longest real keys take about 13,000 characters; an end marker farther off belongs to something else.
 _LONGEST_KEY = 32_768
 
-_ROWS = {row.prefix: row for row in PREFIXED}
-_IN_WORDS = [row for row in PATTERNS if row.is_one_word]
-_IN_TEXTS = [row for row in PATTERNS if not row.is_one_word]
-# Neither prefixes nor what follows them hold a space, so shorter words hold no secret of the table.
-_LEAST_WORD = min(
-    LONG_WORD, *(len(row.prefix) + (row.least if not row.prefix.endswith("=") else 0) for row in PREFIXED)
-)
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The table of services as the search needs it."""
+
+    by_prefix: dict[str, Prefixed]
+    in_words: tuple[Shaped, ...]
+    in_texts: tuple[Shaped, ...]
+    least_word: int
+    """Neither prefixes nor what follows them hold a space, so shorter words hold no secret of the table."""
+
+
+@cache
+def _rows() -> _Rows:
+    table = secret_table()
+    lengths = (len(row.prefix) + (row.least if not row.prefix.endswith("=") else 0) for row in table.prefixed)
+    return _Rows(
+        by_prefix={row.prefix: row for row in table.prefixed},
+        in_words=tuple(row for row in table.patterns if row.is_one_word),
+        in_texts=tuple(row for row in table.patterns if not row.is_one_word),
+        least_word=min(LONG_WORD, *lengths),
+    )
 
 
 def shaped_secrets(text: str, small: str) -> Iterator[SecretSpan]:
@@ -148,13 +164,14 @@ def _matches_at(pattern: re.Pattern[str], text: str, searched: str, *parts: str)
 
 
 def _patterned(text: str, words: list[tuple[int, int, str]]) -> Iterator[SecretSpan]:
-    """The secrets of `secret_table.PATTERNS`."""
+    """The secrets of `SecretTable.patterns`."""
+    rows = _rows()
     found: list[re.Match[str]] = []
-    for row in _IN_TEXTS:
+    for row in rows.in_texts:
         if row.word in text:
             found += _compiled(row).finditer(text)
     for start, end, word in words:
-        for row in _IN_WORDS if end - start >= LONG_WORD else ():
+        for row in rows.in_words if end - start >= LONG_WORD else ():
             if row.word in word:
                 found += _compiled(row).finditer(text, start, end)
     for match in found:
@@ -165,8 +182,8 @@ def _patterned(text: str, words: list[tuple[int, int, str]]) -> Iterator[SecretS
 
 def _long_words(text: str) -> Iterator[tuple[int, int, str]]:
     """Start, end and text of the words that are long enough for a row of the table."""
-    position = 0
-    for word in [word for word in text.split() if len(word) >= _LEAST_WORD]:
+    least, position = _rows().least_word, 0
+    for word in [word for word in text.split() if len(word) >= least]:
         position = text.index(word, position)
         yield position, position + len(word), word
         position += len(word)
@@ -195,7 +212,7 @@ def _in_addresses(text: str) -> Iterator[SecretSpan]:
 def prefixes_pattern() -> re.Pattern[str]:
     """Finds the prefixes of the table behind a boundary, the longest where several begin alike."""
     tree: dict[str, dict] = {}  # type: ignore[type-arg]
-    for prefix in _ROWS:
+    for prefix in _rows().by_prefix:
         node = tree
         for char in prefix:
             node = node.setdefault(char, {})
@@ -218,11 +235,11 @@ def _compiled(row: Shaped) -> re.Pattern[str]:
 
 
 def _prefixed(text: str, words: list[tuple[int, int, str]]) -> Iterator[SecretSpan]:
-    pattern = prefixes_pattern()
+    pattern, rows = prefixes_pattern(), _rows().by_prefix
     for position, word_end, _word in words:
         while (mark := pattern.search(text, position, word_end)) is not None:
             position = mark.end()
-            row = _ROWS[mark[0]]
+            row = rows[mark[0]]
             end = _end_of_body(text, position, row)
             if end:
                 start = position if row.prefix.endswith("=") else mark.start()
@@ -333,4 +350,5 @@ def _private_keys(text: str) -> Iterator[SecretSpan]:
 
 def services() -> list[str]:
     """The services whose secrets are known by their own marks."""
-    return sorted({row.service for row in PREFIXED} | {row.service for row in PATTERNS})
+    table = secret_table()
+    return sorted({row.service for row in table.prefixed} | {row.service for row in table.patterns})

@@ -30,7 +30,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.files.paths import read_regular
-from reverie.profile import resource
+from reverie.resources import resource
 
 TEXT_CONTRAST = 4.5
 SIGN_CONTRAST = 3.0

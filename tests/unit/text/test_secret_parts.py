@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,13 +15,17 @@ from hypothesis import strategies as st
 
 import reverie
 from helpers.profiles import examples
+from reverie import resources as program_resources
+from reverie.resources import resources_directory
 from reverie.text import redact, secret_shapes
 from reverie.text import redact as secret_prose
 from reverie.text import secret_values as secret_names
 from reverie.text.redact import find_secrets
-from reverie.text.secret_table import LONG_WORD, NEARBY, PATTERNS, PREFIXED, Prefixed, Shaped
+from reverie.text.secret_table import LONG_WORD, Prefixed, Shaped, secret_table
 
-_LINE = "the password key token of this is "  # so that a row of `NEARBY` counts
+TABLE = secret_table()
+PREFIXED, PATTERNS, NEARBY = TABLE.prefixed, TABLE.patterns, TABLE.nearby
+_LINE = "the password key token of this is "  # so that a row of `nearby` counts
 
 
 def _body(row: Prefixed) -> str:
@@ -52,6 +58,59 @@ def test_prefixes_are_unique_and_every_row_names_its_source() -> None:
     assert len({row.prefix for row in PREFIXED}) == len(PREFIXED)
     assert all(row.service and len(row.source) > 6 for row in (*PREFIXED, *PATTERNS, *NEARBY))
     assert len({row.service for row in (*PREFIXED, *PATTERNS, *NEARBY)}) >= 120
+
+
+def test_the_file_holds_every_row() -> None:
+    assert (len(PREFIXED), len(PATTERNS), len(NEARBY)) == (250, 31, 48)
+    assert all(len(set(row.alphabet)) == len(row.alphabet) >= 22 for row in PREFIXED)
+    assert all(10 <= row.least <= 100 for row in PREFIXED)
+    assert sum(row.exact for row in PREFIXED) == 10
+    assert sum(row.random for row in PREFIXED) == 30
+
+
+@pytest.fixture
+def resources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory of resources of its own, and nothing remembered of the real one."""
+    monkeypatch.setattr(program_resources, "resources_directory", lambda: tmp_path)
+    caches = (secret_table, secret_shapes._rows, secret_shapes.prefixes_pattern)
+    for each in caches:
+        each.cache_clear()
+    yield tmp_path
+    for each in caches:
+        each.cache_clear()
+
+
+@pytest.mark.parametrize("search", [find_secrets, redact.redact], ids=["find", "redact"])
+def test_nothing_is_redacted_without_the_table(search: Callable[[str], object], resources: Path) -> None:
+    text = "We use sk-ant-api03-a1B2c3D4e5F6g7H8i9J0 here."
+    for _ in range(2):
+        with pytest.raises(FileNotFoundError, match=r"secrets\.toml"):
+            search(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("patterns = [", "patterns = "),  # no TOML
+        ("nearby = [", "far = ["),  # a part is missing
+        ('"url-safe", 12', '"url-save", 12'),  # no such alphabet
+        ('["OpenAI", "sk-proj-", ', '["OpenAI", '),  # a row lacks a field
+        ('"random"]', '"randon"]'),
+    ],
+)
+def test_a_damaged_table_is_an_error_that_names_the_file(old: str, new: str, resources: Path) -> None:
+    text = (resources_directory() / "secrets.toml").read_text("utf-8")
+    assert old in text
+    (resources / "secrets.toml").write_text(text.replace(old, new, 1), "utf-8")
+    with pytest.raises(ValueError, match=r"'secrets\.toml' is damaged"):
+        find_secrets("We use sk-ant-api03-a1B2c3D4e5F6g7H8i9J0 here.")
+
+
+def test_a_table_without_rows_is_damaged(resources: Path) -> None:
+    empty = "[alphabets]\n[secrets]\nprefixed = []\npatterns = []\nnearby = []\n"
+    (resources / "secrets.toml").write_text(empty, "utf-8")
+    with pytest.raises(ValueError, match="lacks rows"):
+        find_secrets("We use sk-ant-api03-a1B2c3D4e5F6g7H8i9J0 here.")
 
 
 @pytest.mark.parametrize("row", PATTERNS, ids=lambda row: row.service)
@@ -146,6 +205,24 @@ def test_no_pattern_of_the_program_uses_what_old_pythons_match_wrongly() -> None
     assert faulty == []
 
 
+def test_no_pattern_of_the_resources_uses_what_old_pythons_match_wrongly() -> None:
+    tables = sorted(resources_directory().glob("*.toml"))
+    assert "secrets.toml" in {path.name for path in tables}
+    texts = [text for path in tables for text in _texts(tomllib.loads(path.read_text("utf-8")))]
+    patterns = {row.pattern for row in (*PATTERNS, *NEARBY)}
+    assert patterns <= set(texts)
+    patterns |= {text for text in texts if _is_pattern(text)}
+    assert [pattern for pattern in patterns if _FAULTY.search(_outside_classes(pattern))] == []
+
+
+def _texts(value: object) -> list[str]:
+    """Every text in the value of a TOML file."""
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for each in inner for text in _texts(each)]
+
+
 def _patterns_of(path: Path) -> list[str]:
     """Every text of a module that is, or may be a part of, a regular expression."""
     source = path.read_text("utf-8")
@@ -162,7 +239,11 @@ def _patterns_of(path: Path) -> list[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, bytes)
     ]
-    return [text for text in texts if any(part in text for part in ("(?", "\\", "[A-Za-z", "[^", "0-9]"))]
+    return [text for text in texts if _is_pattern(text)]
+
+
+def _is_pattern(text: str) -> bool:
+    return any(part in text for part in ("(?", "\\", "[A-Za-z", "[^", "0-9]"))
 
 
 def _outside_classes(pattern: str) -> str:

@@ -1,0 +1,48 @@
+"""Files that come with the program: icons, prompts, templates, prices, tables of words
+and of forms of secrets, the demo home, translations.
+
+In a source tree they are in `resources/` at the top, in an installed wheel inside the package. Nothing here
+writes: whoever wants to change a resource (the demo home) copies it first. On the lowest floor and apart from
+`profile`, because the redactor reads its table from here and a hook of an agent must start in no time.
+
+Threading: any thread. Failure: a `FileNotFoundError` or `ValueError` means a broken installation: a bug.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+@cache
+def resources_directory() -> Path:
+    """The directory that holds them. An installed copy wins, so that a wheel never looks outside itself."""
+    installed = _PACKAGE / "_resources"
+    return installed if installed.is_dir() else _PACKAGE.parents[1] / "resources"
+
+
+def resource(name: str) -> Path:
+    """The path of one resource, `/` between the parts (`icons/pin.svg`).
+
+    Raises `FileNotFoundError` for a name that does not exist and `ValueError` for one that leaves the
+    directory: both are bugs of ours.
+    """
+    parts = PurePosixPath(name).parts
+    if not parts or ".." in parts or PurePosixPath(name).is_absolute():
+        raise ValueError(f"not the name of a resource: {name!r}")
+    path = resources_directory().joinpath(*parts)
+    if not path.exists():
+        raise FileNotFoundError(f"the resource {name!r} is missing from {resources_directory()}")
+    return path
+
+
+def resource_table(name: str) -> dict[str, Any]:
+    """What a TOML file among the resources holds. Raises `ValueError` if it is damaged."""
+    try:
+        return tomllib.loads(resource(name).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"the resource {name!r} is damaged: {error}") from error
