@@ -154,7 +154,7 @@ def test_turns_on_disk_lead_to_a_run_in_the_window_and_the_tree_shows_what_it_wr
 
 def is_shown(driver: Any, memory: Path) -> bool:
     """The tree has the memory file as one that is there."""
-    companions = driver.tab._update.view.companions
+    companions = driver.tab.update_.view.companions
     return any(each.exists for each in companions if each.path == memory)
 
 

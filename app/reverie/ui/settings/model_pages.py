@@ -452,6 +452,8 @@ class ProvidersPage(SettingsPage):
 
     @Slot()
     def _on_add(self) -> None:
+        # Late: the page is shown without the model clients that the catalogue knows.
+        from reverie.llm.catalogue import ProviderInfo
 
         name = self._new_name
         if not name:
