@@ -12,11 +12,12 @@ import ui_flows
 
 TESTS = Path(__file__).parent.parent
 CEILINGS = {
-    "save": (930, 162),
-    "sidecar change": (581, 140),
-    "consolidate": (1610, 221),
+    "save": (930, 95),
+    "sidecar change": (581, 84),
+    "consolidate": (1630, 121),
 }
-"""Flow -> most functions, most files: as counted for 0.1 and a tenth more. Lower them with the numbers."""
+"""Flow -> most functions, most files: as counted, and a tenth more. Version 0.1 touched 147, 128 and 201
+files. Lower them with the numbers."""
 
 
 def test_no_action_runs_through_more_of_the_program_than_it_may(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from helpers.house_measure import (
     circles_of,
     doubled_classes,
     imports_of,
+    made_of_types_only,
     modules_of,
     single_importers,
 )
@@ -25,7 +26,65 @@ DIALECT = re.compile(
     r"|mend|mends|mended|late_tabs)(?:_|$)"
 )
 """Words of a private language that names do without."""
-WHY_ALONE: dict[str, str] = {}
+WHY_ALONE: dict[str, str] = {
+    "agents.claude.consolidation": "the agent's lock, and what it says of the last consolidation",
+    "agents.claude.doctor": "checks of one agent; loaded by the doctor only",
+    "agents.claude.instructions": "which instruction files a session loads; 350 lines of their own rules",
+    "agents.codex.jobs": "two databases of jobs; opened when somebody asks for them only",
+    "agents.loki.database": "imports sqlite3, which the first paint does without",
+    "agents.mux.home": "the agent's door; the registry is the only one to name it",
+    "agents.mux.stores": "which stores are there, orphans too; with the home over 900 lines",
+    "agents.mux.transcript": "a format of its own; loaded when a transcript is read",
+    "context.claude": "the recipe of one agent",
+    "context.codex": "the recipe of one agent",
+    "context.loki": "the recipe of one agent",
+    "context.mux": "the recipe of one agent",
+    "doctor.self_checks": "Reverie's own state; no fact of a home is in it",
+    "files.watch_observer": "imports watchdog, late and on the watcher's thread",
+    "helper.server": "the other end of the wire, run in a process of its own",
+    "helper.workbench": "the window's side of the wire",
+    "jobs.consolidate.apply": "a job on the Run: a reviewed consolidation",
+    "jobs.consolidate.rules.statements": "one judgement of the rules: what says the same, what contradicts",
+    "jobs.extraction.model": "the engine by a model, beside that by rules",
+    "jobs.extraction.service": "the door of its package",
+    "jobs.notes.run": "a job on the Run",
+    "jobs.writer.run": "a job on the Run",
+    "llm.anthropic": "one wire format",
+    "llm.openai": "one wire format, in two dialects",
+    "llm.transport": "imports httpx, which rules do without",
+    "services.external_changes": "what others changed: watched paths, authors, what is unseen",
+    "ui.app": "the application around the window; the command line is its only door",
+    "ui.background.activity": "a tab",
+    "ui.background.doctor": "a tab",
+    "ui.background.services": "loaded after the first paint",
+    "ui.context_tab": "a tab, loaded when it is opened",
+    "ui.editor.drafts": "drafts: keeping, offering, listing; 700 lines",
+    "ui.editor.front_matter_form": "a widget, made when a front matter is edited",
+    "ui.editor.merge_control": "live merge with what others write; 500 lines",
+    "ui.editor.preview": "a widget, made when the preview is opened",
+    "ui.failures_tab": "a tab, loaded when it is opened",
+    "ui.memory.duplicates_window": "a window",
+    "ui.memory.extraction": "a control with a dialog of its own",
+    "ui.memory.findings": "a control: lint and the index",
+    "ui.memory.history_pages": "the pages of the history window; both would be over 1,000 lines",
+    "ui.memory.history_window": "a window",
+    "ui.memory.notes_control": "a control of one kind of home",
+    "ui.memory.orphaned_stores": "a window",
+    "ui.memory.runs_dialog": "a window",
+    "ui.memory.search": "the search field and its results",
+    "ui.memory.trash_window": "a window",
+    "ui.session_store": "imported after the first paint",
+    "ui.settings.control": "light: the dialog behind it is imported when it is opened",
+    "ui.settings.dialog": "imported when it is opened",
+    "ui.traces.detail": "one trace in full; with the list over 1,000 lines",
+    "ui.traces.replay": "a dialog, and comparing of two traces",
+    "ui.traces.tab": "a tab, loaded when it is opened",
+    "ui.transcripts.tab": "a tab, loaded when it is opened",
+    "ui.window.layout": "imports actions and dialogs, after the first paint",
+    "ui.window.lazy_tabs": "which tabs are loaded when",
+    "ui.window.palette": "imports rapidfuzz, when it is opened",
+    "ui.window.splash_tree": "names before the heavy imports; goes with the engine process",
+}
 """A module with a single importer -> why it is a file of its own."""
 
 MODULES = modules_of()
@@ -67,6 +126,11 @@ def test_imports_stand_at_the_top() -> None:
 def test_a_file_with_one_user_says_why_it_is_a_file() -> None:
     alone = {name.removeprefix("reverie.") for name in single_importers(GRAPH)}
     assert alone == WHY_ALONE.keys(), "put it into the file that uses it, or say here why not"
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_what_is_imported_for_types_is_not_used_at_run_time(name: str) -> None:
+    assert made_of_types_only(MODULES[name]) == set()
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))

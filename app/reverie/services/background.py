@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Trigger
     from reverie.jobs.consolidate.engine import Engine
     from reverie.jobs.consolidate.extractors import Extractor
-    from reverie.jobs.consolidate.triggers import Budget, Triggers
 
 
 class BackgroundJobs:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from reverie.agents.base import SessionPlace
 from reverie.agents.transcripts import Tail, TailEvent, TailPosition
@@ -29,11 +29,6 @@ from reverie.files.watch import Changes, Watcher, WatchState
 from reverie.files.watch_sources import WatchTarget
 from reverie.memory.usage import UsageRestored
 from reverie.services.container import HomeContainer
-
-if TYPE_CHECKING:
-    from reverie.files.watch import Watcher
-    from reverie.files.watch_sources import WatchTarget
-
 
 # Puts pins and use back that Reverie set and the agent overwrote with its own state (formats/mux.md 20.D1,
 # rules in `memory.usage_rules`). Called after each change of the sidecar, and by commands that change a

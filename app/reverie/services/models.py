@@ -29,9 +29,7 @@ from reverie.services.model_services import ModelServices
 from reverie.services.views import ConsentView, ModelsView
 
 if TYPE_CHECKING:
-    from reverie.files.sidecar import Sidecar
     from reverie.jobs.consolidate.coverage import Trigger
-    from reverie.llm.client import ModelClient
     from reverie.llm.keys import KeyStore
 
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Status
     from reverie.jobs.consolidate.review import Hunk, ReviewedFile, ReviewedGroup, ReviewSelection
     from reverie.runs.record import Parts
-    from reverie.runs.result import RunResult
 
 
 # Costs of models per scope: of the last run that asked one, and of this calendar month (UTC). A run counts

@@ -58,7 +58,8 @@ def _index_text(directory: Path) -> tuple[str | None, str]:
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return None, f"{INDEX} is no regular file, so Reverie does not read it."
-        with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+        # No link that takes its place in between is followed.
+        with os.fdopen(open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
             return file.read(_INDEX_BYTES).decode("utf-8", "replace"), ""
     except FileNotFoundError:
         return None, ""

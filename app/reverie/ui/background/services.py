@@ -35,7 +35,7 @@ from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted, tr
 
 if TYPE_CHECKING:
-    from reverie.services.host import Host, HostStatus
+    from reverie.services.host import HostStatus
     from reverie.services.workbench import Workbench
 
 

@@ -42,7 +42,7 @@ from reverie.ui.widgets.message_bar import MessageBar, Tone
 from reverie.ui.widgets.text_views import DiffView
 
 if TYPE_CHECKING:
-    from reverie.services.drafts import Draft, Offer, Offers
+    from reverie.services.drafts import Offer, Offers
     from reverie.services.views import FileText
     from reverie.services.workbench import Workbench
 

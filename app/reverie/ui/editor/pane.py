@@ -51,9 +51,6 @@ from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import Caps
-    from reverie.ui.editor.front_matter_form import FrontForm
-    from reverie.ui.editor.preview import PreviewPane
-    from reverie.ui.editor.source_view import FindBar
     from reverie.ui.session import HomeSession
     from reverie.ui.window.actions import Actions
 

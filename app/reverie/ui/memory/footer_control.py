@@ -23,13 +23,11 @@ from reverie.ui.session import HomeSession
 from reverie.ui.settings.fields import ModelDialog
 
 if TYPE_CHECKING:
-    from reverie.jobs.consolidate.review import ReviewSelection
     from reverie.runs.record import Parts
     from reverie.runs.result import Progress, RunResult
     from reverie.services.models import ModelChoice
     from reverie.services.views import ConsentView, RunSummary, StatusView
     from reverie.services.workbench import Workbench
-    from reverie.ui.memory.runs_dialog import RunsDialog
 
 
 # What a person asks of the consolidator: dreams, what is chosen of one, undos. One at a time, on its

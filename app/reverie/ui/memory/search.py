@@ -57,7 +57,7 @@ from reverie.ui.session import HomeSession, WatchEvent
 from reverie.ui.widgets.controls import SearchField, WrapLabel
 
 if TYPE_CHECKING:
-    from reverie.services.search import SearchAnswer, SearchHit, SearchService
+    from reverie.services.search import SearchAnswer, SearchHit
 
 
 # What a search found, as a flat list: path and place above, below them the line with its hits marked.

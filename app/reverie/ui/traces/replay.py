@@ -50,7 +50,7 @@ from reverie.ui.widgets.text_views import DiffView
 
 if TYPE_CHECKING:
     from reverie.llm.trace_facts import Timeline
-    from reverie.services.traces import ReplayRequest, TraceDetail
+    from reverie.services.traces import TraceDetail
     from reverie.services.views import ConsentView
     from reverie.services.workbench import Workbench
 
