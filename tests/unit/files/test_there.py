@@ -30,7 +30,7 @@ ASKED_WITH_CARE = {
     "memory/history/reader.py",
     "memory/history/repository.py",
     "memory/recording.py",
-    "profile.py",
+    "resources.py",
     "runs/record.py",
     "ui/app.py",
     "ui/window/homes.py",
