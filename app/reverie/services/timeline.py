@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, UserError
@@ -31,6 +31,7 @@ from reverie.memory.paths import (
     utf16_key,
 )
 from reverie.memory.store import sha256_of_bytes
+from reverie.runs.record import RunKind
 from reverie.services.container import rooted_files
 from reverie.services.contexts import roots_of
 from reverie.services.edits import kept_file
@@ -44,19 +45,8 @@ if TYPE_CHECKING:
 # What a timeline shows: frozen values, safe to hand between threads. Times are UTC ms.
 
 
-Who = Literal["you", "agent", "dream", "harvest", "extract", "writer", "notes", "revert", "outside", "other"]
-WHO: tuple[Who, ...] = (
-    "you",
-    "agent",
-    "dream",
-    "harvest",
-    "extract",
-    "writer",
-    "notes",
-    "revert",
-    "outside",
-    "other",
-)
+Who = Literal["you", "agent", "outside", "other"] | RunKind
+WHO: tuple[Who, ...] = ("you", "agent", *get_args(RunKind), "outside", "other")
 Verb = Literal["create", "change", "delete", "rename"]
 
 NOW = ""

@@ -38,7 +38,8 @@ from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.footer import step_words
-from reverie.ui.translation import counted, tr
+from reverie.ui.run_kinds import RUN_KINDS, kind_title
+from reverie.ui.translation import counted, tr, translated
 from reverie.ui.tree.rows import RowNode, shared
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
@@ -92,22 +93,15 @@ def filter_names() -> tuple[tuple[str, str], ...]:
     return (
         ("all", tr("All decisions")),
         ("problems", tr("Warnings and errors")),
-        ("writer", tr("Memory writer")),
-        ("dream", tr("Consolidations")),
-        ("harvest", tr("Harvests")),
-        ("extract", tr("Extractions")),
-        ("notes", tr("Session notes")),
+        *((each.kind, translated(each.plural)) for each in RUN_KINDS if each.kind != "revert"),
         ("undo", tr("Undos and recoveries")),
         ("host", tr("Background services")),
     )
 
 
 _KINDS: Mapping[str, tuple[str, ...]] = {
-    "writer": ("writer",),
+    **{each.kind: (each.kind,) for each in RUN_KINDS},
     "dream": ("dream", "trigger", "sweep"),
-    "harvest": ("harvest",),
-    "extract": ("extract",),
-    "notes": ("notes",),
     "undo": ("revert", "run"),
     "host": ("host", "services", "watch"),
 }
@@ -168,19 +162,13 @@ def kind_words(entry: ActivityEntry) -> str:
             "background": tr("Background runs"),
         }.get(gate, visible(gate))
     return {
-        "writer": tr("Memory writer"),
-        "dream": tr("Consolidation"),
         "sweep": tr("Launch sweep"),
-        "harvest": tr("Harvest"),
-        "extract": tr("Extraction"),
-        "notes": tr("Session notes"),
-        "revert": tr("Undo"),
         "run": tr("Recovery"),
         "history": tr("History"),
         "host": tr("Background services"),
         "services": tr("Background services"),
         "watch": tr("Background services"),
-    }.get(kind, visible(kind))
+    }.get(kind) or kind_title(kind)
 
 
 def below_words(decision: DecisionRow) -> str:

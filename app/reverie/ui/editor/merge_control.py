@@ -30,7 +30,8 @@ from reverie.ui.editor.control import Buffers
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.editor.text_merge import MergeConflict, Region, Side
-from reverie.ui.translation import counted, tr
+from reverie.ui.run_kinds import BY
+from reverie.ui.translation import counted, tr, translated
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout
 
@@ -296,12 +297,7 @@ def by_whom(authors: Iterable[str]) -> str:
         "outside": tr("from outside"),
         "user": tr("made by hand in Reverie"),
         "agent": tr("by the agent"),
-        "dream": tr("by a consolidation"),
-        "harvest": tr("by a harvest"),
-        "writer": tr("by the memory writer"),
-        "extract": tr("by an extraction"),
-        "notes": tr("by an update of the session notes"),
-        "revert": tr("by the undoing of a run"),
+        **{kind: translated(text) for kind, text in BY.items()},
     }
     told = {names.get(author, tr("by a background job")) for author in authors}
     return told.pop() if len(told) == 1 else tr("by others")

@@ -52,7 +52,8 @@ from reverie.ui.display_text import (
     visible,
     when,
 )
-from reverie.ui.translation import counted, tr
+from reverie.ui.run_kinds import LABELS, kind_title
+from reverie.ui.translation import counted, tr, translated
 from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, FitToolButton, WrapLabel
 from reverie.ui.widgets.message_bar import MessageBar, Tone
 
@@ -89,13 +90,10 @@ def filter_names() -> tuple[tuple[str, str], ...]:
         ("review", tr("Waiting for review")),
         ("dream", tr("Consolidations")),
         ("preview", tr("Previews")),
-        ("harvest", tr("Harvests")),
-        ("writer", tr("Memory writer")),
-        ("extract", tr("Extractions")),
-        ("notes", tr("Session notes")),
+        *((kind, translated(LABELS[kind].plural)) for kind in LABELS if kind not in ("dream", "revert")),
         ("failed", tr("Did not end well")),
         ("undone", tr("Undone")),
-        ("revert", tr("Undos")),
+        ("revert", translated(LABELS["revert"].plural)),
     )
 
 
@@ -137,14 +135,7 @@ def conflict_words(result: RunResult) -> str:
 def kind_words(run: RunSummary) -> str:
     if run.dry_run:
         return tr("Preview")
-    return {
-        "dream": tr("Consolidation"),
-        "harvest": tr("Harvest"),
-        "writer": tr("Memory writer"),
-        "extract": tr("Extraction"),
-        "notes": tr("Session notes"),
-        "revert": tr("Undo"),
-    }.get(run.kind, visible(run.kind))
+    return kind_title(run.kind)
 
 
 def applied_words(run: RunResult) -> str:

@@ -30,7 +30,8 @@ from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, notes, short_age, visible, visible_lines, when
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.translation import counted, tr
+from reverie.ui.run_kinds import LABELS, RUN_KINDS
+from reverie.ui.translation import counted, tr, translated
 from reverie.ui.tree.node_model import AnyIndex
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout
@@ -149,12 +150,7 @@ def who_names() -> tuple[tuple[str, str], ...]:
         ("", tr("Everybody")),
         ("you", tr("You")),
         ("agent", tr("The agent")),
-        ("dream", tr("Dream runs")),
-        ("writer", tr("Writer runs")),
-        ("harvest", tr("Harvests")),
-        ("extract", tr("Extractions")),
-        ("notes", tr("Updates of session notes")),
-        ("revert", tr("Undone runs")),
+        *((labels.kind, translated(labels.in_history)) for labels in RUN_KINDS),
         ("outside", tr("Unknown outside process")),
     )
 
@@ -170,15 +166,10 @@ def who(point: TimelinePoint) -> str:
             return tr("Unknown outside process")
         case "other":
             return visible(point.actor)
-    numbered, plain = {
-        "dream": (tr("Dream run {n}"), tr("A dream run")),
-        "harvest": (tr("Harvest run {n}"), tr("A harvest run")),
-        "extract": (tr("Extraction {n}"), tr("An extraction")),
-        "notes": (tr("Update of the notes {n}"), tr("An update of the notes")),
-        "writer": (tr("Writer run {n}"), tr("A writer run")),
-        "revert": (tr("Undo run {n}"), tr("An undo run")),
-    }[point.who]
-    return numbered.format(n=point.run_number) if point.run_number is not None else plain
+    labels = LABELS[point.who]
+    if point.run_number is None:
+        return translated(labels.one)
+    return translated(labels.numbered).format(n=point.run_number)
 
 
 def what(point: TimelinePoint, *, folder: bool) -> str:

@@ -18,7 +18,8 @@ from reverie.ui.display_text import age, as_tooltip, human_size, visible, when
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.edit_dialogs import PathDialog
 from reverie.ui.memory.edits import Edits, SideControl
-from reverie.ui.translation import counted, tr
+from reverie.ui.run_kinds import ONE
+from reverie.ui.translation import counted, tr, translated
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.frames import SideWindow
 from reverie.ui.widgets.layouts import FlowLayout, Panes, pane
@@ -264,12 +265,7 @@ def actor(entry: TrashEntry) -> str:
     return {
         "user": tr("You"),
         "agent": tr("The agent"),
-        "dream": tr("A dream run"),
-        "writer": tr("A writer run"),
-        "harvest": tr("A harvest run"),
-        "extract": tr("An extraction"),
-        "notes": tr("An update of the notes"),
-        "revert": tr("An undo run"),
+        **{kind: translated(text) for kind, text in ONE.items()},
         "outside": tr("Unknown outside process"),
     }.get(entry.actor, visible(entry.actor))
 

@@ -40,6 +40,7 @@ from reverie.services.traces import tried_diff, why_no_replay
 from reverie.ui.appearance import SIZE, Icons, Theme, theme_of
 from reverie.ui.display_text import amount, as_tooltip, visible, when
 from reverie.ui.jobs import JobControl
+from reverie.ui.run_kinds import RUN_KINDS
 from reverie.ui.traces.detail import Shown, TraceDetailView
 from reverie.ui.traces.feed import Followed, ListedTrace, TraceFeed
 from reverie.ui.traces.replay import ReplayDialog, TraceCompare
@@ -242,7 +243,7 @@ class TraceList(SearchedTable):
             self.verdict.addItem(verdict_label(name), name)
         self.kind = self.add_box(self.tr("Which runs"), _CHARS)
         self.kind.addItem(self.tr("All runs"), "")
-        for name in ("writer", "dream", "harvest", "extract", "consolidate", "notes"):
+        for name in (*(labels.kind for labels in RUN_KINDS if labels.kind != "revert"), "consolidate"):
             self.kind.addItem(kind_label(name), name)
         self.model = TraceModel(icons, self.view)
         self.narrowed = _Narrowed(self)

@@ -46,6 +46,7 @@ from reverie.ui.appearance import (
     theme_of,
 )
 from reverie.ui.display_text import as_tooltip, visible, visible_lines
+from reverie.ui.run_kinds import kind_title
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.layouts import size_sections
 from reverie.ui.widgets.message_bar import Tone
@@ -87,14 +88,9 @@ def verdict_tone(name: str) -> Tone:
 
 def kind_label(name: str) -> str:
     return {
-        "writer": tr("Memory writer"),
-        "dream": tr("Consolidation"),
-        "harvest": tr("Harvest"),
-        "extract": tr("Extraction"),
-        "notes": tr("Session notes"),
         "consolidate": tr("Handbook of a directory"),
         "replay": tr("Replay"),
-    }.get(name, visible(name))
+    }.get(name) or kind_title(name)
 
 
 def duration_label(ms: int | None) -> str:

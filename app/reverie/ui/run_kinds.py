@@ -1,0 +1,104 @@
+"""What each kind of run is called, once for every view.
+
+A new kind of run needs a row here, its name in `runs.record.RunKind` and its job. A kind without a row, of a
+newer version, is shown by its own name. Texts are marked here and translated where they are shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reverie.ui.display_text import visible
+from reverie.ui.translation import translatable as _
+from reverie.ui.translation import translated
+
+if TYPE_CHECKING:
+    from reverie.runs.record import RunKind
+
+
+@dataclass(frozen=True, slots=True)
+class RunKindLabels:
+    """The texts of one kind, not translated yet."""
+
+    kind: RunKind
+    title: str
+    """One run in a list."""
+    plural: str
+    """The choice that shows only these."""
+    in_history: str
+    """The same choice in the history, where it stands beside people and agents."""
+    numbered: str
+    """One run by its number, `{n}`."""
+    one: str
+    """One run whose number is not known."""
+    by: str
+    """Who wrote a text."""
+
+
+RUN_KINDS = (
+    RunKindLabels(
+        "dream",
+        title=_("Consolidation"),
+        plural=_("Consolidations"),
+        in_history=_("Dream runs"),
+        numbered=_("Dream run {n}"),
+        one=_("A dream run"),
+        by=_("by a consolidation"),
+    ),
+    RunKindLabels(
+        "writer",
+        title=_("Memory writer"),
+        plural=_("Memory writer"),
+        in_history=_("Writer runs"),
+        numbered=_("Writer run {n}"),
+        one=_("A writer run"),
+        by=_("by the memory writer"),
+    ),
+    RunKindLabels(
+        "harvest",
+        title=_("Harvest"),
+        plural=_("Harvests"),
+        in_history=_("Harvests"),
+        numbered=_("Harvest run {n}"),
+        one=_("A harvest run"),
+        by=_("by a harvest"),
+    ),
+    RunKindLabels(
+        "extract",
+        title=_("Extraction"),
+        plural=_("Extractions"),
+        in_history=_("Extractions"),
+        numbered=_("Extraction {n}"),
+        one=_("An extraction"),
+        by=_("by an extraction"),
+    ),
+    RunKindLabels(
+        "notes",
+        title=_("Session notes"),
+        plural=_("Session notes"),
+        in_history=_("Updates of session notes"),
+        numbered=_("Update of the notes {n}"),
+        one=_("An update of the notes"),
+        by=_("by an update of the session notes"),
+    ),
+    RunKindLabels(
+        "revert",
+        title=_("Undo"),
+        plural=_("Undos"),
+        in_history=_("Undone runs"),
+        numbered=_("Undo run {n}"),
+        one=_("An undo run"),
+        by=_("by the undoing of a run"),
+    ),
+)
+"""In the order in which views offer them."""
+LABELS: dict[str, RunKindLabels] = {labels.kind: labels for labels in RUN_KINDS}
+ONE: dict[str, str] = {labels.kind: labels.one for labels in RUN_KINDS}
+BY: dict[str, str] = {labels.kind: labels.by for labels in RUN_KINDS}
+
+
+def kind_title(kind: str) -> str:
+    """One run of this kind in a list; a kind that is not known by its own name."""
+    labels = LABELS.get(kind)
+    return visible(kind) if labels is None else translated(labels.title)
