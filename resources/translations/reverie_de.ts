@@ -3840,41 +3840,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
-    <name>TraceModel</name>
-    <message>
-        <source>Attempts</source>
-        <translation>Versuche</translation>
-    </message>
-    <message>
-        <source>Duration</source>
-        <translation>Dauer</translation>
-    </message>
-    <message>
-        <source>Model</source>
-        <translation>Modell</translation>
-    </message>
-    <message>
-        <source>Run</source>
-        <translation>Lauf</translation>
-    </message>
-    <message>
-        <source>Time</source>
-        <translation>Zeit</translation>
-    </message>
-    <message>
-        <source>Tokens</source>
-        <translation>Tokens</translation>
-    </message>
-    <message>
-        <source>Verdict</source>
-        <translation>Befund</translation>
-    </message>
-    <message>
-        <source>Workspace</source>
-        <translation>Workspace</translation>
-    </message>
-</context>
-<context>
     <name>TracesTab</name>
     <message>
         <source>A trace tells what a run asked, was told and did. Consolidations by a model leave one; the memory writer leaves one when it fails.</source>
@@ -6380,6 +6345,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>This session loaded</source>
         <translation>Diese Sitzung hat geladen</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>Zeit</translation>
     </message>
     <message>
         <source>Timed out</source>

@@ -10,7 +10,8 @@ bar.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,8 @@ from reverie.ui.traces.feed import Followed, ListedTrace, TraceFeed
 from reverie.ui.traces.replay import ReplayDialog, TraceCompare
 from reverie.ui.traces.timeline import VERDICTS, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.transcripts.reader import ReadingStart, TranscriptView
+from reverie.ui.translation import translatable as _
+from reverie.ui.translation import translated
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
 from reverie.ui.widgets.layouts import column, scrolled
@@ -63,9 +66,63 @@ if TYPE_CHECKING:
 Index = QModelIndex | QPersistentModelIndex
 SORT = Qt.ItemDataRole.UserRole + 1
 _SIGNS = {"info": "check", "warn": "warning", "bad": "error"}
-_WIDTHS = (152, 116, 116, 162, 70, 76, 206, 68)
 _CHARS = 13
-_NUMBERS = frozenset({4, 5, 7})
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column of the list."""
+
+    title: str
+    """Not translated yet."""
+    width: int
+    """In pixels, as long as nobody drags it."""
+    text: Callable[[ListedTrace], str]
+    key: Callable[[ListedTrace], Any]
+    """What it is sorted by."""
+    is_number: bool = False
+
+
+_COLUMNS = (
+    _Column(_("Time"), 152, lambda line: when(line.row.started_at), lambda line: line.row.started_at),
+    _Column(
+        _("Workspace"),
+        116,
+        lambda line: visible(line.place.workspace or "–"),
+        lambda line: line.place.workspace,
+    ),
+    _Column(_("Run"), 116, lambda line: kind_label(line.row.kind), lambda line: line.row.kind),
+    _Column(
+        _("Verdict"),
+        162,
+        lambda line: verdict_label(line.row.verdict),
+        lambda line: verdict_label(line.row.verdict),
+    ),
+    _Column(
+        _("Attempts"),
+        70,
+        lambda line: str(line.row.attempts) if line.row.attempts else "–",
+        lambda line: line.row.attempts,
+        is_number=True,
+    ),
+    _Column(
+        _("Duration"),
+        76,
+        lambda line: duration_label(line.row.duration_ms) or "–",
+        lambda line: -1 if line.row.duration_ms is None else line.row.duration_ms,
+        is_number=True,
+    ),
+    _Column(_("Model"), 206, lambda line: visible(line.row.model) or "–", lambda line: line.row.model),
+    _Column(
+        _("Tokens"),
+        68,
+        lambda line: amount(line.row.tokens) if line.row.tokens else "–",
+        lambda line: line.row.tokens,
+        is_number=True,
+    ),
+)
+_VERDICT = 3
+"""The column with the sign."""
 
 
 class TraceModel(QAbstractTableModel):
@@ -76,10 +133,6 @@ class TraceModel(QAbstractTableModel):
         self._icons = icons
         self._view = parent
         self.lines: tuple[ListedTrace, ...] = ()
-        self._titles = (
-            self.tr("Time"), self.tr("Workspace"), self.tr("Run"), self.tr("Verdict"), self.tr("Attempts"),
-            self.tr("Duration"), self.tr("Model"), self.tr("Tokens"),
-        )  # fmt: skip
 
     def show_lines(self, lines: Sequence[ListedTrace]) -> None:
         """Other lines, newest first; what stays the same keeps its place, selection and all."""
@@ -117,26 +170,26 @@ class TraceModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self.lines)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
-        return 0 if parent.isValid() else len(self._titles)
+        return 0 if parent.isValid() else len(_COLUMNS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return self._titles[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole and section in _NUMBERS:
+            return translated(_COLUMNS[section].title)
+        if role == Qt.ItemDataRole.TextAlignmentRole and _COLUMNS[section].is_number:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        line, column = self.lines[index.row()], index.column()
+        line, column = self.lines[index.row()], _COLUMNS[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return self._shown(line, column)
+            return column.text(line)
         if role == SORT:
-            return _sort_key(line, column)
+            return column.key(line)
         if role == Qt.ItemDataRole.ToolTipRole:
             return as_tooltip(line.row.sentence, line.row.evidence, str(line.row.path))
-        if role == Qt.ItemDataRole.TextAlignmentRole and column in _NUMBERS:
+        if role == Qt.ItemDataRole.TextAlignmentRole and column.is_number:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        if role == Qt.ItemDataRole.DecorationRole and column == 3:
+        if role == Qt.ItemDataRole.DecorationRole and index.column() == _VERDICT:
             tone = verdict_tone(line.row.verdict)
             theme: Theme = theme_of(self._view.palette())
             color = {"info": theme.good, "warn": theme.warn, "bad": theme.bad}[tone]
@@ -148,19 +201,6 @@ class TraceModel(QAbstractTableModel):
             )
             return icon
         return None
-
-    def _shown(self, line: ListedTrace, column: int) -> str:
-        row = line.row
-        return (
-            when(row.started_at),
-            visible(line.place.workspace or "–"),
-            kind_label(row.kind),
-            verdict_label(row.verdict),
-            str(row.attempts) if row.attempts else "–",
-            duration_label(row.duration_ms) or "–",
-            visible(row.model) or "–",
-            amount(row.tokens) if row.tokens else "–",
-        )[column]
 
 
 def _groups(lines: Sequence[ListedTrace], kept: set[str]) -> Iterator[tuple[int, list[ListedTrace]]]:
@@ -174,15 +214,6 @@ def _groups(lines: Sequence[ListedTrace], kept: set[str]) -> Iterator[tuple[int,
             group = []
     if group:
         yield len(lines) - len(group), group
-
-
-def _sort_key(line: ListedTrace, column: int) -> Any:
-    row = line.row
-    keys: tuple[Any, ...] = (
-        row.started_at, line.place.workspace, row.kind, verdict_label(row.verdict),
-        row.attempts, -1 if row.duration_ms is None else row.duration_ms, row.model, row.tokens,
-    )  # fmt: skip
-    return keys[column]
 
 
 class _Narrowed(QSortFilterProxyModel):
@@ -249,7 +280,11 @@ class TraceList(SearchedTable):
         self.narrowed = _Narrowed(self)
         self.narrowed.setSourceModel(self.model)
         self.set_up(
-            self.narrowed, (self.place, self.verdict, self.kind), widths=_WIDTHS, newest_by=0, many=True
+            self.narrowed,
+            (self.place, self.verdict, self.kind),
+            widths=tuple(column.width for column in _COLUMNS),
+            newest_by=0,
+            many=True,
         )
         self.view.selectionModel().selectionChanged.connect(self._on_selection)
 
