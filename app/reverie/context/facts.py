@@ -556,19 +556,14 @@ def instructions_part(
     for companion in facts.companions:
         if not companion.exists:
             continue
-        if companion.unopened:
-            _state, reason = judge(companion, "")
-            entries.append(
-                ContextEntry(companion.label, "out", reason, file=companion.path, detail=companion.note)
-            )
-            continue
-        text = facts.texts.get(str(companion.path))
-        if companion.loading in UNREAD:
+        if companion.unopened or companion.loading in UNREAD:
             state, reason = judge(companion, "")
+            state = "out" if companion.unopened else state
             entries.append(
                 ContextEntry(companion.label, state, reason, file=companion.path, detail=companion.note)
             )
             continue
+        text = facts.texts.get(str(companion.path))
         if text is None or text.data is None:
             entries.append(ContextEntry(companion.label, "out", "unreadable", file=companion.path))
             continue

@@ -27,6 +27,7 @@ from reverie.agents.base import (
     TranscriptSource,
     WatchedPlace,
     Workspace,
+    nothing_chosen,
 )
 from reverie.agents.definition import MAX_BYTES
 from reverie.agents.known_layouts import mux_home
@@ -172,13 +173,7 @@ class MuxHome(Home):
                 raise _no_project(context)
             return self._stores.project_root(project_dir_name(context.project_path), context.project_path)
         if context.workspace_id is None:
-            raise ScopeUnavailable(
-                scope,
-                None,
-                "There is no workspace memory here.",
-                cause="No workspace is chosen.",
-                next_step="Choose a workspace.",
-            )
+            raise nothing_chosen(scope, None, "workspace")
         _refuse_hostile_id(context.workspace_id)
         return self._stores.workspace_root(context.workspace_id)
 
