@@ -25,6 +25,7 @@ from reverie.agents.scopes import (
     EDITABLE,
     FileRole,
     FileRule,
+    ProjectGap,
     Refusal,
     Scope,
     ScopeContext,
@@ -644,6 +645,21 @@ def check_content(home: Home, root: ScopeRoot, rel: str, before: bytes | None, a
     """See `StoreRules.check_content`; an agent without such rules accepts everything."""
     if (rules := home.store_rules) is not None:
         rules.check_content(root, rel, before, after)
+
+
+def nothing_chosen(
+    scope: Scope, gap: ProjectGap | None, what: str, *, permanent: bool = False
+) -> ScopeUnavailable:
+    """Nothing in the context says which project or session is meant. `what`: the word for it;
+    `permanent`: see `ScopeUnavailable`."""
+    return ScopeUnavailable(
+        scope,
+        gap,
+        f"There is no {scope.value} memory here.",
+        cause=f"No {what} is chosen.",
+        next_step=f"Choose a {what}.",
+        permanent=permanent,
+    )
 
 
 def no_workspace(agent: str) -> ScopeUnavailable:

@@ -35,6 +35,16 @@ def read_json(path: Path, limit: int, *, follow: bool = True) -> Any:
         raise ValueError("nested too deep") from None
 
 
+def as_text(value: Any) -> str:
+    """A value from JSON where it is text, else empty."""
+    return value if isinstance(value, str) else ""
+
+
+def as_count(value: Any) -> int | None:
+    """A value from JSON where it is a whole number from 0 on, else None; true is no number."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
 def directory_names(directory: Path, problems: list[str]) -> list[str]:
     """Sorted names of the subdirectories, symlinked ones included; see `file_names`."""
     return _names(directory, problems, os.DirEntry.is_dir)

@@ -406,39 +406,27 @@ def gather(
     for companion in companions:
         if companion.exists and not companion.unopened and companion.loading not in UNREAD:
             reader.companion(companion.path)
-    off = ""
-    prompt: PromptSettings | None = None
-    lessons: dict[int, Retrieved] = {}
-    record = NOTHING
     if isinstance(home, CodexHome):
         prompt = prompt_settings(home.root)
-        off = prompt.off
         reader.named(facts, lambda scope, rel: rel == SUMMARY)
+        facts = replace(facts, off=prompt.off, prompt=prompt)
     elif isinstance(home, ClaudeHome):
-        off = home.memory_off(context)
         facts = replace(
             facts,
+            off=home.memory_off(context),
             loads_nothing=home.loads_nothing(context),
             moved_by_project=home.moved_by_project(context),
         )
         reader.named(facts, lambda scope, rel: scope is Scope.PROJECT and rel == INDEX)
-        record = read_record(home, context)
+        facts = replace(facts, record=read_record(home, context))
         reader.linked_index(facts)
     elif isinstance(home, LokiHome):
         on = is_on(os.environ)
-        off = "" if on else SWITCH
         lessons = {at: retrieve(home.memory, now_ms=at, on=on) for at in times}
+        facts = replace(facts, off="" if on else SWITCH, lessons=lessons)
     elif home.kind == "mux":
         reader.hot(facts, times)
-    return replace(
-        facts,
-        texts=dict(reader.texts),
-        off=off,
-        lessons=lessons,
-        prompt=prompt,
-        record=record,
-        memo={},
-    )
+    return replace(facts, texts=dict(reader.texts), memo={})
 
 
 def candidates(entries: Iterable[IndexEntry]) -> list[HotCandidate]:
@@ -556,19 +544,14 @@ def instructions_part(
     for companion in facts.companions:
         if not companion.exists:
             continue
-        if companion.unopened:
-            _state, reason = judge(companion, "")
-            entries.append(
-                ContextEntry(companion.label, "out", reason, file=companion.path, detail=companion.note)
-            )
-            continue
-        text = facts.texts.get(str(companion.path))
-        if companion.loading in UNREAD:
+        if companion.unopened or companion.loading in UNREAD:
             state, reason = judge(companion, "")
+            state = "out" if companion.unopened else state
             entries.append(
                 ContextEntry(companion.label, state, reason, file=companion.path, detail=companion.note)
             )
             continue
+        text = facts.texts.get(str(companion.path))
         if text is None or text.data is None:
             entries.append(ContextEntry(companion.label, "out", "unreadable", file=companion.path))
             continue

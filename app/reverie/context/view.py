@@ -139,91 +139,109 @@ class ContextView:
         return next((part for part in self.parts if part.key == key), None)
 
 
-# Why something is in the context or not, in English, for commands. The window has its own, translated.
+# Why something is in the context or not, in English, for commands; the window shows it translated.
+
+_CONTEXT = "reverie"
+"""Where `packaging/translations.py` files these texts: with those of the window."""
+
+
+def _(text: str) -> str:
+    """Mark a text for translation, without Qt."""
+    return text
 
 
 PARTS: Mapping[PartKey, str] = {
-    "index": "Index",
-    "hot-set": "Hot set",
-    "summary": "Memory summary",
+    "index": _("Index"),
+    "hot-set": _("Hot set"),
+    "summary": _("Memory summary"),
     "index-file": "MEMORY.md",
-    "instructions": "Instructions",
-    "lessons": "Lessons",
-    "recorded": "This session loaded",
+    "instructions": _("Instructions"),
+    "lessons": _("Lessons"),
+    "recorded": _("This session loaded"),
 }
-_REASONS: Mapping[Reason, str] = {
-    "listed": "listed",
-    "loaded": "always loaded",
-    "pinned": "pinned",
-    "used": "used often",
-    "cut": "cut to what fits",
-    "override": "loaded instead of AGENTS.md",
-    "falls-off": "below the cut line",
-    "unseen": "the agent does not see it",
-    "unused": "neither pinned nor used",
-    "unreadable": "it cannot be read",
-    "not-text": "it is not text",
-    "not-utf8": "it is not valid UTF-8, so the agent loads nothing of it",
-    "bytes": "it does not fit the bytes that are left",
-    "tokens": "it does not fit the tokens that are left",
-    "items": "the set is full",
-    "tries": "too far down in the ranking",
-    "empty": "there is nothing in it",
-    "missing": "there is none",
-    "overridden": "AGENTS.override.md is loaded instead",
-    "older": "only older versions load it",
-    "on-demand": "loaded only when it is needed",
-    "elsewhere": "read by another part of the agent",
-    "unlisted": "no line of the index names it",
-    "line": "its line is loaded",
-    "lesson": "one of the newest lessons",
-    "prior": "an anti-pattern",
-    "newest-only": "only the newest lessons are told",
-    "recorded-same": "a new session would load the same",
-    "recorded-changed": "changed since; a new session would load what it is now",
-    "recorded-gone": "a new session would not load it: the file is not there",
-    "recorded-new": "new since; a new session would load it",
-    "recorded-other": "by Reverie's rules its text would be another, though it did not change",
-    "recorded-only": "by Reverie's rules a new session would not load it, though it did not change",
-    "recorded-missed": "Reverie's rules load it, this session did not",
-    "recalled": "recalled for some prompts",
-    "recall-index": "not loaded: the agent recalls single memories instead",
-    "recall-long": "recalled in part: only its first 4,096 bytes reach the model",
-    "approval": "loaded only if its import was approved",
-    "replaced": "a CLAUDE.md is loaded instead",
-    "excluded": "excluded in the settings",
-    "too-large": "larger than 4 MB",
-    "credential": "loaded, but it may hold credentials: Reverie never opens it",
-    "made-new": "Claude Code writes it when a session starts",
+REASONS: Mapping[Reason, str] = {
+    "listed": _("listed"),
+    "loaded": _("always loaded"),
+    "pinned": _("pinned"),
+    "used": _("used often"),
+    "cut": _("cut to what fits"),
+    "override": _("loaded instead of AGENTS.md"),
+    "falls-off": _("below the cut line"),
+    "unseen": _("the agent does not see it"),
+    "unused": _("neither pinned nor used"),
+    "unreadable": _("it cannot be read"),
+    "not-text": _("it is not text"),
+    "not-utf8": _("it is not valid UTF-8, so the agent loads nothing of it"),
+    "bytes": _("it does not fit the bytes that are left"),
+    "tokens": _("it does not fit the tokens that are left"),
+    "items": _("the set is full"),
+    "tries": _("too far down in the ranking"),
+    "empty": _("there is nothing in it"),
+    "missing": _("there is none"),
+    "overridden": _("AGENTS.override.md is loaded instead"),
+    "older": _("only older versions load it"),
+    "on-demand": _("loaded only when it is needed"),
+    "elsewhere": _("read by another part of the agent"),
+    "unlisted": _("no line of the index names it"),
+    "line": _("its line is loaded"),
+    "lesson": _("one of the newest lessons"),
+    "prior": _("an anti-pattern"),
+    "newest-only": _("only the newest lessons are told"),
+    "recorded-same": _("a new session would load the same"),
+    "recorded-changed": _("changed since; a new session would load what it is now"),
+    "recorded-gone": _("a new session would not load it: the file is not there"),
+    "recorded-new": _("new since; a new session would load it"),
+    "recorded-other": _("by Reverie's rules its text would be another, though it did not change"),
+    "recorded-only": _("by Reverie's rules a new session would not load it, though it did not change"),
+    "recorded-missed": _("Reverie's rules load it, this session did not"),
+    "recalled": _("recalled for some prompts"),
+    "recall-index": _("not loaded: the agent recalls single memories instead"),
+    "recall-long": _("recalled in part: only its first 4,096 bytes reach the model"),
+    "approval": _("loaded only if its import was approved"),
+    "replaced": _("a CLAUDE.md is loaded instead"),
+    "excluded": _("excluded in the settings"),
+    "too-large": _("larger than 4 MB"),
+    "credential": _("loaded, but it may hold credentials: Reverie never opens it"),
+    "made-new": _("Claude Code writes it when a session starts"),
 }
-_NOTES: Mapping[Note, str] = {
+NOTES: Mapping[Note, str] = {
     "hot-set-experiment": "mux loads this only where its experiment “memory-hot-set” is on.",
-    "codex-off": "Codex loads no memories here ({detail} is not on); this is what would be loaded.",
+    "codex-off": _("Codex loads no memories here ({detail} is not on); this is what would be loaded."),
     "own-words": "The agent's fixed sentences are worded by Reverie, as long as they are.",
-    "one-after-another": "The agent puts lines of its own around each file.",
-    "memory-off": "Auto memory is off here ({detail}); this is what would be loaded.",
-    "cut-warning": "The agent stops reading at line {line} and adds a warning, in its own words.",
-    "no-goal": "Anti-patterns go by the goal of the next iteration, which nobody knows here.",
-    "codex-v1": "Codex uses version 1 of its memory here and puts its own instructions around the summary.",
-    "codex-v2": "Codex uses version 2 of its memory here and puts its own instructions around the summary.",
-    "codex-pieces": "It is so long that Codex sends it in two pieces.",
-    "index-lines": "The agent's own sentences around these lines are not shown.",
-    "agent-differs": "The agent itself gets another text: {detail}",
-    "lessons-off": "LOKI_FAILURE_MEMORY switches the lessons off.",
-    "recorded": "As the session's transcript records it. The other parts are what a new session would load.",
-    "session-runs": "The session is running and keeps what it loaded. A change reaches the next session.",
-    "rules-agree": "Reverie's rules explain all of it.",
-    "rules-differ": "Reverie's rules do not explain {detail} of these: a setting changed, or they are wrong.",
-    "recall-mode": "No index is loaded in the newest sessions; the agent chooses memories for each prompt.",
-    "recall-long": "Some memories are longer than the 4,096 bytes of each that reach the model.",
-    "loads-nothing": "{detail} is set: Claude Code loads nothing here; this is what it would load.",
-    "moved-by-project": "The project's own settings put the memory here.",
+    "one-after-another": _("The agent puts lines of its own around each file."),
+    "memory-off": _("Auto memory is off here ({detail}); this is what would be loaded."),
+    "cut-warning": _("The agent stops reading at line {line} and adds a warning, in its own words."),
+    "no-goal": _("Anti-patterns go by the goal of the next iteration, which nobody knows here."),
+    "codex-v1": _(
+        "Codex uses version 1 of its memory here and puts its own instructions around the summary."
+    ),
+    "codex-v2": _(
+        "Codex uses version 2 of its memory here and puts its own instructions around the summary."
+    ),
+    "codex-pieces": _("It is so long that Codex sends it in two pieces."),
+    "index-lines": _("The agent's own sentences around these lines are not shown."),
+    "agent-differs": _("The agent itself gets another text: {detail}"),
+    "lessons-off": _("LOKI_FAILURE_MEMORY switches the lessons off."),
+    "recorded": _(
+        "As the session's transcript records it. The other parts are what a new session would load."
+    ),
+    "session-runs": _("The session is running and keeps what it loaded. A change reaches the next session."),
+    "rules-agree": _("Reverie's rules explain all of it."),
+    "rules-differ": _(
+        "Reverie's rules do not explain {detail} of these: a setting changed, or they are wrong."
+    ),
+    "recall-mode": _(
+        "No index is loaded in the newest sessions; the agent chooses memories for each prompt."
+    ),
+    "recall-long": _("Some memories are longer than the 4,096 bytes of each that reach the model."),
+    "loads-nothing": _("{detail} is set: Claude Code loads nothing here; this is what it would load."),
+    "moved-by-project": _("The project's own settings put the memory here."),
 }
 
 
 def reason(entry: ContextEntry) -> str:
     """A few words; never empty."""
-    said = _REASONS[entry.reason]
+    said = REASONS[entry.reason]
     if entry.reason == "unseen" and entry.detail:
         return entry.detail
     if entry.reason == "on-demand":
@@ -244,7 +262,7 @@ def reason(entry: ContextEntry) -> str:
 
 def notes(part: ContextPart) -> list[str]:
     """What one should know of a part."""
-    return [_NOTES[note].format(detail=part.detail, line=part.cut_line) for note in part.notes]
+    return [NOTES[note].format(detail=part.detail, line=part.cut_line) for note in part.notes]
 
 
 # Glances: what changed in a context since a person last looked at it. A glance says which parts told of

@@ -18,6 +18,9 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QSizePolicy, QSlid
 from reverie.context.assembly import AGENTS, assemble
 from reverie.context.facts import ContextFacts, gather
 from reverie.context.view import (
+    NOTES,
+    PARTS,
+    REASONS,
     Change,
     ChangeKind,
     ContextEntry,
@@ -26,8 +29,6 @@ from reverie.context.view import (
     Gauge,
     Glances,
     Note,
-    PartKey,
-    Reason,
     Since,
     since,
 )
@@ -56,92 +57,10 @@ if TYPE_CHECKING:
 # by whoever draws them.
 
 
-_PARTS: dict[PartKey, str] = {
-    "index": _("Index"),
-    "hot-set": _("Hot set"),
-    "summary": _("Memory summary"),
-    "index-file": "MEMORY.md",
-    "instructions": _("Instructions"),
-    "lessons": _("Lessons"),
-    "recorded": _("This session loaded"),
-}
-_REASONS: dict[Reason, str] = {
-    "listed": _("listed"),
-    "loaded": _("always loaded"),
-    "pinned": _("pinned"),
-    "used": _("used often"),
-    "cut": _("cut to what fits"),
-    "override": _("loaded instead of AGENTS.md"),
-    "falls-off": _("below the cut line"),
-    "unseen": _("the agent does not see it"),
-    "unused": _("neither pinned nor used"),
-    "unreadable": _("it cannot be read"),
-    "not-text": _("it is not text"),
-    "not-utf8": _("it is not valid UTF-8, so the agent loads nothing of it"),
-    "bytes": _("it does not fit the bytes that are left"),
-    "tokens": _("it does not fit the tokens that are left"),
-    "items": _("the set is full"),
-    "tries": _("too far down in the ranking"),
-    "empty": _("there is nothing in it"),
-    "missing": _("there is none"),
-    "overridden": _("AGENTS.override.md is loaded instead"),
-    "older": _("only older versions load it"),
-    "on-demand": _("loaded only when it is needed"),
-    "elsewhere": _("read by another part of the agent"),
-    "unlisted": _("no line of the index names it"),
-    "line": _("its line is loaded"),
-    "lesson": _("one of the newest lessons"),
-    "prior": _("an anti-pattern"),
-    "newest-only": _("only the newest lessons are told"),
-    "recorded-same": _("a new session would load the same"),
-    "recorded-changed": _("changed since; a new session would load what it is now"),
-    "recorded-gone": _("a new session would not load it: the file is not there"),
-    "recorded-new": _("new since; a new session would load it"),
-    "recorded-other": _("by Reverie's rules its text would be another, though it did not change"),
-    "recorded-only": _("by Reverie's rules a new session would not load it, though it did not change"),
-    "recorded-missed": _("Reverie's rules load it, this session did not"),
-    "recalled": _("recalled for some prompts"),
-    "recall-index": _("not loaded: the agent recalls single memories instead"),
-    "recall-long": _("recalled in part: only its first 4,096 bytes reach the model"),
-    "approval": _("loaded only if its import was approved"),
-    "replaced": _("a CLAUDE.md is loaded instead"),
-    "excluded": _("excluded in the settings"),
-    "too-large": _("larger than 4 MB"),
-    "credential": _("loaded, but it may hold credentials: Reverie never opens it"),
-    "made-new": _("Claude Code writes it when a session starts"),
-}
-_NOTES: dict[Note, str] = {
+_NOTES: Mapping[Note, str] = {
+    **NOTES,
     "hot-set-experiment": _("mux loads this only where its experiment “memory-hot-set” is switched on."),
-    "codex-off": _("Codex loads no memories here ({detail} is not on); this is what would be loaded."),
     "own-words": _("The agent's fixed sentences around it are worded by Reverie."),
-    "one-after-another": _("The agent puts lines of its own around each file."),
-    "memory-off": _("Auto memory is off here ({detail}); this is what would be loaded."),
-    "cut-warning": _("The agent stops reading at line {line} and adds a warning, in its own words."),
-    "no-goal": _("Anti-patterns go by the goal of the next iteration, which nobody knows here."),
-    "codex-v1": _(
-        "Codex uses version 1 of its memory here and puts its own instructions around the summary."
-    ),
-    "codex-v2": _(
-        "Codex uses version 2 of its memory here and puts its own instructions around the summary."
-    ),
-    "codex-pieces": _("It is so long that Codex sends it in two pieces."),
-    "index-lines": _("The agent's own sentences around these lines are not shown."),
-    "agent-differs": _("The agent itself gets another text: {detail}"),
-    "lessons-off": _("LOKI_FAILURE_MEMORY switches the lessons off."),
-    "recorded": _(
-        "As the session's transcript records it. The other parts are what a new session would load."
-    ),
-    "session-runs": _("The session is running and keeps what it loaded. A change reaches the next session."),
-    "rules-agree": _("Reverie's rules explain all of it."),
-    "rules-differ": _(
-        "Reverie's rules do not explain {detail} of these: a setting changed, or they are wrong."
-    ),
-    "recall-mode": _(
-        "No index is loaded in the newest sessions; the agent chooses memories for each prompt."
-    ),
-    "recall-long": _("Some memories are longer than the 4,096 bytes of each that reach the model."),
-    "loads-nothing": _("{detail} is set: Claude Code loads nothing here; this is what it would load."),
-    "moved-by-project": _("The project's own settings put the memory here."),
 }
 _UNITS: dict[str, tuple[str, str]] = {
     "bytes": (_("{used} of {cap} bytes"), _("{used} bytes")),
@@ -164,7 +83,7 @@ _LEAST_SCORE = 0.001
 
 
 def part_title(part: ContextPart) -> str:
-    return tr(_PARTS[part.key])
+    return tr(PARTS[part.key])
 
 
 def reason(entry: ContextEntry) -> str:
@@ -173,7 +92,7 @@ def reason(entry: ContextEntry) -> str:
         return tr("the agent does not see it: {why}").format(why=visible(entry.detail))
     if entry.reason == "cut" and entry.detail:
         return tr("{tokens} tokens of its middle are left out").format(tokens=entry.detail)
-    said = tr(_REASONS[entry.reason])
+    said = tr(REASONS[entry.reason])
     if entry.pin_unknown:
         return tr("{why} · not yet known to the running agent").format(why=said)
     if entry.reason in ("lesson", "newest-only") and entry.detail:

@@ -38,6 +38,7 @@ from reverie.agents.base import (
     TranscriptSource,
     WatchedPlace,
     Workspace,
+    nothing_chosen,
 )
 from reverie.agents.capabilities import (
     AgentCheck,
@@ -270,17 +271,6 @@ def _moved_root(directory: Path) -> ScopeRoot:
     # No name in `projects/` begins so; the path itself may be too long for a name.
     key = f"project/@{hashlib.sha256(str(directory).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
     return ScopeRoot(Scope.PROJECT, key, directory, f"{key}:", newest=MOST_SCANNED, without=TEMPORARY)
-
-
-def nothing_chosen(scope: Scope, gap: ProjectGap | None, what: str) -> ScopeUnavailable:
-    """Nothing in the context says which project or session is meant. `what`: the word for it."""
-    return ScopeUnavailable(
-        scope,
-        gap,
-        f"There is no {scope.value} memory here.",
-        cause=f"No {what} is chosen.",
-        next_step=f"Choose a {what}.",
-    )
 
 
 def no_session(session_id: str) -> ScopeUnavailable:

@@ -19,6 +19,7 @@ from typing import Any
 
 from reverie.agents.claude.attachments import QUIET, SET_UP, sentence_of
 from reverie.agents.codex.transcript import timestamp_ms
+from reverie.agents.reading import as_text
 from reverie.agents.transcripts import (
     LINE_BYTES,
     Message,
@@ -87,7 +88,7 @@ class TranscriptEntry:
     @property
     def response(self) -> str:
         """The answer of the model that this line is a part of; empty for anything else."""
-        return text_of(self.message.get("id")) if self.kind == "assistant" else ""
+        return as_text(self.message.get("id")) if self.kind == "assistant" else ""
 
     @property
     def synthetic(self) -> bool:
@@ -146,9 +147,9 @@ def entry_of(row: dict[str, Any]) -> TranscriptEntry | None:
     kind = row.get("type")
     if not isinstance(kind, str) or kind not in KINDS:
         return None
-    parent = text_of(row.get("parentUuid")) or text_of(row.get("logicalParentUuid"))
+    parent = as_text(row.get("parentUuid")) or as_text(row.get("logicalParentUuid"))
     when = timestamp_ms(row.get("timestamp"))
-    return TranscriptEntry(kind, row, text_of(row.get("uuid")), parent, when, row.get("isSidechain") is True)
+    return TranscriptEntry(kind, row, as_text(row.get("uuid")), parent, when, row.get("isSidechain") is True)
 
 
 def blocks_of(entry: TranscriptEntry) -> Iterator[dict[str, Any]]:
@@ -169,7 +170,7 @@ def block_text(block: dict[str, Any]) -> str:
     """The words of a text block; a picture or document is told by its kind; empty for any other."""
     kind = block.get("type")
     if kind == "text":
-        return text_of(block.get("text"))
+        return as_text(block.get("text"))
     return f"[{kind}]" if kind in ("image", "document") else ""
 
 
@@ -177,7 +178,8 @@ def result_text(content: Any) -> str:
     """What a tool answered: a string, a list of blocks, or nothing."""
     if isinstance(content, str):
         return content
-    parts = [block_text(block) for block in content if isinstance(block, dict)] if _is_list(content) else []
+    blocks = content if isinstance(content, list) else []
+    parts = [block_text(block) for block in blocks if isinstance(block, dict)]
     return "\n".join(filter(None, parts))
 
 
@@ -222,7 +224,7 @@ def first_cwd(path: Path) -> str:
     if found is None:
         return ""
     try:
-        return text_of(json.loads(found[1].decode("utf-8", "replace")))
+        return as_text(json.loads(found[1].decode("utf-8", "replace")))
     except ValueError:
         return ""
 
@@ -235,7 +237,7 @@ def session_head(path: Path) -> SessionHead:
     side = False
     for row in _rows(path, titles, lambda: bool(said["cwd"] and said["prompt"])):
         for name in ("cwd", "gitBranch", "version"):
-            said[name] = said[name] or text_of(row.get(name))
+            said[name] = said[name] or as_text(row.get(name))
         entry = entry_of(row)
         if entry is None:
             continue
@@ -255,7 +257,7 @@ def title_by_hand(directory: Path) -> str:
             row = decoded_row(file.read(_TITLE_FILE_BYTES))
     except (OSError, UserError):
         return ""
-    return first_line(text_of((row or {}).get("customTitle")))
+    return first_line(as_text((row or {}).get("customTitle")))
 
 
 def session_title(transcript: Path) -> str:
@@ -309,11 +311,6 @@ def abandoned(path: Path) -> Callable[[TranscriptEntry], bool]:
     return is_abandoned
 
 
-def text_of(value: Any) -> str:
-    """`value` where it is text, else empty."""
-    return value if isinstance(value, str) else ""
-
-
 def _links(line: bytes) -> tuple[str, str, bool]:
     """uuid, parent and whether it is a sub-agent's. Parsing every line would cost most of the time until the
     first message is there; where a name stands twice (in what a tool answered), it is needed."""
@@ -349,8 +346,8 @@ def _rows(path: Path, titles: dict[str, str], is_enough: Callable[[], bool]) -> 
             row = decoded_row(line) if line.strip() else None
             if row is None:
                 continue
-            kind = text_of(row.get("type"))
-            if kind in _TITLES and (title := first_line(text_of(row.get(_TITLES[kind])))):
+            kind = as_text(row.get("type"))
+            if kind in _TITLES and (title := first_line(as_text(row.get(_TITLES[kind])))):
                 titles[kind] = title
             elif not place:
                 yield row
@@ -358,10 +355,6 @@ def _rows(path: Path, titles: dict[str, str], is_enough: Callable[[], bool]) -> 
 
 def _flag(entry: TranscriptEntry, name: str) -> bool:
     return entry.row.get(name) is True
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
 
 
 def _count(value: Any) -> int:
@@ -528,7 +521,7 @@ class _Messages:
 
     def _is_attached(self, entry: TranscriptEntry, about: dict[str, Any], undone: bool) -> bool:
         """Take what the program attached for itself; it waits for the others that stand beside it."""
-        kind = text_of(about.get("type"))
+        kind = as_text(about.get("type"))
         if kind in QUIET:
             return True
         if kind in SET_UP:
@@ -538,7 +531,7 @@ class _Messages:
             else:
                 self._set_up = replace(before, text=f"{before.text}, {SET_UP[kind]}")
             return True
-        sentence = sentence_of(about, text_of(entry.row.get("cwd")), self._config)
+        sentence = sentence_of(about, as_text(entry.row.get("cwd")), self._config)
         if sentence:
             self._loaded.append(_message(entry, "system", "context", sentence, undone))
         return bool(sentence)
@@ -554,11 +547,11 @@ class _Messages:
         origin = entry.row.get("forkedFrom")
         if isinstance(origin, dict) and not self._forked:
             self._forked = True
-            told = f"The session continues a copy of {text_of(origin.get('sessionId')) or 'another one'}."
+            told = f"The session continues a copy of {as_text(origin.get('sessionId')) or 'another one'}."
             yield from self._put(_message(entry, "system", "event", told, False))
 
     def _answer(self, entry: TranscriptEntry, undone: bool) -> Iterator[Message]:
-        model = "" if entry.synthetic else text_of(entry.message.get("model"))
+        model = "" if entry.synthetic else as_text(entry.message.get("model"))
         for block in blocks_of(entry):
             kind = block.get("type")
             if kind in ("text", "image", "document"):
@@ -570,15 +563,15 @@ class _Messages:
                 continue
             yield from self._flush()
             if kind in ("thinking", "redacted_thinking"):
-                thought = text_of(block.get("thinking"))
+                thought = as_text(block.get("thinking"))
                 yield from self._put(
                     replace(_message(entry, "assistant", "reasoning", thought, undone), model=model)
                 )
             elif kind in ("tool_use", "server_tool_use"):
                 shown, cut = shortened(_shown(block.get("input")))
-                tool = ToolUse(text_of(block.get("name")) or "?", shown)
+                tool = ToolUse(as_text(block.get("name")) or "?", shown)
                 made = replace(_message(entry, "tool", "tool", "", undone), tool=tool, model=model, cut=cut)
-                yield from self._pairing.put(made, call_id=text_of(block.get("id")))
+                yield from self._pairing.put(made, call_id=as_text(block.get("id")))
             elif isinstance(kind, str) and kind.endswith("_tool_result"):
                 yield from self._result(entry, block, undone)
 
@@ -596,13 +589,13 @@ class _Messages:
         yield from self._put(_message(entry, speaker, kind, text, undone))
 
     def _result(self, entry: TranscriptEntry, block: dict[str, Any], undone: bool) -> Iterator[Message]:
-        output = result_text(block.get("content")) or text_of(entry.row.get("toolUseResult"))
+        output = result_text(block.get("content")) or as_text(entry.row.get("toolUseResult"))
         shown, cut = shortened(output)
         failed = block.get("is_error") is True
         late = replace(
             _message(entry, "tool", "tool", "", undone), tool=ToolUse("?", "", shown, failed), cut=cut
         )
-        yield from self._pairing.result(text_of(block.get("tool_use_id")), shown, is_error=failed, late=late)
+        yield from self._pairing.result(as_text(block.get("tool_use_id")), shown, is_error=failed, late=late)
 
     def _say(self, message: Message) -> Iterator[Message]:
         """Words of the model: those of one answer become one message."""
@@ -648,8 +641,8 @@ def _said_by_system(entry: TranscriptEntry) -> tuple[MessageKind, str]:
         words = result_text(about.get("content")) or _shown(
             {name: value for name, value in about.items() if name != "type"}
         )
-        return "context", f"[{text_of(about.get('type')) or 'attachment'}]\n{words}".strip()
-    subtype = text_of(row.get("subtype"))
+        return "context", f"[{as_text(about.get('type')) or 'attachment'}]\n{words}".strip()
+    subtype = as_text(row.get("subtype"))
     if entry.is_compaction:
         about = row.get("compactMetadata")
         tokens = about.get("preTokens") if isinstance(about, dict) else None
@@ -660,9 +653,9 @@ def _said_by_system(entry: TranscriptEntry) -> tuple[MessageKind, str]:
     if subtype == "memory_saved":
         paths = row.get("writtenPaths")
         listed = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
-        verb = text_of(row.get("verb")).lower() or "saved"
+        verb = as_text(row.get("verb")).lower() or "saved"
         return "event", f"Memory was {verb}: {', '.join(listed)}" if listed else f"Memory was {verb}."
-    words = result_text(row.get("content")) or text_of(row.get("error"))
+    words = result_text(row.get("content")) or as_text(row.get("error"))
     if subtype == "api_error":
         return "event", f"The service failed: {words}" if words else "The service failed."
     return "event", words

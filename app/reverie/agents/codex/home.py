@@ -37,6 +37,7 @@ from reverie.agents.base import (
     TranscriptSource,
     WatchedPlace,
     no_workspace,
+    nothing_chosen,
 )
 from reverie.agents.capabilities import (
     AgentCheck,
@@ -180,14 +181,8 @@ class CodexHome(Home):
         if context.store:
             return self._project_root(context.store.removeprefix("project/"))
         if not context.project_path:
-            raise ScopeUnavailable(
-                scope,
-                context.project_gap or ProjectGap.NO_PROJECT,
-                "There is no project memory here.",
-                cause="No project is chosen.",
-                next_step="Choose a project.",
-                permanent=self.extracts_to_notes,
-            )
+            gap = context.project_gap or ProjectGap.NO_PROJECT
+            raise nothing_chosen(scope, gap, "project", permanent=self.extracts_to_notes)
         return self._project_root(self._bucket(context.project_path))
 
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:

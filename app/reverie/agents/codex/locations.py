@@ -6,13 +6,12 @@ Pure, but for looking at the disk in `detect`.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from reverie.agents.reading import directory_names
+from reverie.agents.reading import directory_names, entries_in
 from reverie.files.paths import is_directory, is_file, is_there, real_path
 
 KIND = "codex"
@@ -124,11 +123,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _names(directory: Path) -> Iterator[str]:
-    try:
-        with os.scandir(directory) as entries:
-            yield from (entry.name for entry in entries)
-    except OSError:
-        return
+    return (entry.name for entry in entries_in(directory))
 
 
 @cache

@@ -24,7 +24,7 @@ from reverie.agents.capabilities import Thread
 from reverie.agents.codex.locations import MEMORY_DATABASES, STATE_DATABASES
 from reverie.agents.codex.transcript import Finder, rollout_id_of, thread_id_of
 from reverie.agents.database_copy import Database, Row, stamp
-from reverie.agents.reading import file_names
+from reverie.agents.reading import as_text, file_names
 from reverie.errors import Unavailable
 from reverie.files.paths import is_file, read_regular
 
@@ -217,7 +217,7 @@ def source_of(thread: Thread) -> TranscriptSource | None:
 def _is_newer(path: Path, known: Path, row: Mapping[str, Any]) -> bool:
     """Whether of two files of one thread the first is the one to read: the one that the books call current,
     else the newest segment; a plain rollout rather than the same one compressed."""
-    current = Path(_text(row.get("rollout_path"))).name.removesuffix(".zst")
+    current = Path(as_text(row.get("rollout_path"))).name.removesuffix(".zst")
 
     def rank(each: Path) -> tuple[bool, str, bool]:
         segment = rollout_id_of(each)
@@ -231,24 +231,24 @@ def _is_newer(path: Path, known: Path, row: Mapping[str, Any]) -> bool:
 def _described(thread: Thread, row: Mapping[str, Any], names: Mapping[str, str], books: Books) -> Thread:
     updated = row.get("updated_at")
     source = row.get("source")
-    section = books.sections.get(_text(row.get("thread_section_id")), "")
+    section = books.sections.get(as_text(row.get("thread_section_id")), "")
     return replace(
         thread,
         title=names.get(thread.id)
-        or _text(row.get("name"))
-        or _text(row.get("title"))
-        or _text(row.get("preview")),
-        cwd=_text(row.get("cwd")),
+        or as_text(row.get("name"))
+        or as_text(row.get("title"))
+        or as_text(row.get("preview")),
+        cwd=as_text(row.get("cwd")),
         updated_at=thread.updated_at or (updated * 1000 if isinstance(updated, int) else None),
         archived=thread.archived or bool(row.get("archived")),
         subagent=isinstance(source, str) and "subagent" in source,
-        source=_text(source),
-        memory_mode=_text(row.get("memory_mode")),
-        git_branch=_text(row.get("git_branch")),
+        source=as_text(source),
+        memory_mode=as_text(row.get("memory_mode")),
+        git_branch=as_text(row.get("git_branch")),
         pinned=row.get("is_pinned") == 1 or section == _PINNED,
         section="" if section == _PINNED else section,
-        project=books.projects.get(_text(row.get("project_id")))
-        or books.project_roots.get(_text(row.get("cwd")), ""),
+        project=books.projects.get(as_text(row.get("project_id")))
+        or books.project_roots.get(as_text(row.get("cwd")), ""),
     )
 
 
@@ -263,7 +263,7 @@ def _names(home: Path) -> dict[str, str]:
         with contextlib.suppress(ValueError, RecursionError):
             row = json.loads(line.decode("utf-8", "replace"))
             if isinstance(row, dict) and isinstance(row.get("id"), str):
-                found[row["id"].lower()] = _text(row.get("thread_name"))
+                found[row["id"].lower()] = as_text(row.get("thread_name"))
     return found
 
 
@@ -298,7 +298,3 @@ def _files(directory: str, depth: int, problems: list[str]) -> Iterator[os.DirEn
                 yield entry
             elif depth and entry.is_dir(follow_symlinks=False):
                 yield from _files(entry.path, depth - 1, problems)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

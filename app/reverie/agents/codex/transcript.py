@@ -21,6 +21,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from reverie.agents.reading import as_count, as_text
 from reverie.agents.transcripts import (
     Citation,
     Message,
@@ -204,16 +205,16 @@ def rollout_head(path: Path) -> RolloutHead:
             meta, started = record.payload, timestamp_ms(record.payload.get("timestamp")) or record.timestamp
         elif record.kind == "response_item" and not prompt and is_typed(record.payload):
             prompt = message_text(record.payload)
-        cwd = cwd or _text(record.payload.get("cwd"))
+        cwd = cwd or as_text(record.payload.get("cwd"))
     meta = meta or {}
     git, source = meta.get("git"), meta.get("source")
     return RolloutHead(
-        thread_id=_text(meta.get("id")) or thread_id_of(path),
+        thread_id=as_text(meta.get("id")) or thread_id_of(path),
         cwd=cwd,
         timestamp=started,
         source=source if isinstance(source, str) else "subagent" if "subagent" in str(source) else "",
-        git_branch=_text(git.get("branch")) if isinstance(git, dict) else "",
-        memory_mode=_text(meta.get("memory_mode")),
+        git_branch=as_text(git.get("branch")) if isinstance(git, dict) else "",
+        memory_mode=as_text(meta.get("memory_mode")),
         first_prompt=prompt,
     )
 
@@ -285,25 +286,17 @@ def _history_base(path: Path) -> _Base | None:
                 return _Base("")
             return _Base(
                 rollout.lower(),
-                _count(told.get("end_byte_offset")),
-                _count(told.get("end_ordinal_exclusive")),
+                as_count(told.get("end_byte_offset")),
+                as_count(told.get("end_ordinal_exclusive")),
             )
         if number + 1 >= _META_LINES:
             return None
     return None
 
 
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
 def _ids(path: Path) -> tuple[str, str]:
     found = _NAME.match(path.name.removesuffix(".zst").removesuffix(".jsonl"))
     return (found[1].lower(), (found[2] or "").lower()) if found else ("", "")
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 # A thread as a person reads it (sections 6 and 10).
@@ -476,9 +469,9 @@ class _MessageReader:
         if not first:
             yield from self._event("The session was continued or forked here.")
             return
-        thread = _string(record.payload.get("id"))
+        thread = as_text(record.payload.get("id"))
         if earlier is not None and thread_id_of(earlier) != thread:
-            origin = _string(record.payload.get("forked_from_id")) or thread_id_of(earlier)
+            origin = as_text(record.payload.get("forked_from_id")) or thread_id_of(earlier)
             yield from self._event(f"The thread was forked here from thread {origin}.")
         if rollout_id_of(segment.path) != thread_id_of(segment.path):  # only a revert makes such a file
             where = "to this point" if earlier is not None else "to its beginning"
@@ -487,32 +480,32 @@ class _MessageReader:
             yield from self._event(f"The thread was reverted {where}.{kept}")
 
     def _record(self, record: Record) -> Iterator[Message]:
-        payload, kind = record.payload, _string(record.payload.get("type"))
+        payload, kind = record.payload, as_text(record.payload.get("type"))
         if record.kind == "response_item":
             yield from self._item(payload, kind)
         elif record.kind == "compacted":
             self._compacted = True
-            text = _string(payload.get("message")) or "The conversation was compacted."
+            text = as_text(payload.get("message")) or "The conversation was compacted."
             if self._answer is not None and self._answer.text.strip() in text:
                 self._answer = None
             yield from self._put("system", "summary", text)
         elif record.kind == "event_msg":
             item = payload.get("item")
             if kind == "item_completed" and isinstance(item, dict):
-                yield from self._completed(item, _string(item.get("type")))
+                yield from self._completed(item, as_text(item.get("type")))
             elif kind in _EVENTS:
-                values = {key: _string(payload.get(key)) or str(payload.get(key, "")) for key in _FIELDS}
+                values = {key: as_text(payload.get(key)) or str(payload.get(key, "")) for key in _FIELDS}
                 yield from self._event(_EVENTS[kind].format(**values))
             elif self._plan.events and kind in ("user_message", "agent_message"):
                 speaker: Speaker = "user" if kind == "user_message" else "assistant"
-                yield from self._put(speaker, "message", _string(payload.get("message")))
+                yield from self._put(speaker, "message", as_text(payload.get("message")))
             elif self._plan.events and kind == "agent_reasoning":
-                yield from self._put("assistant", "reasoning", _string(payload.get("text")))
+                yield from self._put("assistant", "reasoning", as_text(payload.get("text")))
 
     # Response items
 
     def _item(self, item: dict[str, Any], kind: str) -> Iterator[Message]:
-        item_id = _string(item.get("id"))
+        item_id = as_text(item.get("id"))
         if kind == "message":
             yield from self._message(item, item_id)
         elif kind == "reasoning":
@@ -520,12 +513,12 @@ class _MessageReader:
             text = _reasoning(item) or (event.text if event is not None else "")
             yield from self._put("assistant", "reasoning", text)
         elif kind in _CALLS:
-            call_id, (tool, cut) = _string(item.get("call_id")), _tool(kind, item)
+            call_id, (tool, cut) = as_text(item.get("call_id")), _tool(kind, item)
             self._know(call_id or item_id)
             waits = call_id if kind in ("function_call", "custom_tool_call", "local_shell_call") else ""
             yield from self._put("tool", "tool", "", tool=tool, call_id=waits, cut=cut)
         elif kind.endswith("_output"):
-            call_id = _string(item.get("call_id"))
+            call_id = as_text(item.get("call_id"))
             yield from self._said()
             output, failed = _output(item.get("output"))
             failed = failed or call_id in self._failed
@@ -537,7 +530,7 @@ class _MessageReader:
             late = self._made("tool", "tool", "", tool=ToolUse("?", "", shown, failed), cut=cut)
             yield from self._pairing.result(call_id, shown, is_error=failed, late=late)
         elif kind == "agent_message":
-            text = content_text(item.get("content")) or _string(item.get("message"))
+            text = content_text(item.get("content")) or as_text(item.get("message"))
             yield from self._put("assistant", "message", text)
         elif kind in ("compaction", "compaction_summary", "context_compaction"):
             yield from self._event("The conversation was compacted.")
@@ -578,7 +571,7 @@ class _MessageReader:
     # Items that an event says are complete
 
     def _completed(self, item: dict[str, Any], kind: str) -> Iterator[Message]:
-        item_id = _string(item.get("id"))
+        item_id = as_text(item.get("id"))
         if kind == "UserMessage":
             text = content_text(item.get("content"))
             if self._typed_items:
@@ -606,7 +599,7 @@ class _MessageReader:
         elif kind in _TOOL_ITEMS:
             yield from self._tool_item(item, kind, item_id)
         elif kind == "Plan":
-            yield from self._put("assistant", "message", _string(item.get("text")))
+            yield from self._put("assistant", "message", as_text(item.get("text")))
         elif kind == "HookPrompt":
             texts = [
                 content_text(part) if isinstance(part, list) else _shown(part)
@@ -619,7 +612,7 @@ class _MessageReader:
             yield from self._event(f"A review {'started' if begins else 'ended'}. {about}".strip())
         elif kind == "SubAgentActivity":
             yield from self._event(
-                f"Sub-agent {_string(item.get('agent_path')) or _string(item.get('agent_thread_id'))}: "
+                f"Sub-agent {as_text(item.get('agent_path')) or as_text(item.get('agent_thread_id'))}: "
                 f"{_shown(item.get('kind'))}"
             )
         else:
@@ -641,14 +634,17 @@ class _MessageReader:
                     yield from self._event(f"The command {ended}: {command}")
             for agent in _list(item, "receiver_agents") if item.get("tool") == "spawn_agent" else ():
                 if isinstance(agent, dict):
-                    name, role = _string(agent.get("agent_nickname")), _string(agent.get("agent_role"))
+                    name, role = (
+                        as_text(agent.get("agent_nickname")),
+                        as_text(agent.get("agent_role")),
+                    )
                     about = f"{name} ({role})" if name and role else name or role
                     yield from self._event(
                         " ".join(f"Sub-agent {about} was started: thread {agent.get('thread_id')}.".split())
                     )
             return
         name, asked = _TOOL_ITEMS[kind]
-        server, tool = _string(item.get("server")), _string(item.get("tool"))
+        server, tool = as_text(item.get("server")), as_text(item.get("tool"))
         name = ".".join(part for part in (server, tool) if part) or name
         told = _command(item) if kind == "CommandExecution" else _shown(item.get(asked, item.get("action")))
         output = next((text for key in _OUTPUTS if (text := _shown(item.get(key)))), "")
@@ -714,7 +710,7 @@ def _citation(value: Any) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
     for entry in _list(value, "entries"):
         if isinstance(entry, dict) and isinstance(entry.get("path"), str):
             first, last = _number(entry.get("lineStart")), _number(entry.get("lineEnd"))
-            found.append(Citation(entry["path"], first, last, _string(entry.get("note"))))
+            found.append(Citation(entry["path"], first, last, as_text(entry.get("note"))))
     return tuple(found), tuple(each for each in _list(value, "rolloutIds") if isinstance(each, str))
 
 
@@ -731,7 +727,7 @@ def _command(item: dict[str, Any]) -> str:
     if isinstance(words, list):
         texts = [each for each in words if isinstance(each, str)]
         return texts[2] if len(texts) == 3 and texts[1] in ("-c", "-lc") else " ".join(texts)
-    return _string(words)
+    return as_text(words)
 
 
 def _reasoning(item: dict[str, Any]) -> str:
@@ -743,8 +739,8 @@ def _reasoning(item: dict[str, Any]) -> str:
 
 
 def _tool(kind: str, item: dict[str, Any]) -> tuple[ToolUse, int]:
-    name = _string(item.get("name")) or kind.removesuffix("_call").replace("local_", "")
-    space = _string(item.get("namespace"))
+    name = as_text(item.get("name")) or kind.removesuffix("_call").replace("local_", "")
+    space = as_text(item.get("namespace"))
     told = item.get("arguments") if kind == "function_call" else item.get("input", item.get("action"))
     if isinstance(told, str):
         with contextlib.suppress(
@@ -799,7 +795,3 @@ def _list(item: dict[str, Any], key: str) -> list[Any]:
 
 def _number(value: Any) -> int:
     return value if isinstance(value, int) else 0
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from reverie.files.paths import read_regular
+from reverie.files.paths import is_directory, is_file, read_regular
 
 KIND = "loki"
 STORE = ".loki"
@@ -29,9 +29,9 @@ _OWN_BOOKS = ("timeline.json", "index.json")
 def is_store(directory: Path) -> bool:
     """Whether a directory is a project's store, judged by what only this agent keeps in one."""
     memory = directory / "memory"
-    if any(_is_directory(memory / part) for part in ("episodic", "semantic")):
+    if any(is_directory(memory / part) for part in ("episodic", "semantic")):
         return True
-    if all(_is_file(memory / book) for book in _OWN_BOOKS):
+    if all(is_file(memory / book) for book in _OWN_BOOKS):
         return True
     return any(CRASH_NAME.fullmatch(name) for name in _names(directory / "crash"))
 
@@ -73,7 +73,7 @@ def namespaces(memory: Path) -> tuple[str, ...]:
         for name in sorted(_names(memory))
         if not name.startswith(".")
         and name not in FOLDERS
-        and any(_is_directory(memory / name / part) for part in FOLDERS)
+        and any(is_directory(memory / name / part) for part in FOLDERS)
     )
 
 
@@ -87,11 +87,3 @@ def _names(directory: Path) -> list[str]:
         return os.listdir(directory)  # noqa: PTH208 - a missing directory must cost one call
     except OSError:
         return []
-
-
-def _is_directory(path: Path) -> bool:
-    return os.path.isdir(path)  # noqa: PTH112 - never raises
-
-
-def _is_file(path: Path) -> bool:
-    return os.path.isfile(path)  # noqa: PTH113 - never raises

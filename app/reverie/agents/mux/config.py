@@ -25,6 +25,7 @@ from reverie.agents.mux.locations import (
     project_id,
     strip_trailing_separators,
 )
+from reverie.agents.reading import as_text
 
 if TYPE_CHECKING:
     from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
@@ -204,7 +205,7 @@ def _workspace(identity: str, raw: _Raw, bucket: str, sub_project: str | None) -
     listed = raw.get("projects")
     references = listed if isinstance(listed, list) else ()
     paths = tuple(path for path in map(_reference_path, references) if path is not None)
-    path = _text(raw, "path")
+    path = text_at(raw, "path")
     # The number of entries decides, even where one is malformed: never bind such a workspace to one.
     several = len(references) > 1 or MULTI_PROJECT_BUCKET in (paths or (bucket,))[:1]
     scratch = raw.get("kind") == "scratch"
@@ -213,24 +214,24 @@ def _workspace(identity: str, raw: _Raw, bucket: str, sub_project: str | None) -
     dreams_as = "" if bucket == MULTI_PROJECT_BUCKET else (*paths, bucket)[0] if scratch else None
     return Workspace(
         id=identity,
-        name=_text(raw, "name") or base_name(path) or identity,
-        title=_text(raw, "title"),
+        name=text_at(raw, "name") or base_name(path) or identity,
+        title=text_at(raw, "title"),
         path=path,
         bucket=bucket,
         project_paths=paths,
         multi_project=several and not scratch,
         archived=is_archived(raw),
-        parent_id=_text(raw, "parentWorkspaceId") or None,
-        sub_project=_text(raw, "subProjectPath") or sub_project,
+        parent_id=text_at(raw, "parentWorkspaceId") or None,
+        sub_project=text_at(raw, "subProjectPath") or sub_project,
         scratch=scratch,
         dreams_as=None if several and not scratch else dreams_as,
     )
 
 
 def _workspace_id(raw: _Raw, bucket: str, metadata_id: MetadataId) -> str | None:
-    if identity := _text(raw, "id"):
+    if identity := text_at(raw, "id"):
         return identity
-    name = base_name(_text(raw, "path"))
+    name = base_name(text_at(raw, "path"))
     if not name:
         return None
     generated = f"{base_name(bucket) or 'unknown'}-{name}"
@@ -244,13 +245,13 @@ def _reference_path(reference: object) -> str | None:
 
 
 def _project_name(path: str, raw: _Raw) -> str:
-    named = js_trim(_text(raw, "displayName"))
+    named = js_trim(text_at(raw, "displayName"))
     return named or _BUCKET_NAMES.get(path) or base_name(path) or "unknown"
 
 
-def _text(raw: _Raw, key: str) -> str:
-    value = raw.get(key)
-    return value if isinstance(value, str) else ""
+def text_at(raw: Mapping[str, Any], key: str) -> str:
+    """The text at `key`, empty where there is none."""
+    return as_text(raw.get(key))
 
 
 def _time(value: object) -> float:

@@ -10,7 +10,7 @@ sentence in `contents().problems`, and then nothing is called an orphan, since n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -27,12 +27,14 @@ from reverie.agents.base import (
     TranscriptSource,
     WatchedPlace,
     Workspace,
+    nothing_chosen,
 )
 from reverie.agents.definition import MAX_BYTES
 from reverie.agents.known_layouts import mux_home
 from reverie.agents.mux.config import (
     AGENT,
     INTERVAL,
+    below,
     dream_enabled,
     dream_model,
     find_workspace,
@@ -172,13 +174,7 @@ class MuxHome(Home):
                 raise _no_project(context)
             return self._stores.project_root(project_dir_name(context.project_path), context.project_path)
         if context.workspace_id is None:
-            raise ScopeUnavailable(
-                scope,
-                None,
-                "There is no workspace memory here.",
-                cause="No workspace is chosen.",
-                next_step="Choose a workspace.",
-            )
+            raise nothing_chosen(scope, None, "workspace")
         _refuse_hostile_id(context.workspace_id)
         return self._stores.workspace_root(context.workspace_id)
 
@@ -507,16 +503,11 @@ def _writer_signs(root: Path, config: object) -> list[str]:
 
 def _signs_in(config: object) -> list[str]:
     found = []
-    if INTERVAL in _below(config, "taskSettings"):
+    if INTERVAL in below(config, "taskSettings"):
         found.append(f"config.json sets {INTERVAL}")
-    if AGENT in _below(config, "agentAiDefaults"):
+    if AGENT in below(config, "agentAiDefaults"):
         found.append(f"config.json names the agent {AGENT}")
     return found
-
-
-def _below(config: object, key: str) -> Mapping[str, Any]:
-    inner = config.get(key) if isinstance(config, dict) else None
-    return inner if isinstance(inner, dict) else {}
 
 
 def _listed(signs: list[str]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.base import HomeContents, LostStore, Orphan, WatchedPlace
-from reverie.agents.mux.config import AGENT, MuxConfig
+from reverie.agents.mux.config import AGENT, MuxConfig, below, text_at
 from reverie.agents.mux.locations import (
     CONFIG_BYTES,
     COVERAGE,
@@ -274,7 +274,7 @@ class _FormerPaths:
     def of_workspace(self, workspace_id: str) -> tuple[str, str, tuple[str, ...]]:
         """The project path of a workspace, the file that tells, and where its repository was checked out."""
         metadata = _read(self.root / "sessions" / workspace_id / "metadata.json", _DUMP_BYTES)
-        path, checkout = _text(metadata, "projectPath"), _text(metadata, "workspacePath")
+        path, checkout = text_at(metadata, "projectPath"), text_at(metadata, "workspacePath")
         source = f"sessions/{workspace_id}/metadata.json"
         if not path:
             path, checkout = self._of_dumps().get(workspace_id, ("", ""))
@@ -287,9 +287,9 @@ class _FormerPaths:
             if path:
                 yield path, "debug_obj"
         coverage = _read(self.root / COVERAGE, CONFIG_BYTES)
-        for path in _below(coverage, "projects"):
+        for path in below(coverage, "projects"):
             yield path, COVERAGE
-        for key in _below(_read(self.root / USAGE, CONFIG_BYTES), "entries"):
+        for key in below(_read(self.root / USAGE, CONFIG_BYTES), "entries"):
             if key.startswith(_KEY_PREFIX):
                 path = _unescaped(key[len(_KEY_PREFIX) :].partition(":")[0])
                 yield path, USAGE
@@ -302,7 +302,7 @@ class _FormerPaths:
                 # Names begin with the time of the run.
                 newest = next(iter(reversed(file_names(directory, []))), None)
                 dump = _read(directory / newest, _DUMP_BYTES) if newest else {}
-                self._dumps[workspace_id] = (_text(dump, "projectPath"), _text(dump, "workspacePath"))
+                self._dumps[workspace_id] = (text_at(dump, "projectPath"), text_at(dump, "workspacePath"))
         return self._dumps
 
 
@@ -317,16 +317,6 @@ def _read(path: Path, limit: int) -> Mapping[str, Any]:
     except (OSError, ValueError):
         return {}  # it tells nothing; whoever shows the file itself says what is wrong with it
     return data if isinstance(data, dict) else {}
-
-
-def _below(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    inner = data.get(key)
-    return inner if isinstance(inner, dict) else {}
-
-
-def _text(data: Mapping[str, Any], key: str) -> str:
-    value = data.get(key)
-    return value if isinstance(value, str) else ""
 
 
 def _unescaped(component: str) -> str:

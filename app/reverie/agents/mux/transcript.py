@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 
 from reverie.agents.base import HomeContents, SessionPlace, TranscriptSource
 from reverie.agents.mux.locations import is_plain_component
+from reverie.agents.reading import as_count, as_text
 from reverie.agents.transcripts import (
     LINE_BYTES,
     OPEN_IDS,
@@ -116,7 +117,7 @@ class MuxTranscript:
 def turn_of(row: dict[str, Any]) -> Turn | None:
     """The row as a turn; None for one without id, role or place."""
     metadata = row_metadata(row)
-    identity, role, sequence = row.get("id"), row.get("role"), _count(metadata.get("historySequence"))
+    identity, role, sequence = row.get("id"), row.get("role"), as_count(metadata.get("historySequence"))
     if not isinstance(identity, str) or not identity or sequence is None:
         return None
     if role not in ("system", "user", "assistant"):
@@ -149,7 +150,7 @@ def _kind(role: str, metadata: dict[str, Any]) -> TurnKind:
 
 
 def _is_boundary(metadata: dict[str, Any]) -> bool:
-    compacted, epoch = metadata.get("compacted"), _count(metadata.get("compactionEpoch"))
+    compacted, epoch = metadata.get("compacted"), as_count(metadata.get("compactionEpoch"))
     return (
         metadata.get("compactionBoundary") is True
         and (compacted is True or compacted in _COMPACTED)
@@ -161,10 +162,6 @@ def row_metadata(row: dict[str, Any]) -> dict[str, Any]:
     """What a row says of itself; empty where it says nothing."""
     metadata = row.get("metadata")
     return metadata if isinstance(metadata, dict) else {}
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _timestamp(value: Any) -> int | None:
@@ -213,13 +210,13 @@ def _parts(row: dict[str, Any], turn: Turn, number: int) -> Iterator[Message]:
     for part in parts if isinstance(parts, list) else ():
         if not isinstance(part, dict):
             continue
-        kind, text, tool = _KINDS[turn.kind], _string(part.get("text")), None
+        kind, text, tool = _KINDS[turn.kind], as_text(part.get("text")), None
         if part.get("type") == "reasoning":
             kind = "reasoning"
         elif part.get("type") == "dynamic-tool":
             kind, tool = "tool", _tool(part)
         elif part.get("type") == "file":
-            text = f"[{_string(part.get('mediaType')) or 'file'}]"
+            text = f"[{as_text(part.get('mediaType')) or 'file'}]"
         if text or tool is not None:
             yield _message(number, turn, kind, text, tool, model)
             number += 1
@@ -240,7 +237,7 @@ def _tool(part: dict[str, Any]) -> ToolUse:
     if output is None and state == "output-error":
         output = part.get("errorText", "")
     return ToolUse(
-        _string(part.get("toolName")) or "?",
+        as_text(part.get("toolName")) or "?",
         _shown(part.get("input")),
         None if output is None else _shown(output),
         failed,
@@ -249,10 +246,6 @@ def _tool(part: dict[str, Any]) -> ToolUse:
 
 def _shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 # The growing end as typed events, each row once and at the cost of its own bytes.
