@@ -221,6 +221,28 @@ def test_a_row_that_cannot_be_kept_takes_its_trace_back(
     assert [end.id for end in extract(home, profile).rollouts] == ids(2)
 
 
+def test_an_extraction_that_another_one_overtook_is_interrupted_and_no_failure_of_the_rollout(
+    home: Path, profile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from reverie.jobs.extraction.state import ExtractState, ThreadRow
+
+    real = ExtractState.put
+
+    def put(self: ExtractState, row: ThreadRow, *, after: str | None) -> bool:
+        return row.thread_id != thread_id(2) and real(self, row, after=after)
+
+    monkeypatch.setattr(ExtractState, "put", put)
+    result = extract(home, profile)
+    (end,) = [end for end in result.rollouts if not end.succeeded]
+    assert (end.id, end.outcome, end.next_step) == (thread_id(2), "interrupted", "Nothing is left to do.")
+    assert end.summary.startswith("Another extraction of this session came first")
+    assert traces_of(home) == ids(1, 3), "what was written is put back"
+    monkeypatch.undo()
+    assert [end.id for end in extract(home, profile).rollouts] == ids(2), "it did not lose its place"
+    kept = {record.id: record.outcome for record in parts_of(home, profile).runs.all()}
+    assert kept[end.run_id] == "interrupted", "its record was settled by the next run"
+
+
 def test_the_command_tells_in_json_and_in_words(
     home: Path, profile: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
