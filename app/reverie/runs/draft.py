@@ -1,7 +1,7 @@
 """The text of one file as a run sees and leaves it.
 
 Every edit is remembered, so that it is made again on what somebody else wrote meanwhile; the transaction of
-the run then compares and swaps against exactly that (`runs.run`). What no longer fits is told, never
+the run then compares and swaps against exactly that (`runs.run`). What no longer fits is an error, never
 forced. A secret that the file does not hold already never gets into it, whatever a model does: each later
 session reads that file.
 

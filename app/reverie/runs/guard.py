@@ -184,17 +184,10 @@ def _canonical(path: str) -> str:
         return path
 
 
-# Whether a run keeps what it removes: the rail behind "a dream never loses a line" (design.md principle 8,
-# section 4).
-#
-# Pure: texts of the context before and after a run in, a verdict out. A line is kept when its words stand,
-# folded (case, white space, bullets, quoting), in some line of the context after the run. Two rails:
-#
-# - a memory that was deleted may take no line with it, whatever its share;
-# - a run may not lose more than `max_loss_percent` of a scope's non-blank lines.
-#
-# A harvest inbox is machine-written: what counts of it are its candidates, not the evidence lines around
-# them.
+# Retention, the rail behind "a dream never loses a line" (design.md principle 8). A line is kept when its
+# words, folded (case, white space, bullets, quoting), are in some line of the context after the run. A
+# deleted memory may take no line with it, and a run may lose at most `max_loss_percent` of a scope. Of a
+# harvest inbox only the candidates count, not the evidence around them. Pure.
 
 
 _WORDS = re.compile(r"\w+")

@@ -36,15 +36,9 @@ from reverie.memory.diff import ChangedSpan, changed_spans
 from reverie.runs.result import Outcome
 from reverie.text.summaries import some
 
-# A run's fence: the kernel lock in its directory under which its files and its record change hands.
-#
-# A lease can run out while its process is suspended; a kernel lock cannot. So a run holds its fence while
-# it changes files and while it settles its record, and recovery does neither without it. Whoever holds it
-# and finds the record open knows that nobody has recovered the run, and that nobody can before it is given
-# back.
-#
-# A thread that holds a fence may take it again. Taken in this order: that of a run, then those of the runs
-# it is about, which are older. Threading: any thread. Failure: `Busy` (reason "suspended"), `Unavailable`.
+# The fence: a kernel lock in the run's directory. A lease can run out while its process is suspended, a
+# kernel lock cannot; so a run holds its fence while it changes files or its record, and recovery does neither
+# without it. A thread may take it again. Order: a run's own, then those of older runs that it is about.
 
 
 FENCE = "fence.lock"
@@ -84,13 +78,8 @@ def fenced(run_directory: Path) -> Iterator[None]:
             _held.directories.discard(run_directory)
 
 
-# Parts of a run: which of its files and hunks were taken back, or are to be.
-#
-# The hunks of a file that a run edited are numbered from 0, as `reverie.memory.diff.changed_spans` finds
-# them between the bytes before and after; a review numbers them alike. A file that a run created, deleted
-# or renamed has no hunks of its own: it is taken back as a whole.
-#
-# Pure. Failure: `StoreError` for a part that the run does not have, or that was taken back already.
+# Parts: files and hunks that were taken back, or are to be. Hunks are numbered from 0, as `changed_spans`
+# finds them; a file that a run created, deleted or renamed is taken back as a whole.
 
 
 Parts = Mapping[str, frozenset[int] | None]
@@ -455,8 +444,8 @@ class RunStore:
             pass
         except OSError as error:
             # The record says that the run is settled; a mark that stays costs one look more.
-            told = user_error_from_os(error, f"The mark of run {run_id} could not be removed.")
-            _log.warning("%s", told)
+            problem = user_error_from_os(error, f"The mark of run {run_id} could not be removed.")
+            _log.warning("%s", problem)
 
     def _names(self) -> list[tuple[str, bool]]:
         try:

@@ -1,12 +1,14 @@
 """Recovery: what a killed run left behind is finished or undone, under the home's dream lease.
 
 Holding that lease means no other run can be under way on this home, so every run that is not settled is dead
-(or was held up so long that it lost the lease; it then touches nothing more, and holds its fence while it
-does: such a run stops recovery). Its transaction says whether
-the commit point was reached: if so the run did all it set out to do and only its record is finished
-(`completed`); if not, every file that is still ours goes back and the run ends as `interrupted`. Idempotent:
+(or was held up so long that it lost the lease; it holds its fence while it puts its files back, and stops
+recovery meanwhile). Its transaction says whether the commit point was reached: if so the run did all it set
+out to do and only its record is finished (`completed`); if not, every file that is still ours goes back and
+the run ends as `interrupted`. Idempotent:
 a recovery that is killed, or finds the home unreachable, is simply repeated. Nothing is put back into a store
 that the agent does not use any more: the run ends as `interrupted`, and its files are named.
+
+`RunDependencies` is what every run of a home works on; `recover` is called before each.
 
 Threading: blocking, any thread but the GUI's. Failure: `UserError`; what is left is settled next time.
 """
@@ -58,7 +60,7 @@ class Recovery:
 
         Raises `Unavailable` or `Busy` while a memory cannot be put back, and `ReadOnlyStore` while its store
         may not be written: nothing may be built on a mix, so the caller stops too.
-        What can never be put back is told and does not stop anybody.
+        What can never be put back is reported and stops nobody.
         """
         found = (self._settled(record) for record in self._runs.unsettled())
         settled = tuple(record for record in found if record is not None)
@@ -140,11 +142,6 @@ def _summary(record: RunRecord, journal: Journal | None, recovered: Recovered) -
     put_back = f"{some(count, 'file')} put back" if count else "nothing had changed"
     left = f" Left as somebody changed them since: {', '.join(recovered.left)}." if recovered.left else ""
     return f"Interrupted; {put_back}.{left}"
-
-
-# What a run works on, of one home, and what comes before each: settling what a killed one left.
-#
-# Threading: blocking; any thread but the GUI's. Failure: `UserError`.
 
 
 @dataclass(frozen=True, slots=True)

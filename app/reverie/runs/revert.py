@@ -44,10 +44,7 @@ from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext
 from reverie.runs.transaction import Transaction
 from reverie.text.summaries import left_as_before, some, was_left
 
-# What a revert is going to do: where each file goes by three-way merge, and how that is told.
-#
-# Reads files and images, changes nothing. Threading: any thread but the GUI's. Failure: `Conflict` for a
-# file that cannot go back.
+# The plan: where each file goes by three-way merge. Reads only.
 
 
 def merged(
@@ -216,7 +213,7 @@ class RevertJob(Job[RevertPlan]):
         self._parts = parts
         self._original = original
         self._part = part
-        self._plan_told: RevertPlan | None = None
+        self._carried_out: RevertPlan | None = None
         self.workspace_id = original.workspace_id
         self.project_path = original.project_path
         self.trigger = "manual"
@@ -259,7 +256,7 @@ class RevertJob(Job[RevertPlan]):
         restored = tuple(each.path for each in plan.changes)
         conflicts = tuple(intent.path for intent in plan.conflicts)
         undid_nothing = bool(conflicts) and not restored
-        self._plan_told = plan
+        self._carried_out = plan
         return Plan(
             summary_of(original, restored, conflicts, plan),
             plan.changes,
@@ -276,7 +273,7 @@ class RevertJob(Job[RevertPlan]):
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
         """An entry in Activity, of what was carried out."""
-        plan = self._plan_told
+        plan = self._carried_out
         if plan is None or event not in ("completed", "failed") or record.reason not in ("", "conflict"):
             return
         conflicts = list(record.conflicts)

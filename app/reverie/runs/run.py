@@ -28,7 +28,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from reverie.agents.scopes import COMPANIONS, ScopeRoot
 from reverie.errors import Conflict, UserError
@@ -40,13 +40,8 @@ from reverie.runs.recovery import RunDependencies, recover
 from reverie.runs.result import SUCCEEDED, Op, Outcome, Progress, RunResult
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
 
-# What may stop a run, and how a run that was stopped is told and kept: the same for every kind of run.
-#
-# `Limits.check` is called every few milliseconds by whoever does the thinking; that is how cancel, the
-# lease and the wall clock reach it. `RunLimits.check` is called before each effect.
-#
-# Threading: the events may be set by any thread; the rest belongs to the run's own. Failure: `Cancelled`,
-# `TimedOut`, `LeaseLost`.
+# Stops: whoever thinks calls `StopCheck.check` every few milliseconds, which is how cancel, the lease and the
+# wall clock reach it; `RunLimits.check` comes before each effect.
 
 
 _log = logging.getLogger("reverie.runs")
@@ -110,7 +105,7 @@ class RunLimits:
         self._lease = lease
 
     def check(self) -> None:
-        """As `Limits.check`, and renews the lease, which fails where another owner has it by now."""
+        """As `StopCheck.check`, and renews the lease, which fails where another owner has it by now."""
         self._lease.renew()
         self.limits.check()
 
@@ -120,17 +115,19 @@ class RunLimits:
         self.limits.require_lease()
 
 
-class Stop(NamedTuple):
-    """How a run that was stopped is told. `why` is the beginning of a sentence."""
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why a run ended early."""
 
     outcome: Outcome
     why: str
+    """The beginning of a sentence."""
     reason: str
     next_step: str = ""
 
 
 def stop_of(error: BaseException, time_limit_s: float) -> Stop:
-    """What became of a run that `error` ended; a lost lease is the business of whoever recovers the run."""
+    """How a run that `error` stopped ends; not for a lost lease, which is left to recovery."""
     if isinstance(error, Cancelled):
         return Stop("cancelled", "Cancelled", "cancelled")
     if isinstance(error, TimedOut):
@@ -212,24 +209,26 @@ def failed_by(error: UserError) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What a job is told of its run. `limits.check` is called every few milliseconds while it thinks."""
+    """What a job knows of its run."""
 
     id: str
     started_at: int
     limits: StopCheck
+    """Its `check` is to be called every few milliseconds while the job thinks."""
     progress: Callable[[Progress], None]
 
 
 @dataclass(slots=True)
 class Holding:
-    """A lock of the agent's while it is held (`jobs.consolidate.agent_lock.Holding` moves here)."""
+    """The agent's own lock while a run holds it."""
 
     changed: bool = False
+    """Whether the run changed something; set before the lock is given back."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run came to its end, before it is told. `changed`: the files that it changed in the home."""
+    """How a run ended, before its record is finished."""
 
     outcome: Outcome
     summary: str
@@ -239,7 +238,9 @@ class RunEnd:
     record: Mapping[str, Any] = field(default_factory=dict)
     conflicts: tuple[str, ...] = ()
     changed: tuple[Path, ...] = ()
+    """Files of the home that it changed."""
     companions: tuple[str, ...] = ()
+    """Those of them that are companions, by path in the home."""
     why: str = ""
     """Why it was stopped: the beginning of a sentence."""
     undone: Recovered = field(default_factory=lambda: Recovered(False))
@@ -283,7 +284,7 @@ class Job(ABC, Generic[Thought]):
     def commit(self, plan: Plan, record: RunRecord) -> None:
         """The coverage record, or a row of Reverie's own."""
 
-    # Conditions, and how it is told
+    # Conditions and reporting
 
     @property
     def source(self) -> str:
@@ -316,7 +317,7 @@ class Job(ABC, Generic[Thought]):
 
     def ended(self, end: RunEnd, record: RunRecord) -> Mapping[str, Any] | None:
         """Keep the job's own state, however the run ended; what the result's `record` becomes, None for as it
-        is. A failure is told in the summary."""
+        is. A failure is added to the summary."""
         return None
 
     def keeps(self, outcome: Outcome) -> bool:
@@ -328,7 +329,7 @@ class Job(ABC, Generic[Thought]):
         return RunResult("", "skipped", str(refusal), refusal.reason, next_step=refusal.next_step)
 
     def sentence(self, why: str, undone: Recovered) -> str:
-        """How a run that was stopped is told; `why` begins the sentence."""
+        """The summary of a run that was stopped; `why` begins it."""
         left = f" Left as somebody changed them meanwhile: {', '.join(undone.left)}." if undone.left else ""
         if undone.pending:
             return f"{why}; not all of it could be put back yet: {', '.join(undone.pending)}.{left}"
@@ -337,7 +338,7 @@ class Job(ABC, Generic[Thought]):
         return f"{why}; nothing was changed."
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """An entry in Activity; jobs whose service tells for them say nothing here."""
+        """An entry in Activity; nothing for jobs whose service writes it."""
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
         """The engine's trace, with what only the run knows."""
@@ -593,13 +594,22 @@ class Run(Generic[Thought]):
 
     def _stopped(self, error: BaseException) -> RunEnd:
         """The end of a run that did not come to pass, with what is left of it in the home, if anything."""
-        outcome, why, reason, next_step = stop_of(error, self._job.time_limit_s)
-        undone = self._undone
+        stop, undone = stop_of(error, self._job.time_limit_s), self._undone
+        outcome, next_step = stop.outcome, stop.next_step
         if undone.pending:
             outcome, next_step = "interrupted", "Bring back what is missing, then run it again."
         ops = not_applied(self._ops, "the run did not complete", left=undone.left)
-        summary = self._job.sentence(why, undone)
-        return RunEnd(outcome, summary, ops, reason, next_step, conflicts=undone.left, why=why, undone=undone)
+        summary = self._job.sentence(stop.why, undone)
+        return RunEnd(
+            outcome,
+            summary,
+            ops,
+            stop.reason,
+            next_step,
+            conflicts=undone.left,
+            why=stop.why,
+            undone=undone,
+        )
 
     @property
     def _ops(self) -> tuple[Op, ...]:
@@ -612,7 +622,7 @@ class Run(Generic[Thought]):
         return RunResult(run_id, "interrupted", str(error), error.reason, ops, next_step=next_step)
 
     def _finish(self, end: RunEnd) -> RunResult:
-        """Say so everywhere. What cannot be said is told; the run itself is over by now."""
+        """Finish the record, then Activity and trace. What fails here is added to the summary."""
         costs, troubles = self._job.costs(), list[str]()
         record: Mapping[str, Any] = end.record
         try:
@@ -683,7 +693,7 @@ class Run(Generic[Thought]):
             self._parts.runs.note(self._record)
 
     def _with_history(self, result: RunResult, end: RunEnd) -> RunResult:
-        """The history after. A history that fails is told, and catches up at the next scan."""
+        """The history after. A failure is added to the summary; the next scan catches up."""
         snapshots, kind, source = self._parts.snapshots, self._now.kind, self._job.source
         try:
             for rel in end.companions:

@@ -8,7 +8,7 @@ the agent's own consolidation comes when it would have come: a run that changed 
 one by rules, which do much less than the agent. A preview takes no lock: it changes nothing.
 
 Threading: any thread but the GUI's. Failure: `Busy` where the agent is at work; what goes wrong with giving
-back is told in Activity, as the run is over by then.
+back is noted in Activity, as the run is over by then.
 """
 
 from __future__ import annotations

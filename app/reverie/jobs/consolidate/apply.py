@@ -1,13 +1,11 @@
 """Applying a reviewed run: what a person took of a dry run or a held one becomes a run of its own.
 
-`load_review` reads a stored run as a `Review`; `ApplyService.apply` carries a `Selection` out: lease,
-recovery of what a dead run left, history before, durable record, the plan over the files as they stand now
-(`jobs.consolidate.apply`), one transaction (files, usage, coverage once, for workspace and project), record,
-history after. Everything from the record on is `DreamRun`'s: an apply differs only in where its changes come
-from. A run is applied once; after its apply was undone, once more.
+`load_review` reads a stored run as a `Review`; `ApplyService.apply` carries a `ReviewSelection` out, as a job
+on the one Run (`runs.run`) that differs from a dream only in where its changes come from: a plan over the
+files as they are now. A run is applied once; after its apply was undone, once more.
 
 Threading: blocking, never on the GUI thread. Failure: `apply` ends in exactly one outcome and never raises
-for what a person can mend; `load_review` raises `StoreError`.
+for what a person can fix; `load_review` raises `StoreError`.
 """
 
 from __future__ import annotations
@@ -54,14 +52,9 @@ from reverie.runs.run import Holding, Job, Plan, Run, RunContext
 from reverie.runs.transaction import Transaction
 from reverie.text.summaries import some
 
-# What applying a selection comes to on the files as they stand now: changes, conflicts, ops, use.
-#
-# Per file: as the run saw it -> as chosen; changed since -> three-way merge (the run's version before is
-# the base); both changed the same lines, or one of them took the file away -> a conflict, and nothing of
-# its group is applied. At the end the first rail of `runs.guard` looks at what would really stand
-# there: a delete whose lines somebody else has removed elsewhere meanwhile is left out.
-#
-# Nothing here writes to the home. Not thread-safe: one run, one plan.
+# Planning: three-way per file (as the run saw it, as chosen, as it is now). Where both sides changed the same
+# lines, nothing of that group is applied. The first rail of `runs.guard` then judges what would really be on
+# disk: a delete whose lines were removed elsewhere meanwhile is left out. Nothing here writes.
 
 
 REJECTED = "rejected in review"
@@ -607,9 +600,9 @@ def _differing(review: Review, selection: ReviewSelection, plan: ApplyPlan) -> s
         bool(selection.rejected_hunks.get(file.path)) and file.path not in selection.edited_files
         for file in written
     )
-    told = [f"{some(part, 'file')} in part"] if part else []
-    told += [f"{some(edited, 'file')} in other words"] if edited else []
-    return "".join(f", {each}" for each in told)
+    parts = [f"{some(part, 'file')} in part"] if part else []
+    parts += [f"{some(edited, 'file')} in other words"] if edited else []
+    return "".join(f", {each}" for each in parts)
 
 
 def _left_words(plan: ApplyPlan) -> str:

@@ -376,13 +376,9 @@ def _accepts(model: type[BaseModel], value: Any) -> bool:
     return True
 
 
-# Harvest records: which compaction was mined when, by how many attempts (formats/mux.md section 9).
-#
-# A record is saved as `pending` before the work starts, so that a killed harvest is seen; at most 3
-# attempts; pending for over 5 minutes is stale, which another attempt may take over. A completed boundary
-# is never harvested again, whoever completed it. The newest 20 records of a workspace are kept.
-#
-# The rules are pure; `HarvestLog` saves, one read-modify-write each, for any thread but the GUI's.
+# Harvest records: which compaction was mined when, in how many attempts (formats/mux.md section 9). A record
+# is saved as `pending` before the work starts, so that a killed harvest is noticed. The rules are pure;
+# `HarvestLog` saves.
 
 
 Refusal = Literal["harvested", "in-flight", "attempts-used-up"]

@@ -1,7 +1,7 @@
-"""What a dream asks of whoever does its thinking.
+"""Who thinks in a dream: a model, or the embedded rules.
 
-An `Engine` (the embedded rules, or a model) sees the overlay, issues every change through the guard and
-calls `Limits.check` every few milliseconds; that is how cancel and the wall clock reach it.
+An `Engine` sees the overlay, issues every change through the guard and calls `StopCheck.check` every few
+milliseconds; that is how cancel and the wall clock reach it.
 
 Threading: one run, one event loop. Failure: the `UserError` family; the run then ends as failed.
 """
@@ -16,8 +16,7 @@ from typing import Protocol
 from reverie.agents.scopes import Caps, Scope
 from reverie.jobs.consolidate.coverage import Trigger
 from reverie.jobs.consolidate.overlay import DreamOverlay
-from reverie.jobs.consolidate.rules import plan as rules
-from reverie.jobs.consolidate.rules.plan import Note
+from reverie.jobs.consolidate.rules.plan import Note, PlannedGroup, plan
 from reverie.llm.client import Account, ModelClient, TextMarks, memory_spec, memory_tool, no_end, prompt_words
 from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult, run_agent
 from reverie.llm.provider import TokenUsage, ToolSpec, UserMessage
@@ -52,12 +51,8 @@ class Engine(Protocol):
         `UserError` family, and what `limits.check` raises."""
 
 
-# The embedded rules engine: plans by fixed rules (`jobs.consolidate.rules.plan`) and issues the plan to the
-# guard, like a model.
-#
-# Each group of operations (a merge and its delete) is all or nothing: when one is refused or fails, the
-# overlay goes back to where the group began and its entries are marked as not applied. No account, no
-# network, no model.
+# The rules as an engine: plans (`rules.plan`) and sends the plan through the guard, as a model would. Each
+# group of operations (a merge and its delete) is all or nothing.
 
 
 class RulesEngine:
@@ -82,18 +77,18 @@ class RulesEngine:
         notes = overlay.notes(limits.check)
         progress(Progress("planning", 0, len(notes)))
         await asyncio.sleep(0)
-        plan = rules.plan(notes, budget=guard.remaining, caps=overlay.caps, check=limits.check)
-        for number, group in enumerate(plan.groups, start=1):
+        planned = plan(notes, budget=guard.remaining, caps=overlay.caps, check=limits.check)
+        for number, group in enumerate(planned.groups, start=1):
             limits.check()
             self._issue(overlay, guard, group)
-            progress(Progress(group.reason, number, len(plan.groups), guard.ops[-1]))
+            progress(Progress(group.reason, number, len(planned.groups), guard.ops[-1]))
             await asyncio.sleep(0)
-        if plan.groups and not guard.applied:
+        if planned.groups and not guard.applied:
             return "Nothing could be applied."
-        return plan.summary
+        return planned.summary
 
     @staticmethod
-    def _issue(overlay: DreamOverlay, guard: Guard, group: rules.PlannedGroup) -> None:
+    def _issue(overlay: DreamOverlay, guard: Guard, group: PlannedGroup) -> None:
         savepoint, position = overlay.savepoint(), len(guard.ops)
         for operation in group.operations:
             request = {"command": operation.command, "path": operation.path, **operation.arguments}
@@ -104,14 +99,9 @@ class RulesEngine:
                 return
 
 
-# What a model is told for a dream: the instructions, the rails as the guard has them, and the list of
-# notes.
-#
-# The rails in the text are rendered from the guard's own `Rails`, so the two cannot disagree (a test
-# compares them). Everything that comes from a memory, its name and description included, stands between two
-# marks with a random part, which text in a memory cannot know and so cannot close.
-#
-# Pure functions; the words are in `resources/prompts/`.
+# The prompt of a model. The rails in it are rendered from the guard's own `Rails`, so the two cannot
+# disagree. Whatever comes from a memory is put between marks with a random part, which no memory can guess
+# and close.
 
 
 _NOTES_LISTED = 2000
@@ -188,22 +178,17 @@ def task_prompt(notes: Sequence[Note], caps: Caps, fence: Fence) -> str:
 
 
 def _line(note: Note, caps: Caps) -> str:
-    told = note.said or description(note.text.encode("utf-8")[: caps.description_prefix_bytes], caps).text
+    described = (
+        note.said or description(note.text.encode("utf-8")[: caps.description_prefix_bytes], caps).text
+    )
     facts = f"{len(note.text.encode('utf-8')):,} bytes" + (", pinned" if note.protected else "")
     facts += ", index" if note.index else ", document" if note.document else ""
-    return f"{note.path} ({facts})" + (f": {told}" if told else "")
+    return f"{note.path} ({facts})" + (f": {described}" if described else "")
 
 
-# A dream by a model: the one agent loop with the memory tool behind the guard.
-#
-# The model sees the notes of the overlay through a vault (no secret leaves), between marks that no note can
-# close, and changes them only through `Guard.execute`; so scopes, pins and the budget hold whatever it
-# says. Every ending but a plain one is a failed run: a limit, a fault of the service, a cancel. What was
-# spent and the trace are kept in each case (`account`).
-#
-# Threading: one run, one event loop. Failure: `UserError` for what a person can mend; `Cancelled`,
-# `TimedOut` and `LeaseLost` come from `Limits.check`, which the loop asks every 50 ms beside the model's
-# task.
+# A model as an engine: the agent loop with the memory tool behind the guard, so scopes, pins and budget hold
+# whatever the model says; no secret reaches it (a vault). Any end but a plain one fails the run. Usage and
+# trace are kept in each case.
 
 
 MAX_STEPS = 32
@@ -277,7 +262,7 @@ class ModelEngine:
 
 
 def memory_tool_spec(guard: Guard) -> ToolSpec:
-    """The tool as the model is told of it; the scopes are those of the guard."""
+    """The tool as the model gets it; the scopes are those of the guard."""
     return memory_spec(
         f"View and change the notes. Paths begin with {', '.join(scope_names(guard.rails))}. "
         "view: path of a note or directory, optionally offset and limit in lines; a note's lines come with "

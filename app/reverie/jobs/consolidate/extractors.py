@@ -220,16 +220,9 @@ def _number(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(value)
 
 
-# The rules' harvest: what a person said outright that it should hold from now on.
-#
-# Only sentences of the person count, one candidate each, with the message id as evidence: "remember ...",
-# "always ...", "never ...", "I prefer ...", "we use ...", "don't ...". What looks like it but is none is
-# left out, since a wrong memory costs more than a missing one: questions, conditions, quoted or pasted
-# text, reports of what a program always does, and requests for the task in hand ("for now", "in this
-# branch", "yet").
-#
-# Pure but for the limits it looks at. Time is linear in the length of the text: no pattern nests
-# repetition.
+# The rules as an extractor: what a person said outright ("remember ...", "always ...", "we use ..."). A wrong
+# memory costs more than a missing one, so questions, conditions, quotes and requests for the task in hand are
+# left out. Time is linear in the text: no pattern nests repetition.
 
 
 _LONGEST = 500
@@ -461,16 +454,8 @@ def _folded(text: str) -> str:
     return " ".join(text.lower().split()).rstrip(".!")
 
 
-# A harvest by a model: the one agent loop with a single tool, chunk by chunk.
-#
-# The model sees messages as JSON lines between marks that no message can close, through a vault (no secret
-# leaves), and can do nothing but propose. What it proposes is checked by `jobs.consolidate.extractors` like
-# anybody else's. Every ending but a plain one fails the harvest, also an answer that proposes nothing
-# without saying so: then nothing is written. What was spent and the trace of all chunks are kept in each
-# case (`account`).
-#
-# Threading: one harvest, one event loop. Failure: `UserError`; `Cancelled`, `TimedOut` and `LeaseLost`
-# come from `Limits.check`, which the loop asks every 50 ms beside the model's task.
+# A model as an extractor: it can only propose, and its proposals are checked like anybody's. An answer that
+# proposes nothing without saying so fails the harvest, so that nothing is written by mistake.
 
 
 MAX_STEPS = 6

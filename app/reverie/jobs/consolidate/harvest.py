@@ -1,12 +1,12 @@
 """The harvest: after a compaction, what was said in the compacted epoch becomes an inbox of memory candidates
 (formats/mux.md sections 9 and 11).
 
-Order: the home's dream lease, recovery, which boundary and whether it may be harvested, history before; then
-the run (`jobs.consolidate.harvest`): run record and `pending` harvest record, the extractor, one
-transaction. The dream that follows is not started here: `follow_up` says which one it is.
+A job on the one Run (`runs.run`): which boundary and whether it may be harvested, the `pending` harvest
+record, the extractor chunk by chunk, then the inbox in one transaction, once every chunk came through. The
+dream that follows is not started here: `follow_up` returns its request.
 
 Threading: blocking; any thread but the GUI's. Failure: exactly one outcome, never raises for what a person
-can mend; a bug of ours is recorded and raised.
+can fix; a bug is recorded and raised.
 """
 
 from __future__ import annotations
@@ -51,14 +51,8 @@ from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd
 from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import some
 
-# One harvest under its lease: chunks through the extractor, checks, the inbox in one transaction, the end.
-#
-# The inbox is written only after every chunk came through, and the harvest record becomes `completed` after
-# the transaction's own commit point: a harvest done twice harms nobody and one lost does. Anything that
-# goes wrong before leaves the inbox as it was and the record `failed`.
-#
-# Threading: one harvest, one event loop; blocking, so never on the GUI thread. Failure: see
-# `HarvestRun.go`.
+# The harvest record becomes `completed` after the transaction's commit point: a harvest that is done twice
+# does no harm, one that is lost does.
 
 
 @dataclass(frozen=True, slots=True)

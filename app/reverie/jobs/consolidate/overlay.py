@@ -20,7 +20,7 @@ from reverie.errors import UserError
 from reverie.files.atomic import is_write_protected
 from reverie.jobs.consolidate.review import renamed_files
 from reverie.jobs.consolidate.rules.plan import Note
-from reverie.memory import front_matter as frontmatter
+from reverie.memory import front_matter
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.listing import unseen_reason
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
@@ -31,11 +31,8 @@ from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails, folded_words
 
-# What a dream made of one root, for the home to say what follows (`Home.followed`).
-#
-# A file that is gone, and was not renamed, was merged into the one that holds most of its lines, and at
-# least half of them; else it is simply gone. Only what the home may need is read from front matter, and
-# only of homes that keep an index. Pure: texts and renames in, a `RootChange` out.
+# What a dream changed in one root, for the home's index and links. A file that is gone counts as merged into
+# the one that holds most of its lines, if that is at least half of them. Pure.
 
 
 _PLAIN = re.compile(r"[^\W\d_][\w .,/()-]*")
@@ -75,7 +72,7 @@ def _heirs(gone: Mapping[str, str], candidates: Mapping[str, str]) -> dict[str, 
 
 
 def _lines(text: str) -> set[str]:
-    block = frontmatter.split(text)
+    block = front_matter.split(text)
     body = text[block.body_start :] if block is not None else text
     return {folded_words(line) for line in body.splitlines()} - {""}
 
@@ -86,7 +83,7 @@ def _read(text: str) -> ConsolidatedFile:
 
 def _said(text: str, key: str) -> str:
     """What front matter says of a key; the parser, a hundred times dearer, only for what is not plain."""
-    block = frontmatter.split(text)
+    block = front_matter.split(text)
     if block is None:
         return ""
     found = re.search(rf"^{key}:[ \t]*(.*?)[ \t]*\r?$", text[block.block_start : block.block_end], re.M)
@@ -94,7 +91,7 @@ def _said(text: str, key: str) -> str:
         return ""
     if _PLAIN.fullmatch(found[1]) and found[1].lower() not in ("null", "true", "false"):
         return found[1]
-    return (frontmatter.declared(text, key=key) or "").strip()
+    return (front_matter.declared(text, key=key) or "").strip()
 
 
 _KEPT: Mapping[str, str] = {

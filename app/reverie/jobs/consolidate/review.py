@@ -35,14 +35,9 @@ from reverie.runs.guard import (
 from reverie.runs.record import Parts
 from reverie.text.summaries import some
 
-# Which operations of a run belong together, so that they are accepted or rejected as one.
-#
-# Pure: the run's ops (in the shape of a coverage record's) and the texts of the files it changed, before
-# and after, in; groups that share no path out. Together belong: everything about one path; a rename's two
-# names; a memory that loses lines (a delete, or an edit that takes some out) and the one that gained them.
-# Headings and lines without words tie nothing together: half of all memories have a "Notes" section.
-#
-# A request that the guard refused, that failed or was rolled back is in no group.
+# Grouping: what is accepted or rejected together. Everything about one path, both names of a rename, a memory
+# that loses lines and the one that gained them. Headings and lines without words connect nothing: half of all
+# memories have a "Notes" section.
 
 
 HELD_NOTE = "held for review"
@@ -211,11 +206,8 @@ def _derived(kind: GroupKind, paths: Sequence[str], after: Mapping[str, str]) ->
     return f"{names} {verbs[kind]}."
 
 
-# The line hunks between two versions of a text, each of which can be taken or left.
-#
-# Pure. A line keeps its ending (`\n`, `\r\n` or none), so that taking all hunks gives the second version
-# character for character and taking none the first. Texts of bytes that are no UTF-8 may hold lone
-# surrogates (`surrogateescape`); nothing here minds them.
+# Hunks: the changed lines between two versions. A line keeps its ending, so taking all hunks gives the second
+# version character for character, and taking none the first.
 
 
 @dataclass(frozen=True, slots=True)
@@ -617,13 +609,8 @@ def _with(mapping: Mapping[_Key, _Value], key: _Key, value: _Value | None) -> di
     return changed
 
 
-# Which parts of a finished run a person takes back, from what they left ticked in its review.
-#
-# A `Selection` of a finished run is what shall stay of it. The rails of a review count here too: a deleted
-# memory whose lines would stand nowhere else once its receiver is taken back comes back with it, unless a
-# person agreed to the loss. What the run itself lost stays as it is.
-#
-# Pure and quick enough for the GUI thread.
+# Taking back a part of a finished run: the selection is what shall stay of it. The rails of a review hold
+# here too. Pure and quick enough for the GUI thread.
 
 
 def standing(review: Review, taken: Parts) -> ReviewSelection:

@@ -1,11 +1,11 @@
-"""One dream under its lease: the engine's work on an overlay, the retention rail, the transaction, the end.
+"""A dream: the engine's work on a copy-on-write overlay through the guard, the retention rail, coverage.
 
-A run ends in exactly one outcome, which its record says. The ops in it are marked as applied only if the
-transaction came to its end; what a failed run left behind is named. A memory that somebody writes between our
-reading and our writing it sends the run back to its start, once. A run that lost its lease touches nothing
-more and leaves its record to whoever recovers it.
+A job on the one Run (`runs.run`), under the home's dream lease from beginning to end. A memory that somebody
+writes between our reading and our writing sends it back to its start, once. Coverage is written only where
+the dream completed or found nothing to do. Rules: formats/mux.md sections 9 and 10.
 
-Threading: one run, one event loop; blocking, so never on the GUI thread. Failure: see `DreamRun.go`.
+Threading: one run, one event loop; blocking, so never on the GUI thread. Failure: one outcome, never raises
+for what a person can fix.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class DreamJob(Job[DreamOverlay]):
         self._request = request
         self._engine = engine
         self._guard: Guard | None = None
-        self._said = ""
+        self._summary = ""
         self._has_followed = False
         self.workspace_id = request.context.workspace_id
         self.project_path = request.context.project_path
@@ -117,13 +117,15 @@ class DreamJob(Job[DreamOverlay]):
         self._guard = overlay.guard(
             budget=MUTATION_BUDGET, dry_run=self._request.dry_run, undeletable=undeletable
         )
-        self._said = await self._engine.dream(overlay, self._guard, limits=run.limits, progress=run.progress)
+        self._summary = await self._engine.dream(
+            overlay, self._guard, limits=run.limits, progress=run.progress
+        )
         return overlay
 
     def accept(self, thought: DreamOverlay, run: RunContext) -> Plan:
         """Hold what would lose lines; else what the overlay amounts to."""
         overlay, ops = thought, self.ops()
-        summary = with_write_protected(self._said, overlay.write_protected())
+        summary = with_write_protected(self._summary, overlay.write_protected())
         retention = judge_retention(*overlay.texts_before_and_after())
         # After the verdict: the line of an index is no text of its own.
         followed = overlay.follow(ops)
@@ -256,7 +258,7 @@ def _why_held(retention: Retention) -> str:
 def skipped(
     parts: DreamDependencies, workspace_id: str | None, trigger: str, refusal: UserError
 ) -> RunResult:
-    """The result of a run that did not begin, told in Activity."""
+    """The result of a run that did not begin, noted in Activity."""
     summary = str(refusal)
     parts.activity.add(
         "dream.skipped",
@@ -269,17 +271,8 @@ def skipped(
     return RunResult("", "skipped", summary, reason=refusal.reason, next_step=refusal.next_step)
 
 
-# The dream: who may run it when, from the lease to the result. What a run does is `jobs.consolidate.run`.
-#
-# Order: lease (one dream per home; siblings share project and global memory), recovery of what a dead run
-# left, history before, durable record, the engine's work on a copy-on-write overlay through the guard, the
-# retention rail, the transaction (files, usage, coverage), record finished, history after. `run` ends in
-# exactly one outcome, never raises for what a person can mend, and writes no coverage unless it completed
-# or found nothing to do.
-#
-# The run is `async` and Qt-free: the command line and the window's consolidator thread run the same code.
-# The engine is cancelled through `Limits.check`, which it calls every few milliseconds. Rules:
-# formats/mux.md sections 9 and 10; design.md sections 3 to 5.
+# The service: siblings share project and global memory, so there is one lease for all dreams of a home.
+# Command line and window run the same code.
 
 
 def dream_lease_name(home_id: str) -> str:

@@ -40,19 +40,9 @@ from reverie.runs.activity import Activity
 from reverie.runs.record import RunRecord, RunStore, started_of
 from reverie.runs.result import Progress, RunResult
 
-# The launch sweep: which idle workspaces are dreamed about when the agent or Reverie starts, and in what
-# order (formats/mux.md section 10).
-#
-# A workspace qualifies by writes newer than what covers them: its own by its record, those of its project
-# by the project's, global ones by the newest record anywhere. After each success the anchors advance, so
-# that a sibling is not run for the same project writes and only one workspace for the same global ones.
-# What a dream wrote itself carries the time of its own record, and a revert puts times back, so neither
-# ever qualifies.
-#
-# The selection is pure: `plan_sweep` shows the whole order as if each run succeeded; `SweepService` asks
-# the same `judge` again before each run, on what the sidecars say then. Threading: blocking; any thread but
-# the GUI's. Failure: `Unavailable` for what cannot be read; a run that fails is in its result, and the
-# sweep goes on.
+# The launch sweep (formats/mux.md section 10): a workspace qualifies by writes newer than what covers them.
+# After each success the anchors advance, so siblings are not run for the same writes. `plan_sweep` is pure
+# and shows the order as if each run succeeded; `SweepService` asks the same `judge` again before each run.
 
 
 IDLE_MS = DAY_MS
@@ -558,7 +548,7 @@ class Triggers:
             try:
                 yield self._parts.runs.load(run_id)
             except UserError:
-                continue  # a damaged record is told by the list of runs
+                continue  # the list of runs names a damaged record
 
     def _advanced_by_others(self, name: Trigger, workspace_id: str | None) -> bool:
         """Whether somebody else's coverage record is newer than what we had seen of it at our last run here.
@@ -623,7 +613,7 @@ def counts(run: RunRecord) -> bool:
 
 
 def tokens_of(run: RunRecord) -> int:
-    """The tokens a run used, as far as anybody told."""
+    """The tokens a run used, as far as the service reported them."""
     usage: Mapping[str, int] = run.usage or {}
     return usage.get("inputTokens", 0) + usage.get("outputTokens", 0)
 

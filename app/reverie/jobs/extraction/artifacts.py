@@ -170,17 +170,17 @@ def laid_out(
     threads' summaries; else the index as it stands tells, else the trace itself. What is `pinned` never goes.
     """
     files = {rel: data for rel, data in before.items() if rel.startswith(f"{TRACES}/")}
-    told = {**_index_summaries(before.get(INDEX, b"")), **summaries}
+    known = {**_index_summaries(before.get(INDEX, b"")), **summaries}
     for trace in new:
         for rel in [rel for rel in files if _thread(rel) == trace.header.thread_id]:
             if rel not in pinned:
                 del files[rel]
         files[trace.rel] = trace_bytes(trace)
-        told[trace.header.thread_id] = trace.summary
+        known[trace.header.thread_id] = trace.summary
     by_thread: dict[str, list[KeptTrace]] = {}
     for rel, data in files.items():
         if _thread(rel):
-            kept = _kept(rel, data, told)
+            kept = _kept(rel, data, known)
             by_thread.setdefault(kept.thread_id, []).append(kept)
     newest = [max(found, key=lambda each: (each.updated_at, each.rel)) for found in by_thread.values()]
     ordered = sorted(newest, key=lambda each: (-each.updated_at, each.thread_id))[:KEPT]
@@ -211,8 +211,8 @@ def index_text(kept: Iterable[KeptTrace]) -> str:
     lines = [f"- {each.summary} (trace: `{each.thread_id}`)" for each in kept]
     if not lines:
         return "# Memory Summary\n\nNo memory traces yet.\n"
-    told = "\n".join(lines)
-    return f"# Memory Summary\n\nMap of concise summaries to trace IDs (latest first):\n\n{told}\n"
+    listed = "\n".join(lines)
+    return f"# Memory Summary\n\nMap of concise summaries to trace IDs (latest first):\n\n{listed}\n"
 
 
 def parse_header(data: bytes) -> TraceHeader:
@@ -256,9 +256,9 @@ def _thread(rel: str) -> str:
     return thread_of_trace(rel.removeprefix(f"{TRACES}/")) if rel.count("/") == 1 else ""
 
 
-def _kept(rel: str, data: bytes, told: Mapping[str, str]) -> KeptTrace:
+def _kept(rel: str, data: bytes, known: Mapping[str, str]) -> KeptTrace:
     thread_id = _thread(rel)
-    summary = told.get(thread_id) or _first_line(data)
+    summary = known.get(thread_id) or _first_line(data)
     return KeptTrace(thread_id, rel, parse_header(data).updated_at or 0, summary)
 
 

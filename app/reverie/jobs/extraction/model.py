@@ -6,7 +6,7 @@ leaves (a vault stands before the model); what is stored of stage one holds none
 included. Every ending but a plain one fails the run. What was spent and the trace are kept in each case.
 
 Threading: one run, one event loop; rollouts are read on a thread. Failure: `UserError`; `Cancelled`,
-`TimedOut` and `LeaseLost` come from `Limits.check`, which the loop asks every 50 ms.
+`TimedOut` and `LeaseLost` come from `StopCheck.check`, which the loop asks every 50 ms.
 """
 
 from __future__ import annotations
@@ -40,10 +40,9 @@ from reverie.llm.vault import Vault
 from reverie.runs.run import StopCheck, TimedOut
 from reverie.text.redact import REDACTED, codex_redact
 
-# What a model is told in both stages. The rails in the text are rendered from the guard's own values, and
-# everything that comes from a rollout or a memory stands between two marks with a random part, which
-# nothing in it can know and so cannot close. Pure functions; the words are in
-# `resources/prompts/rollout-*.md`.
+# The prompts of both stages (`resources/prompts/rollout-*.md`). The rails in them are rendered from the
+# guard's own values; text of rollouts and memories is put between marks with a random part, so it cannot
+# close them.
 
 
 class PromptEvidence(TextMarks):
@@ -60,7 +59,7 @@ def trace_system(marks: PromptEvidence) -> str:
 def trace_task(source: RolloutSource, prompt: PromptText, title: str, marks: PromptEvidence) -> str:
     """The rollout of one thread. `title` is as it may be shown."""
     cut = " Its middle was left out." if prompt.truncated else ""
-    told = "\n".join(
+    messages = "\n".join(
         line
         for line in (
             f"cwd: {source.cwd}",
@@ -69,12 +68,12 @@ def trace_task(source: RolloutSource, prompt: PromptText, title: str, marks: Pro
         )
         if line
     )
-    evidence = marks.around(f"{told}\n\n{prompt.text}")
+    evidence = marks.around(f"{messages}\n\n{prompt.text}")
     return f"{prompt.items} items.{cut}\n\n{evidence}\n"
 
 
 def trace_reminder() -> str:
-    """What a model is told that answered stage one with something else than it should."""
+    """The reminder for a model that answered stage one in the wrong form."""
     return _text("rollout-trace-reminder")
 
 
@@ -98,8 +97,8 @@ def consolidation_task(staging: Staging, marks: PromptEvidence) -> str:
         for trace in staging.traces
         if trace.rel != INDEX
     ]
-    told = marks.around("\n".join([f"cwd: {staging.cwd}", "", index, *files]))
-    return f"Write the handbook of this directory.\n\n{told}\n"
+    directory = marks.around("\n".join([f"cwd: {staging.cwd}", "", index, *files]))
+    return f"Write the handbook of this directory.\n\n{directory}\n"
 
 
 def _text(name: str) -> str:

@@ -1,4 +1,7 @@
-"""What an extraction tells while it is at work, and what it came to: values for windows, commands, tests."""
+"""Progress and result of an extraction: values for windows, commands and tests, and its entries in Activity.
+
+Threading: any. Failure: an Activity that cannot be written is logged; nothing is raised.
+"""
 
 from __future__ import annotations
 
@@ -114,9 +117,7 @@ class ExtractResult:
         }
 
 
-# Saying why: every decision of an extraction is an entry in Activity (`extract.<event>`) and a log line.
-#
-# Threading: any. Failure: an Activity that cannot be written is logged; nothing is raised.
+# Every decision of an extraction is an entry in Activity (`extract.<event>`) and a line in the log.
 
 
 _log = logging.getLogger("reverie.rollouts")
@@ -177,8 +178,8 @@ class ExtractionReporter:
     def directories(self, cwds: tuple[str, ...]) -> None:
         """Which directories get a new handbook; nothing for none."""
         if cwds:
-            told = some(len(cwds), "directory")
-            self._say("directories", f"{told} to consolidate.", details={"directories": list(cwds)})
+            count = some(len(cwds), "directory")
+            self._say("directories", f"{count} to consolidate.", details={"directories": list(cwds)})
 
     def consolidating(self, cwd: str, traces: int) -> None:
         """Stage two of one directory begins."""

@@ -1,10 +1,12 @@
-"""The two kinds of run of an extraction: one rollout becomes a trace, one directory's traces its handbook.
+"""The two jobs of an extraction (`runs.run`): a rollout becomes a trace, a directory's traces its handbook.
 
-Each has a lease of its own (600 s, renewed while it works, taken over when its owner died), so that of two
-processes one does each; each ends in exactly one outcome and gives its lease back whatever happens. A run
-that has something to write is recorded and journaled like any other; one that failed before is noted.
+Each has a lease of its own (600 s, renewed while it works, taken over when its owner died), so that only one
+of two processes does it. The home's lease is held for the moment of writing only, and what is written is
+planned under it, from the files as they are then. A row in Reverie's own state must be saved too: where that
+fails, the files are put back.
 
-Threading: one event loop. Failure: a run never raises for what a person can mend; a bug is noted and raised.
+Threading: one event loop; blocking on disk. Failure: never raises for what a person can fix; a bug is
+recorded and raised.
 """
 
 from __future__ import annotations
@@ -40,20 +42,6 @@ from reverie.runs.result import SUCCEEDED, Outcome, RunResult
 from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd, RunLimits, Thought, stop_of
 from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import with_write_protected
-
-# Writing one directory's memory: one run with its record, one transaction, the history before and after.
-#
-# The thinking is over by then and had no effect. The home's dream lease is held for the moment of writing
-# only; what is to be written is planned under it, from the files as they are then, and once more where
-# somebody changed one meanwhile. `confirm` is what must hold besides (a row in Reverie's own state): where
-# it fails, the files are put back.
-#
-# Threading: one event loop; blocking on disk. Failure: `UserError`, `Cancelled`, `TimedOut`, `LeaseLost`;
-# the record tells.
-
-
-_SWAPS = 4
-ACTOR = "extract"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +100,7 @@ class Around:
     """What every run of one extraction shares. `limits_for` makes the limits of a run that holds a lease."""
 
     parts: ExtractDependencies
-    voice: ExtractionReporter
+    reporter: ExtractionReporter
     limits_for: Callable[[Lease], RunLimits]
     time_limit_s: float
     trigger: str
@@ -134,7 +122,7 @@ class Around:
 
 
 class ExtractJob(Job[Thought]):
-    """What both stages have in common. `part`: what the result is of, as it is told."""
+    """What both stages have in common. `part`: what the result is about."""
 
     kind = KIND
     before = "before an extraction"
@@ -257,7 +245,7 @@ class RolloutRun(ExtractJob[Extracted]):
             found = await self._engine.extract(source, run.limits, lambda text: self._tell("thinking", text))
         except FileNotFoundError as error:
             raise StoreError("The rollout went away while it was read.", reason="no-rollout") from error
-        self._around.voice.read(thread.id, found.reading, truncated=found.truncated)
+        self._around.reporter.read(thread.id, found.reading, truncated=found.truncated)
         if found.nothing:
             return Plan(_nothing_in(found), outcome="unchanged")
         self._tell("writing", "")
@@ -308,7 +296,7 @@ class DirectoryRun(ExtractJob[Staging]):
         self._directory = directory
         self._engine = engine
         self._tell = tell
-        self._said = ""
+        self._summary = ""
         part = PartEnd("directory", directory.bucket, directory.cwd, directory.cwd, "failed", "")
         super().__init__(around, engine, replace(part, bucket=directory.bucket))
         self.details = {"stage": 2, "bucket": directory.bucket}
@@ -318,14 +306,14 @@ class DirectoryRun(ExtractJob[Staging]):
         name = directory_lease_name(self._parts.run.home_id, self._directory.bucket)
         if self._held_by_agent():
             text = "Codex itself holds the lock of this directory; Reverie stands down."
-            self._around.voice.held_elsewhere(self._directory.cwd, text)
+            self._around.reporter.held_elsewhere(self._directory.cwd, text)
             return None
         try:
             lease = self._parts.run.leases.acquire(
                 name, purpose=f"consolidation of {self._directory.cwd}", ttl_s=LEASE_S
             )
         except LeaseHeld as held:
-            self._around.voice.held_elsewhere(self._directory.cwd, str(held))
+            self._around.reporter.held_elsewhere(self._directory.cwd, str(held))
             return None
         except UserError as error:
             return self.failed(error)
@@ -349,9 +337,11 @@ class DirectoryRun(ExtractJob[Staging]):
         if staging.previous and staging.fingerprint() == parts.state.fingerprint(directory.bucket):
             # A trace of another process stood there before its row did: the last one has read it already.
             return Plan("", outcome="completed", reason=READ_ALREADY)
-        self._around.voice.consolidating(directory.cwd, sum(trace.rel != INDEX for trace in staging.traces))
+        self._around.reporter.consolidating(
+            directory.cwd, sum(trace.rel != INDEX for trace in staging.traces)
+        )
         self._tell("thinking", "")
-        self._said = await self._engine.consolidate(
+        self._summary = await self._engine.consolidate(
             staging, staging.guard, run.limits, lambda text: self._tell("thinking", text)
         )
         run.limits.check()
@@ -365,7 +355,7 @@ class DirectoryRun(ExtractJob[Staging]):
         sweep(self._parts, staging.root)
         staging.require_current()
         left = [str(memory_path(staging.root.scope, rel)) for rel in staging.write_protected]
-        summary = with_write_protected(self._said, left)
+        summary = with_write_protected(self._summary, left)
         record = {"fingerprint": staging.fingerprint()}
         return Plan(summary, staging.changes(), emptied=staging.emptied(), record=record)
 
@@ -427,9 +417,9 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
     ]
     # A trace before the index that names it, and deletes last.
     changes.sort(key=lambda each: (each.after is None, each.rel == INDEX, each.rel))
-    told = ", ".join(trace.summary[:80].rstrip(".") for trace in new)
+    shown = ", ".join(trace.summary[:80].rstrip(".") for trace in new)
     gone = f" {len(layout.pruned)} older traces pruned." if layout.pruned else ""
-    return Plan(with_write_protected(f"Trace written: {told}.{gone}", left), changes)
+    return Plan(with_write_protected(f"Trace written: {shown}.{gone}", left), changes)
 
 
 def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> Plan:

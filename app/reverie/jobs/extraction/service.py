@@ -127,10 +127,10 @@ class ExtractService:
             unread = [each for each in found.chosen if each.id not in heads and _says_too_little(each)]
             if not unread:
                 return ThreadSelection(found.chosen, (*found.skipped, *lost))
-            told = {each.id: _with_head(each) for each in unread}
-            heads |= told.keys()
-            lost += [SkippedThread(each, "no-directory") for each in told.values() if not each.cwd]
-            threads = [told.get(each.id, each) for each in threads]
+            read = {each.id: _with_head(each) for each in unread}
+            heads |= read.keys()
+            lost += [SkippedThread(each, "no-directory") for each in read.values() if not each.cwd]
+            threads = [read.get(each.id, each) for each in threads]
             threads = [
                 each
                 for each in threads
@@ -264,24 +264,24 @@ class _ExtractionWork:
         teller = _Teller(self._progress, len(threads))
 
         async def one(thread: Thread) -> PartEnd | SkippedThread:
-            told = ExtractProgress("rollout", thread.id, thread.title, thread.cwd, "waiting")
+            part = ExtractProgress("rollout", thread.id, thread.title, thread.cwd, "waiting")
             if self._cancel.is_set():
-                end: PartEnd | SkippedThread = _cancelled(told)
+                end: PartEnd | SkippedThread = _cancelled(part)
             else:
-                run = RolloutRun(self._around, thread, self._engines.stage_one(), teller.of(told))
+                run = RolloutRun(self._around, thread, self._engines.stage_one(), teller.of(part))
                 end = await run.go()
             if isinstance(end, SkippedThread):
-                self._around.voice.skipped(end)
-                teller.ended(told, "skipped", f"Left out: {SKIP_WORDS[end.reason]}.")
+                self._around.reporter.skipped(end)
+                teller.ended(part, "skipped", f"Left out: {SKIP_WORDS[end.reason]}.")
             else:
-                self._around.voice.ended(end)
+                self._around.reporter.ended(end)
                 good: Stage = "persisted" if end.outcome == "completed" else "skipped"
-                teller.ended(told, _stage_of(end, good), end.summary)
+                teller.ended(part, _stage_of(end, good), end.summary)
             return end
 
         for thread in threads:
-            told = ExtractProgress("rollout", thread.id, thread.title, thread.cwd, "waiting")
-            teller.tell(told)
+            part = ExtractProgress("rollout", thread.id, thread.title, thread.cwd, "waiting")
+            teller.tell(part)
         ends = await self._all(one(thread) for thread in threads)
         return (
             tuple(end for end in ends if isinstance(end, PartEnd)),
@@ -292,15 +292,15 @@ class _ExtractionWork:
         teller = _Teller(self._progress, len(rows))
 
         async def one(row: DirectoryRow) -> PartEnd | None:
-            told = ExtractProgress("directory", row.bucket, row.cwd, row.cwd, "waiting")
+            part = ExtractProgress("directory", row.bucket, row.cwd, row.cwd, "waiting")
             if self._cancel.is_set():
-                return _cancelled(told)
-            end = await DirectoryRun(self._around, row, self._engines.stage_two(), teller.of(told)).go()
+                return _cancelled(part)
+            end = await DirectoryRun(self._around, row, self._engines.stage_two(), teller.of(part)).go()
             if end is None:
-                teller.ended(told, "skipped", "Somebody else consolidates it, or has just done so.")
+                teller.ended(part, "skipped", "Somebody else consolidates it, or has just done so.")
             else:
-                self._around.voice.ended(end)
-                teller.ended(told, _stage_of(end, "consolidated"), end.summary)
+                self._around.reporter.ended(end)
+                teller.ended(part, _stage_of(end, "consolidated"), end.summary)
             return end
 
         return tuple(end for end in await self._all(one(row) for row in rows) if end is not None)
@@ -328,15 +328,15 @@ class _Teller:
         self._total = total
         self._done = 0
 
-    def tell(self, told: ExtractProgress) -> None:
-        self._progress(replace(told, done=self._done, total=self._total))
+    def tell(self, part: ExtractProgress) -> None:
+        self._progress(replace(part, done=self._done, total=self._total))
 
-    def of(self, told: ExtractProgress) -> Callable[[Stage, str], None]:
-        return lambda stage, text: self.tell(replace(told, stage=stage, text=text))
+    def of(self, part: ExtractProgress) -> Callable[[Stage, str], None]:
+        return lambda stage, text: self.tell(replace(part, stage=stage, text=text))
 
-    def ended(self, told: ExtractProgress, stage: Stage, text: str) -> None:
+    def ended(self, part: ExtractProgress, stage: Stage, text: str) -> None:
         self._done += 1
-        self.tell(replace(told, stage=stage, text=text))
+        self.tell(replace(part, stage=stage, text=text))
 
 
 def _stage_of(end: PartEnd, good: Stage) -> Stage:
@@ -345,9 +345,9 @@ def _stage_of(end: PartEnd, good: Stage) -> Stage:
     return "cancelled" if end.outcome == "cancelled" else "failed"
 
 
-def _cancelled(told: ExtractProgress) -> PartEnd:
+def _cancelled(part: ExtractProgress) -> PartEnd:
     summary = "Cancelled before it began."
-    return PartEnd(told.kind, told.id, told.title, told.project_path, "cancelled", summary, "cancelled")
+    return PartEnd(part.kind, part.id, part.title, part.project_path, "cancelled", summary, "cancelled")
 
 
 def _says_too_little(thread: Thread) -> bool:

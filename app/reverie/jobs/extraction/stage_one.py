@@ -186,12 +186,9 @@ def _unusable(cause: str) -> StoreError:
     )
 
 
-# What of a rollout is evidence: its response items, without what the agent put in by itself, what a
-# rollback took back, pictures, and thinking that nobody can read (formats/codex.md sections 2 and 6).
-#
-# A compaction counts as what the assistant said. A rollout without any message among its items is read from
-# its events. Streaming: one line in memory. Threading: any thread but the GUI's. Failure:
-# `FileNotFoundError`, `Unavailable`; lines that cannot be read are counted in `Reading`.
+# Evidence: the response items of a rollout without what the agent added, what a rollback took back, pictures
+# and hidden thinking (formats/codex.md sections 2 and 6). One line in memory at a time; unreadable lines are
+# counted.
 
 
 Item = dict[str, Any]
@@ -237,8 +234,8 @@ def prompt_text(items: Iterator[Item], *, hide: Callable[[str], str] = lambda te
 
     def feed(text: str) -> None:
         nonlocal count
-        told = json.dumps(_hidden(json.loads(text), hide), ensure_ascii=False, separators=(",", ":"))
-        kept.feed(("[" if count == 0 else ",\n").encode() + told.encode("utf-8", "replace"))
+        row = json.dumps(_hidden(json.loads(text), hide), ensure_ascii=False, separators=(",", ":"))
+        kept.feed(("[" if count == 0 else ",\n").encode() + row.encode("utf-8", "replace"))
         count += 1
 
     for text in head:
@@ -258,8 +255,8 @@ def _ends(items: Iterator[Item]) -> tuple[list[str], deque[str], int]:
     head, tail, left_out = list[str](), deque[str](), 0
     head_size = tail_size = 0
     for item in items:
-        told = {key: value for key, value in item.items() if key != "_at"}
-        text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        shown = {key: value for key, value in item.items() if key != "_at"}
+        text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
         if head_size <= ROLLOUT_BYTES:
             head.append(text)
             head_size += len(text)
@@ -344,16 +341,9 @@ def _hidden(value: Any, hide: Callable[[str], str]) -> Any:
     return value
 
 
-# Stage one by fixed rules: what a person asked for, which commands ran with which exit codes, what went
-# wrong and what followed, which files were touched, what was preferred outright, and the outcome by
-# evidence.
-#
-# Evidence only: an outcome is `success` where the person approved, or a check ran well after the last
-# change; `fail` where the person rejected it, or everything after ended in errors; `partial` where
-# something was done and nobody checked; else `uncertain`, also where only the assistant says that it
-# worked. Everything is bounded, however long the rollout. Secrets go before a text is cut or split into
-# lines: half of one, or one without the name before it, nobody would know again. Pure over the items;
-# `RulesStageOne` reads them on a thread.
+# The rules: outcomes by evidence only. `success` needs approval or a check that passed after the last change;
+# the assistant's own word is not enough. Secrets are removed before a text is cut or split: half a secret is
+# not recognised.
 
 
 Outcome = Literal["success", "partial", "fail", "uncertain"]
@@ -428,16 +418,16 @@ class _Task:
             return "success"
         if self.verdict == "rejected":
             return "fail"
-        told = [step for step in self.steps if step.code is not None]
-        checks = [step for step in told if _CHECK.search(step.command)]
+        ended = [step for step in self.steps if step.code is not None]
+        checks = [step for step in ended if _CHECK.search(step.command)]
         if checks and checks[-1].code == 0 and not self.aborted:
             # Done after the last change, or there was none: the check stands.
             return "success" if checks[-1].after_change or not self.files else "partial"
-        if told and all(step.code != 0 for step in told) and not self.files:
+        if ended and all(step.code != 0 for step in ended) and not self.files:
             return "fail"
         if checks and checks[-1].code != 0:
-            return "fail" if self.aborted or told[-1] is checks[-1] else "partial"
-        if self.files or (told and self.aborted):
+            return "fail" if self.aborted or ended[-1] is checks[-1] else "partial"
+        if self.files or (ended and self.aborted):
             return "partial"
         return "uncertain"
 
@@ -490,14 +480,14 @@ class _RolloutReader:
     def _called(self, item: Item) -> None:
         task = self._task()
         name = str(item.get("name") or item.get("type"))
-        told = item.get("arguments", item.get("input", item.get("action")))
-        text = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+        arguments = item.get("arguments", item.get("input", item.get("action")))
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
         for path in _PATCH.findall(text.replace("\\n", "\n")):
             if len(task.files) < 4 * _STEPS:
                 task.files[path.strip()[:_LINE_CHARS]] = None
             for step in task.steps:
                 step.after_change = False
-        command = _command(told) if any(shell in name for shell in _SHELLS) else ""
+        command = _command(arguments) if any(shell in name for shell in _SHELLS) else ""
         if not command or command.lstrip().startswith("apply_patch"):
             return
         self.commands += 1
@@ -569,8 +559,8 @@ def extracted(source: RolloutSource, items: Iterable[Item], statements: Statemen
 
 
 def _preferences(found: Iterable[str]) -> list[str]:
-    told = [f"- {line}" for line in found]
-    return ["User preferences:", *told] if told else ["User preferences: none observed"]
+    lines = [f"- {line}" for line in found]
+    return ["User preferences:", *lines] if lines else ["User preferences: none observed"]
 
 
 def _task_lines(task: _Task) -> list[str]:
@@ -606,19 +596,19 @@ def _failures(steps: list[_CommandStep]) -> Iterator[str]:
 
 def _summary(title: str, tasks: list[_Task]) -> str:
     outcomes = [task.outcome() for task in tasks]
-    told = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in dict.fromkeys(outcomes))
+    counted = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in dict.fromkeys(outcomes))
     files = list(dict.fromkeys(path for task in tasks for path in task.files))
     changed = f" Changed: {', '.join(files[:5])}{' and more' if len(files) > 5 else ''}." if files else ""
-    return f"{title} ({some(len(tasks), 'task')}: {told}).{changed}"
+    return f"{title} ({some(len(tasks), 'task')}: {counted}).{changed}"
 
 
-def _command(told: Any) -> str:
+def _command(arguments: Any) -> str:
     """The command line of a shell call, as a person would type it."""
-    if isinstance(told, str):
-        return told
-    if not isinstance(told, dict):
+    if isinstance(arguments, str):
+        return arguments
+    if not isinstance(arguments, dict):
         return ""
-    command = told.get("command", told.get("cmd"))
+    command = arguments.get("command", arguments.get("cmd"))
     if isinstance(command, list):
         words = [word for word in command if isinstance(word, str)]
         shell = len(words) == 3 and words[0].rpartition("/")[2] in ("bash", "sh", "zsh")
@@ -657,13 +647,8 @@ def _line(text: str) -> str:
     return folded if len(folded) <= _LINE_CHARS else folded[: _LINE_CHARS - 1] + "…"
 
 
-# Preferences that a person states in the middle of a request: "Fix the parser, and by the way I always want
-# the tests next to the code."
-#
-# What begins such a clause leaves no doubt: "I always want", "we never want", "please always", "please
-# never". The clause counts, not the request around it. Left out is what only looks like it: a condition, a
-# question about it, what somebody else says, quoted text, and what holds for the moment. Pure; time linear
-# in the text.
+# Preferences in the middle of a request ("..., and please always run the tests"). The clause counts, not the
+# request around it. Time is linear in the text.
 
 
 _LONGEST = 500

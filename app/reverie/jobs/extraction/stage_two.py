@@ -136,11 +136,11 @@ class Staging:
 
     def fingerprint(self) -> str:
         """What tells the copy from another: its traces and its handbook, or the one there was before."""
-        told = hashlib.sha256()
+        digest = hashlib.sha256()
         for rel in sorted(trace.rel for trace in self.traces):
-            told.update(f"{rel}\0{self.text(rel)}\0".encode("utf-8", "surrogateescape"))
-        told.update((self.text(HANDBOOK) or self.previous or "").encode("utf-8", "surrogateescape"))
-        return told.hexdigest()
+            digest.update(f"{rel}\0{self.text(rel)}\0".encode("utf-8", "surrogateescape"))
+        digest.update((self.text(HANDBOOK) or self.previous or "").encode("utf-8", "surrogateescape"))
+        return digest.hexdigest()
 
     def require_current(self) -> None:
         """Raises `Conflict` where a trace that was read is gone or another by now, as after its run was taken
@@ -323,11 +323,8 @@ def _added_lines(before: str, after: str) -> list[tuple[int, str]] | None:
     return added if position == len(wanted) else None
 
 
-# Stage two by fixed rules: what the traces of a directory say, brought together under a few headings.
-#
-# Newest first, each statement once. Statements of the handbook as it was stay after the newer ones, so that
-# what older traces taught survives their pruning; sections of a person's own stay as they are, and so do
-# skills. Pure, but for going through the guard. Merging what was merged changes nothing.
+# The rules: newest first, each statement once. Older statements of the handbook stay, so that what old traces
+# taught survives their pruning; so do a person's own sections. Merging twice changes nothing.
 
 
 _TITLE = "# Memory"

@@ -217,12 +217,8 @@ def _in_words(error: sqlite3.Error, database: Path) -> UserError:
     return Unavailable("The list of extracted threads cannot be used.", cause=cause, next_step=next_step)
 
 
-# Which threads are extracted: the newest that went on since their memory was made (formats/codex.md section
-# 2).
-#
-# Looked at are the 200 newest threads that a person led and that are not archived. A thread that is still
-# being written is left for the next time: instead of the thread that is running in this very process, which
-# a program beside the agent has none of, that is one whose rollout changed a moment ago. Pure functions.
+# Selection: the newest threads that went on since their memory was made (formats/codex.md section 2). A
+# rollout that changed a moment ago is still being written and is left for the next time.
 
 
 INTERACTIVE = frozenset({"cli", "vscode", "atlas", "chatgpt"})

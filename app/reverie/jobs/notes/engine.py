@@ -1,4 +1,5 @@
-"""What does the thinking of an update: a model, or the embedded rules. Both change nothing but the draft.
+"""Who thinks in an update of session notes: a model, or the embedded rules. Both change only the draft. The
+model sees everything through a vault, so no secret leaves.
 
 Threading: one run, one event loop. Failure: an `EngineResult` tells it.
 """
@@ -35,17 +36,12 @@ from reverie.runs.draft import FileDraft, in_newline_style
 from reverie.text.redact import find_secrets, redact
 from reverie.text.summaries import some
 
-# What an update of the notes may do: edit one file, and nothing else.
-#
-# `NotesDraft` is the copy a run works on (`runs.draft`); every edit is an exact text replacement.
-# `edit_tool` is the only tool there is; a path other than that of the notes, letter for letter, is refused,
-# and the refusal stands in the trace.
-#
-# Not thread-safe: one run, one draft. Failure: `StoreError`, from which a model can recover.
+# The draft and its only tool: exact replacements of text in one file. Any other path is refused, and the
+# refusal is in the trace.
 
 
 MOST_TOKENS = 2 * TOTAL_TOKENS
-"""No edit may make the notes longer than this; what is above the limits is only told."""
+"""No edit may make the notes longer than this; what is above the limits is only reported."""
 EDIT = "Edit"
 _SHOWN_CHARS = 200
 
@@ -184,10 +180,7 @@ class NotesEngine(Protocol):
         """Edit the draft until it is done, or `cancelled()` says so."""
 
 
-# What of a conversation an update is shown: the newest messages of the main thread, within a bound.
-#
-# Streaming: never more than the bound is held. What was undone, what the model only thought, what the agent
-# put in by itself and what sub-agents said is left out. Pure functions over an iterator.
+# Material: the newest messages of the main thread within a bound, never more of them in memory.
 
 
 MAX_CHARS = 160_000
@@ -236,18 +229,9 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}… [cut]"
 
 
-# The notes without a model: five sections filled from the transcript by fixed rules.
-#
-# - Session Title: the session's title, where the section is empty.
-# - Current State: what was asked last, what was answered last, what is still open in the agent's list.
-# Lines of this form are replaced, others stay.
-# - Files and Functions: each file that was changed, with how often.
-# - Errors & Corrections: each tool call that failed, and what the person put right (`corrections`, handed
-# in).
-# - Worklog: one line for each turn, with its time.
-#
-# Lines that these rules wrote are known by their form; the oldest of them go when a section is full.
-# Everything else in the notes stays as it is. A line with a secret is left out. Pure but for the draft.
+# The rules: five sections filled from the transcript. Lines that the rules wrote are recognised by their
+# form, and the oldest of them go when a section is full; everything else stays. A line with a secret is left
+# out.
 
 
 _LINE_CHARS = 240
@@ -337,14 +321,16 @@ def found_in(messages: Iterable[Message], corrections: Callable[[str], Iterable[
     for message in messages:
         tool = message.tool
         if tool is not None:
-            told = _arguments(tool.input)
-            path = told.get("file_path") or told.get("notebook_path")
+            arguments = _arguments(tool.input)
+            path = arguments.get("file_path") or arguments.get("notebook_path")
             if tool.is_error:
-                errors.append(f"- `{_short(_call(tool.name, told), 80)}` failed: {_short(tool.output or '')}")
+                errors.append(
+                    f"- `{_short(_call(tool.name, arguments), 80)}` failed: {_short(tool.output or '')}"
+                )
             elif tool.name in _EDITS and isinstance(path, str) and "`" not in path and "\n" not in path:
                 files[path] = files.pop(path, 0) + 1
             elif tool.name in _LISTS:
-                todo = list(_open_items(told.get("todos")))
+                todo = list(_open_items(arguments.get("todos")))
         elif message.kind == "message" and message.speaker == "user":
             asked.append(message)
             errors += [f"- Corrected: {_short(said)}" for said in corrections(message.text)]
@@ -407,8 +393,8 @@ def _files(lines: Lines, files: Mapping[str, int]) -> Lines:
         return lines
     for path, times in files.items():
         counts[path] = max(times, counts.pop(path, 0))
-    told = [f"- `{path}` (changed {some(n, 'time')})" for path, n in counts.items()]
-    return _within([*rest, *_safe(told)], _FILE)
+    lines = [f"- `{path}` (changed {some(n, 'time')})" for path, n in counts.items()]
+    return _within([*rest, *_safe(lines)], _FILE)
 
 
 def _replaced(lines: Lines, new: Lines, form: re.Pattern[str]) -> Lines:
@@ -446,14 +432,16 @@ def _open_items(todos: Any) -> Iterator[str]:
 
 def _arguments(text: str) -> Mapping[str, Any]:
     try:
-        told = json.loads(text)
+        found = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
-def _call(name: str, told: Mapping[str, Any]) -> str:
-    about = next((told[key] for key in ("command", "file_path", "pattern", "url") if told.get(key)), "")
+def _call(name: str, arguments: Mapping[str, Any]) -> str:
+    about = next(
+        (arguments[key] for key in ("command", "file_path", "pattern", "url") if arguments.get(key)), ""
+    )
     return f"{name}: {about}".replace("`", "'") if about else name
 
 
@@ -471,12 +459,8 @@ def _time(timestamp: int | None) -> str:
     return datetime.fromtimestamp((timestamp or 0) / 1000, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-# What a model that updates notes is told: our rules, then notes and conversation between marks that nothing
-# in them can close. The limits in it are those that are checked. Pure functions; the words are in
-# `resources/prompts/notes*.md`.
-#
-# A person's own prompt takes the place of the instructions, not of the rules; `{{currentNotes}}` and
-# `{{notesPath}}` in it are replaced in one pass, other names stay.
+# The prompt: our rules, then notes and conversation between marks that nothing in them can close. A person's
+# own prompt replaces the instructions, never the rules.
 
 
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
@@ -495,10 +479,10 @@ def system_prompt(mark: str) -> str:
 
 def user_message(task: NotesTask, notes: str, mark: str) -> str:
     """Instructions, the notes as they are, the conversation, and what is too long."""
-    told = task.prompt or prompt_words("notes")
+    instructions = task.prompt or prompt_words("notes")
     values = {"currentNotes": between("session-notes", notes, mark), "notesPath": task.path}
-    parts = [with_values(told, values).strip()]
-    if "{{currentNotes}}" not in told:
+    parts = [with_values(instructions, values).strip()]
+    if "{{currentNotes}}" not in instructions:
         parts.append(values["currentNotes"])
     parts.append(between("conversation (JSON, oldest first)", as_json(task.messages), mark))
     if too_long := reminder_of(notes):
@@ -521,10 +505,8 @@ def with_values(text: str, values: Mapping[str, str]) -> str:
     return _PLACE.sub(lambda match: values.get(match[1], match[0]), text)
 
 
-# An update by a model: the one agent loop with a single tool, and one reminder if it broke or overfilled
-# the notes.
-#
-# The model sees everything through a vault (no secret leaves). Threading: one run, one event loop.
+# A model as an engine: the agent loop with a single tool, and one reminder if it broke or overfilled the
+# notes.
 
 
 MAX_STEPS = 12
@@ -551,9 +533,9 @@ class ModelNotes:
         def follow_up(_text: str) -> str | None:
             if reminded:
                 return None
-            told = reminder(draft.broken, reminder_of(draft.text) if draft.changed else "")
-            reminded.append(told)
-            return told or None
+            reminder_text = reminder(draft.broken, reminder_of(draft.text) if draft.changed else "")
+            reminded.append(reminder_text)
+            return reminder_text or None
 
         try:
             result = await self._asking.ask(

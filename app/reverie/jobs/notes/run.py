@@ -1,10 +1,9 @@
-"""One update of session notes: what there is to read, the engine's work on a draft, a check, one transaction
-(`runs.run`).
+"""One update of session notes, as a job on the one Run (`runs.run`): the engine's work on a draft, a check.
 
 An update that broke the sections, or did not come to its end, is thrown away. A new file is created
 exclusively with mode 0600 in a directory with mode 0700.
 
-Threading: one run, one event loop, blocking. Failure: `NotesRun.go` never raises for what a person can mend.
+Threading and failure: see `runs.run`.
 """
 
 from __future__ import annotations
@@ -178,7 +177,7 @@ class NotesJob(Job[NotesDraft]):
 
 
 def _with_check(attempt: Mapping[str, Any], problem: str) -> dict[str, Any]:
-    """The attempt with the look at its sections that it did not pass."""
+    """The attempt with the check of its sections that failed."""
     check = {
         "attemptIndex": attempt.get("attemptIndex", 1),
         "toolName": "check of the sections",

@@ -81,9 +81,9 @@ def parse_sections(text: str) -> tuple[Section, ...]:
             begin, line_begin = offset + len(line), number
         elif after_header:
             after_header = False
-            told = bare.strip()
-            if len(told) > 1 and told.startswith("_") and told.endswith("_"):
-                description, begin = told, offset + len(line)
+            stripped = bare.strip()
+            if len(stripped) > 1 and stripped.startswith("_") and stripped.endswith("_"):
+                description, begin = stripped, offset + len(line)
         offset += len(line)
     close(len(text))
     return tuple(found)
@@ -111,7 +111,7 @@ def structure_break(before: str, after: str) -> str:
             return f"There is a header {name[:80]!r} that was not there."
     if names != now:
         return "The sections stand in another order."
-    changed = next(name for (name, told), (_, said) in zip(old, new, strict=True) if told != said)
+    changed = next(name for (name, before), (_, said) in zip(old, new, strict=True) if before != said)
     return f"The description under {changed[:80]!r} was changed."
 
 
@@ -143,12 +143,12 @@ def problems_of(text: str, template: str) -> tuple[NotesProblem, ...]:
     if order != known:
         moved = next(name for name, place in zip(order, known, strict=True) if name != place)
         found.append(NotesProblem("order", line=lines[moved]))
-    told = {section.name: section.description for section in there}
+    described = {section.name: section.description for section in there}
     last = {section.name: section.line + 1 for section in there}
     found += [
         NotesProblem("description", section.name, line=last[section.name] + 1)
         for section in wanted
-        if section.name in told and told[section.name] != section.description
+        if section.name in described and described[section.name] != section.description
     ]
     return (*found, *over_limits(text))
 
@@ -168,7 +168,7 @@ def over_limits(text: str) -> tuple[NotesProblem, ...]:
 
 
 def reminder_of(text: str) -> str:
-    """What a model is told of what is too long; empty where nothing is."""
+    """For a model: what is too long; empty where nothing is."""
     lines = []
     for problem in over_limits(text):
         if problem.kind == "long-file":
@@ -189,10 +189,8 @@ def is_template(text: str, template: str) -> bool:
     return text.strip() == template.strip()
 
 
-# What new session notes begin with: ten sections, each with a line that says what belongs there. The names
-# of the sections are the agent's; the words of the lines are ours. A person's own template takes its place.
-#
-# Failure: a template that cannot be read or holds nothing counts as none.
+# The template: the names of its sections are the agent's, the text of the lines is ours. A person's own
+# template replaces it, unless it is empty or cannot be read.
 
 
 _OWN_BYTES = 256 << 10

@@ -1,16 +1,15 @@
 """The session notes of one home: when an update is due, one at a time per session, and what is said of it.
 
 `on_change` is called when a transcript has grown; `update_now` is a person asking: it knows no thresholds,
-and moves only what a success moves. How an update is due is `jobs.notes.service`, what a run does
-`jobs.notes.run`.
-A gate is one entry in Activity for each session until another one closes; the numbers of a run (tokens with
-those from the cache, the thresholds in force) are in its entry, its record and the log.
+and moves only what a success moves. What a run does is `jobs.notes.run`. A gate is one entry in
+Activity for each session until another one closes; the numbers of a run (tokens with those from the cache,
+the thresholds in force) are in its entry, its record and the log.
 
 When the notes are no longer as Reverie left them, and no person changed them in it, somebody else keeps them:
 one update is left out, and that is said.
 
 Threading: blocking; any thread but the GUI's, several at once. `cancel` ends a run. Failure: what a person
-can mend is in the outcome.
+can fix is in the outcome.
 """
 
 from __future__ import annotations
@@ -55,13 +54,9 @@ if TYPE_CHECKING:
     from reverie.settings import NotesSettings
 
 
-# When session notes are due: the rules of formats/claude-code.md section 3 as pure functions.
-#
-# A session is watched from a certain size on; from then on notes are due whenever the context has grown by
-# enough since the last update AND either enough tools were called since the last trigger or the model has
-# just come to the end of its answer. Growth is always required. A trigger moves the point from which tool
-# calls count; only a success records the tokens. A manual update asks for none of this, starts nothing and
-# moves no counting point.
+# Thresholds (formats/claude-code.md section 3), pure. The context must have grown; besides that, either
+# enough tools were called since the last trigger or the model just finished its answer. A trigger moves the
+# point from which tool calls count; only a success records the tokens.
 
 
 ThresholdGate = Literal["no-messages", "too-small", "not-grown", "at-work"]
@@ -146,10 +141,8 @@ def succeeded(counters: SessionCounters, seen: Measured) -> SessionCounters:
     return replace(counters, tokens=seen.context_tokens, summarised=summarised)
 
 
-# What Reverie keeps of each session's notes, in its own directory: counters, what it wrote last, when.
-#
-# The agent keeps none of this on disk, so it lies beside Reverie's other sidecars of the home and survives
-# a restart. Reading is tolerant, item by item. Threading: any thread and process. Failure: `UserError`.
+# State per session, in Reverie's own directory because the agent keeps none on disk. Read item by item: what
+# is damaged counts as missing.
 
 
 _SESSIONS = 2_000
@@ -375,15 +368,15 @@ class NotesService:
         self._parts = parts
         self._cancel = cancel or threading.Event()
         self._scans: dict[str, SessionMeter] = {}
-        self._told: dict[str, Gate] = {}
+        self._last_gates: dict[str, Gate] = {}
         self._lock = threading.Lock()
 
     def on_change(self, session_id: str) -> NotesOutcome:
         """The transcript has grown, or may have."""
         if not self._parts.settings().enabled:
             # The same for every session, so it is said once for the home.
-            told = self._gate("disabled", "", gate_words("disabled", Thresholds()))
-            return replace(told, session_id=session_id)
+            outcome = self._gate("disabled", "", gate_words("disabled", Thresholds()))
+            return replace(outcome, session_id=session_id)
         try:
             looked = self._look(session_id)
             if isinstance(looked, NotesOutcome):
@@ -626,11 +619,11 @@ class NotesService:
         text, session_id = end.summary, looked.session_id
         details = {**numbers, "model": model, "usage": dict(end.usage or {})}
         level = logging.INFO if written is not None else logging.DEBUG
-        told = f"{end.outcome}: {text}"
-        _log.log(level, "[notes] %s session=%s run=%s %s", redact(told), session_id, end.run_id, details)
+        line = f"{end.outcome}: {text}"
+        _log.log(level, "[notes] %s session=%s run=%s %s", redact(line), session_id, end.run_id, details)
         shown = "info" if end.succeeded else "warning"
         self._note(f"notes.{end.outcome}", session_id, text, shown, end.run_id, details)
-        self._told.pop(session_id, None)
+        self._last_gates.pop(session_id, None)
         exists = end.succeeded and self._bytes(looked.place) is not None
         return NotesOutcome(
             None,
@@ -647,9 +640,9 @@ class NotesService:
     def _gate(
         self, gate: Gate, session_id: str, text: str, *, level: str = "info", next_step: str = ""
     ) -> NotesOutcome:
-        """Said once for each session until another gate closes."""
-        if self._told.get(session_id) != gate or level != "info":
-            self._told[session_id] = gate
+        """Reported once for each session until another gate closes."""
+        if self._last_gates.get(session_id) != gate or level != "info":
+            self._last_gates[session_id] = gate
             _log.debug("[notes] skipped (%s): %s session=%s", gate, redact(text), session_id)
             self._note(f"notes.{gate}", session_id, text, level, None, {})
         return NotesOutcome(gate, text, session_id, reason=gate, next_step=next_step)

@@ -1,4 +1,5 @@
-"""What does a writer's thinking: a model, or the embedded rules. Both change nothing but the draft.
+"""Who thinks for the memory writer: a model, or the embedded rules. Both change nothing but the draft. The
+model sees everything through a vault, so no secret leaves.
 
 Threading: one run, one event loop. Failure: an `EngineResult` tells it.
 """
@@ -26,12 +27,8 @@ from reverie.runs.draft import FileDraft, in_newline_style
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import cut_utf16, utf16_length
 
-# What a writer may do: `memory_read`, `memory_write`, `no_new_memories`, over one file (formats/mux.md
-# section 14).
-#
-# `Draft` is the copy a run works on (`runs.draft`); every write is an exact text replacement.
-#
-# Not thread-safe: one run, one draft. Failure: `StoreError`, from which a model can recover.
+# The draft and its three tools: `memory_read`, `memory_write` (exact replacements), `no_new_memories`
+# (formats/mux.md section 14).
 
 
 ALL = -1
@@ -211,11 +208,8 @@ def _refused(cause: str, next_step: str = "") -> StoreError:
     return StoreError("Nothing was written.", cause=cause, next_step=next_step, reason="memory-write")
 
 
-# What of a conversation the writer is shown: the newest events within 80,000 JSON characters
-# (formats/mux.md section 14).
-#
-# Trimming is linear: each event is measured once, from the newest back. If even the newest is too big it is
-# clamped: without its tool calls, then with its text cut, then bare, then not at all. Pure functions.
+# Material: the newest events within 80,000 JSON characters (formats/mux.md section 14), each measured once.
+# If even the newest is too big, its tool calls go first, then its text is cut.
 
 
 MAX_JSON_CHARS = 80_000
@@ -351,12 +345,8 @@ class WriterEngine(Protocol):
         """Edit the draft by the tools until it is done, or `cancelled()` says so."""
 
 
-# The writer without a model: what the person said outright since the last run, as bullets of the file.
-#
-# Two kinds of sentence count: explicit statements (the rules of the harvest, handed in as `statements`) and
-# corrections ("No, the port is 8081, not 8080."). What the file says already, in whatever case or
-# punctuation, is not said again; a sentence with a secret is left out. Nothing is ever removed. Pure but
-# for the draft.
+# The rules: explicit statements and corrections of the person become bullets. What the file says already is
+# not added again, nor is a sentence with a secret; nothing is ever removed.
 
 
 MOST_BULLETS = 12
@@ -525,11 +515,8 @@ def reminder() -> str:
     return prompt_words("writer-reminder").strip()
 
 
-# The writer by a model: the one agent loop with three tools, and a second attempt after a reminder
+# A model as an engine: an attempt that neither wrote nor declined is followed by one more, with a reminder
 # (formats/mux.md section 14).
-#
-# The model sees everything through a vault (no secret leaves). An attempt that neither wrote nor declined
-# is followed by one more, with a reminder; then the run ends as it is. Threading: one run, one event loop.
 
 
 MAX_ATTEMPTS = 2

@@ -2,9 +2,7 @@
 (formats/mux.md section 14).
 
 `on_turn_end` gets every event of a workspace's transcript that ends a turn, well or not; `run_now` is a
-person asking. How turns are counted is `jobs.writer.service`, what a run does `jobs.writer.run`, what is
-said of it
-`jobs.writer.service`.
+person asking. What a run does is `jobs.writer.run`.
 
 Threading: blocking until the run is done; any thread but the GUI's, several at once. `cancel` ends a run; it
 then stays unfinished, and is due at the next turn. Failure: what a person can mend is in the outcome; a bug
@@ -63,13 +61,9 @@ if TYPE_CHECKING:
     from reverie.settings import System1Settings
 
 
-# Counting turns, once each, and beginning runs, one at a time, whatever processes are at it.
-#
-# One lock per workspace orders the counting; one lease per workspace keeps a run alone, and dies with its
-# process, which is how a run that was killed is told from one at work. When the state file is no longer as
-# Reverie left it, the agent does this job itself, and Reverie stands down for that turn.
-#
-# Threading: blocking; any thread but the GUI's, several at once. Failure: `UserError`.
+# Counting: one lock per workspace orders it; one lease per workspace is held by a run and ends with its
+# process, which is how a killed run is told from a running one. When the state file is not as Reverie left
+# it, the agent does this job itself, and Reverie stands down for that turn.
 
 
 _NEVER = 10**9
@@ -280,11 +274,6 @@ def _uncounted(turns: Sequence[Turn], marks: StateMarks, state: WriterState) -> 
     return list(turns[last + 1 :])
 
 
-# What a turn, or a person's wish, came to: a value for hosts, commands and tests.
-#
-# Values.
-
-
 @dataclass(frozen=True, slots=True)
 class WriterOutcome:
     """What a turn, or a person's wish, came to. `gate`: why no run came of it; None: one did, and `outcome`
@@ -328,12 +317,8 @@ class WriterOutcome:
         }
 
 
-# Saying why: each gate that stops a run and each outcome is a log line `[system1][memory] ...` and an entry
-# in Activity, and so are the attempts of a run and its tool calls (told when it is over, from its trace).
-# Gates and outcomes log at debug, a memory that was written at info. What keeps saying the same is one
-# entry in Activity.
-#
-# Threading: any. Failure: an Activity that cannot be written is logged; nothing is raised.
+# Reporting: each gate and each outcome is a log line `[system1][memory] ...` and an entry in Activity, and so
+# are the attempts and tool calls of a run, read from its trace. Repeated gates are one entry.
 
 
 _log = logging.getLogger("reverie.writer")
@@ -394,9 +379,9 @@ class WriterReporter:
             line = f"tool call: {name} in attempt {index}: success={str(worked).lower()}"
             self._line(logging.DEBUG, line, workspace_id, message_id, model)
         for (name, worked), times in calls.items():
-            told = f"Attempt {index}: {name} {'succeeded' if worked else 'failed'}"
-            told += "." if times == 1 else f", {times} times."
-            self._note("writer.tool-call", workspace_id, told, "info", run_id, {**details, "tool": name})
+            line = f"Attempt {index}: {name} {'succeeded' if worked else 'failed'}"
+            line += "." if times == 1 else f", {times} times."
+            self._note("writer.tool-call", workspace_id, line, "info", run_id, {**details, "tool": name})
 
     def _line(
         self,

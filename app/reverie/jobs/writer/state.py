@@ -193,11 +193,9 @@ def _whole(value: object, default: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else default
 
 
-# When the writer runs: the rules of the state file as pure functions (formats/mux.md section 14).
-#
-# Only a completed assistant turn of a root workspace counts. A run that started and never completed, and
-# that is at work in no process, died: then a run is due at this very turn. Starting sets the turns to zero,
-# so that the turns that come while the run is at work count towards the next one.
+# Schedule (formats/mux.md section 14), pure. Only a completed turn of the assistant in a root workspace
+# counts. A run that started, never completed and is at work in no process has died: one is due at this very
+# turn.
 
 
 LEAST_INTERVAL, MOST_INTERVAL, DEFAULT_INTERVAL = 1, 50, 2
@@ -240,8 +238,8 @@ def _checked(value: object, source: Literal["agent", "settings"]) -> Interval:
     whole = isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
     if whole and isinstance(value, int | float) and LEAST_INTERVAL <= value <= MOST_INTERVAL:
         return Interval(int(value), source)
-    told = f"{str(value)[:40]!r} is no number of turns from {LEAST_INTERVAL} to {MOST_INTERVAL}"
-    return Interval(None, source, told)
+    problem = f"{str(value)[:40]!r} is no number of turns from {LEAST_INTERVAL} to {MOST_INTERVAL}"
+    return Interval(None, source, problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,9 +285,7 @@ def completing(state: WriterState, *, started_at: int, now: int) -> WriterState:
     return replace(state, completed_at=max(now, started_at))
 
 
-# Which file the writer keeps: the agent's one file per project, or a project memory, as the settings say.
-#
-# Pure but for asking the home. Failure: `ScopeUnavailable` where the workspace has no single project.
+# Target: the agent's one file per project, or a project memory, as the settings say.
 
 
 PROJECT_MEMORY = "system-1.md"

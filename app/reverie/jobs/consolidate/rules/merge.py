@@ -28,17 +28,12 @@ from reverie.jobs.consolidate.rules.reading import (
     split_passages,
     table_cells,
 )
-from reverie.memory import front_matter as frontmatter
+from reverie.memory import front_matter
 from reverie.runs.guard import folded_words
 from reverie.text.summaries import utf16_length
 
-# Carrying what one body has and another lacks to where it belongs.
-#
-# The unit is the passage. What stands after a line that both have goes after that line; else it goes to the
-# end of the section of the same name; new sections go to the end. Nothing is put inside a paragraph,
-# between an entry and what is nested in it, or into code; the target's own lines stay as they are.
-#
-# Pure.
+# Carrying passages over: after the same line, else to the end of the section of the same name, else to the
+# end. Never inside a paragraph, code, or between an entry and what is nested in it.
 
 
 def merged_body(target: str, source: str, *, compact: bool) -> str | None:
@@ -338,7 +333,7 @@ def merge(target: str, source: str, caps: Caps) -> str | None:
             body = append_line(body, front.line, newline_of(target))
         result = front.text + body
         if front.description is not None:
-            result = frontmatter.set_description(result, front.description)
+            result = front_matter.set_description(result, front.description)
         if _is_whole(result, target, source, front, caps):
             return result
     return None
@@ -370,7 +365,7 @@ def _holds(target: str, source: str) -> bool:
 
 
 def _front_lines(text: str) -> tuple[str, ...]:
-    block = frontmatter.split(text)
+    block = front_matter.split(text)
     if block is None:
         return ()
     lines = (" ".join(line.split()) for line in text[block.block_start : block.block_end].split("\n"))
@@ -379,8 +374,8 @@ def _front_lines(text: str) -> tuple[str, ...]:
 
 def _body(text: str) -> str:
     text = _EMPTY_BLOCK.sub(r"\1", text)
-    block = frontmatter.split(text)
-    return text[block.body_start :] if block is not None else text.removeprefix(frontmatter.BOM)
+    block = front_matter.split(text)
+    return text[block.body_start :] if block is not None else text.removeprefix(front_matter.BOM)
 
 
 # --- front matter -------------------------------------------------------------------------------------------
@@ -394,7 +389,7 @@ def _merged_front(target: str, source: str, caps: Caps) -> _Front | None:
     own, other = keys.meanings(), more.meanings()
     if any(own[name] != other[name] for name in own.keys() & other.keys()):
         return None
-    described, also = frontmatter.declared(target), frontmatter.declared(source)
+    described, also = front_matter.declared(target), front_matter.declared(source)
     carries_description = "description" in _names(more) and "description" not in _names(keys)
     if "description" in _names(more) and also is None and not carries_description:
         return None
@@ -418,13 +413,13 @@ def _names(keys: FrontKeys) -> set[str]:
 def _with_lines(text: str, lines: Sequence[str]) -> str:
     """Everything before the body, with more lines at the end of the block; a block is made where there is
     none."""
-    block = frontmatter.split(text)
+    block = front_matter.split(text)
     newline = newline_of(text)
     added = newline.join(line.rstrip() for line in lines)
     if block is not None:
         end, start = block.block_end, block.body_start
         return f"{text[:end]}{newline}{added}{text[end:start]}" if lines else text[:start]
-    bom = frontmatter.BOM if text.startswith(frontmatter.BOM) else ""
+    bom = front_matter.BOM if text.startswith(front_matter.BOM) else ""
     return f"{bom}---{newline}{added}{newline}---{newline}" if lines else bom
 
 
@@ -452,7 +447,7 @@ def _is_whole(result: str, target: str, source: str, front: _Front, caps: Caps) 
     keys = read_keys(result)
     if size > caps.file_bytes or keys is None or keys.meanings() != front.meanings:
         return False
-    if front.description is not None and frontmatter.declared(result) != front.description:
+    if front.description is not None and front_matter.declared(result) != front.description:
         return False
     bodies = sum(len(_body(text).encode("utf-8", "surrogatepass")) for text in (target, source))
     if len(_body(result).encode("utf-8", "surrogatepass")) > bodies:

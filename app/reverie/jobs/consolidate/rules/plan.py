@@ -1,11 +1,11 @@
 """The plan of a dream by rules: notes in, groups of memory commands out.
 
-Order of the rules, and so of the budget: records that say the same (`rule_records`), exact duplicates,
+Order of the rules, and so of the budget: records that say the same, exact duplicates,
 near-duplicates and harvest inboxes that are contained elsewhere, empty files, descriptions, noise. A group
 is all or nothing; one that does not fit the budget is left for the next run while a later, cheaper one may
 still fit; of records so many are merged as fit. Every command is valid on the text that the commands before
 it leave. Notes of different scopes are never merged, protected notes never deleted;
-a merge keeps both wordings, and bodies never grow in total (`rule_merge`). Planning again on the result
+a merge keeps both wordings, and bodies never grow in total (`merge`). Planning again on the result
 converges to "no changes needed".
 
 Pure: no clock, no disk. The result depends on the notes only, not on their order. `check` is called every few
@@ -23,7 +23,7 @@ from typing import Any, Literal
 from reverie.agents.capabilities import ComparableText, Records
 from reverie.agents.scopes import Caps
 from reverie.errors import PathRuleError
-from reverie.jobs.consolidate.rules import vocabulary as words
+from reverie.jobs.consolidate.rules import vocabulary
 from reverie.jobs.consolidate.rules.merge import merge
 from reverie.jobs.consolidate.rules.reading import (
     CONTRADICTION,
@@ -40,18 +40,15 @@ from reverie.jobs.consolidate.rules.reading import (
 from reverie.jobs.consolidate.rules.similarity import candidate_pairs, compare, folded_body, no_check
 from reverie.jobs.consolidate.rules.vocabulary import POOR_NAME_WORDS
 from reverie.jobs.consolidate.rules.wording import read_wording
-from reverie.memory import front_matter as frontmatter
+from reverie.memory import front_matter
 from reverie.memory.paths import parse_memory_path, utf16_key
 from reverie.runs.guard import INBOX, folded_words, line_key
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import cut_utf16, utf16_length
 
-# Which records of one file say the same, and as which of them they become one.
-#
-# First those that the home itself takes for the same, since nothing they say differs; then, by the same
-# test as for any two notes (`similarity`), those that say it in other words. The best founded one stays,
-# and takes over what the others know; where a merge would lose something there is none. Pure; `check` may
-# raise to cancel.
+# Records of one file that say the same: first those that the home itself finds equal, then by the test for
+# any two notes (`similarity`). The best founded one takes over what the others know, unless that loses
+# something.
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +122,9 @@ def _in_other_words(
                 yield merge
 
 
-# Harvest inboxes whose candidates have all been taken over (formats/mux.md section 11).
-#
-# A candidate is contained where a line of another note holds its words in a row (the fold of
-# `runs.guard`, so that the rail agrees) and nothing around them takes them back. Inboxes never vouch
-# for each other. An inbox that does not look exactly as the agent writes it is left alone, so is one with
-# more lines than the candidates need: somebody may have written them.
-#
-# Pure.
+# Harvest inboxes of which every candidate is in a note (formats/mux.md section 11), by the fold of
+# `runs.guard` so that the rail agrees. An inbox with any line that the agent would not write is left alone:
+# it may be a person's.
 
 
 _CATEGORY = r"## (?:preference|project|environment|workflow|other)\n\n"
@@ -142,7 +134,7 @@ _CANDIDATE = re.compile(
     re.DOTALL,
 )
 _HEAD = re.compile(r"\s*# Harvest inbox: [^\n]+\n\nSource boundary: [^\n]+\nSummary message: [^\n]+\n\n")
-_LOADED = words.LOADED_HEADINGS | words.NEGATIONS_FORWARD | words.NEGATIONS_CLAUSE
+_LOADED = vocabulary.LOADED_HEADINGS | vocabulary.NEGATIONS_FORWARD | vocabulary.NEGATIONS_CLAUSE
 _LEAST_WORDS = 3
 _LOOKED_AT = 200
 
@@ -150,7 +142,7 @@ _LOOKED_AT = 200
 def candidates_of(text: str) -> tuple[str, ...]:
     """The texts of an inbox's candidates; none if it is not exactly of the agent's form."""
     text = text.replace("\r\n", "\n")
-    block = frontmatter.split(text)
+    block = front_matter.split(text)
     body = (text[block.body_start :] if block is not None else text).rstrip()
     head = _HEAD.match(body)
     if head is None:
@@ -178,7 +170,7 @@ class KnownTexts:
                 self._read(path, text)
 
     def _read(self, path: str, text: str) -> None:
-        block = frontmatter.split(text)
+        block = front_matter.split(text)
         for passage in split_passages(text[block.body_start :] if block is not None else text):
             around = read_wording(f"{passage.section}, {passage.parent}").seen
             if passage.kind in ("code", "rule") or around & _LOADED:
@@ -206,23 +198,18 @@ class KnownTexts:
         for number in rarest[:_LOOKED_AT]:
             path, line = self._lines[number]
             around = frozenset(line.replace(folded, " ", 1).split()) if folded in line else None
-            if around is None or around & (_LOADED | words.HOLDING):
+            if around is None or around & (_LOADED | vocabulary.HOLDING):
                 continue
             if len(own) >= _LEAST_WORDS or not around:
                 yield path
 
 
 def _is_loaded(name: Iterable[str]) -> bool:
-    return bool(set(name) & words.LOADED_HEADINGS)
+    return bool(set(name) & vocabulary.LOADED_HEADINGS)
 
 
-# What the rules do to a single note: is it empty, does it lack a description, does it carry noise.
-#
-# Each function answers with the note's new text, or None when there is nothing to do or it cannot be done
-# without loss. A description is made of the note's own words, never of a secret; noise is white space that
-# no reader sees, outside front matter and code.
-#
-# Pure.
+# Single notes: empty ones, missing descriptions, noise. Each function returns the new text, or None where
+# there is nothing to do or it cannot be done without loss.
 
 
 _EMPTY_BLOCK = re.compile(r"---\r?\n(?:[ \t]*\r?\n)*---[ \t]*(?:\r?\n|\Z)")
@@ -241,7 +228,7 @@ _HARD_BREAK = re.compile(r"[^ \t] {2,}\r?$")
 
 def is_empty(text: str) -> bool:
     """Nothing but white space, or an empty front matter block and nothing else."""
-    bare = text.removeprefix(frontmatter.BOM)
+    bare = text.removeprefix(front_matter.BOM)
     return (
         not _EMPTY_BLOCK.sub("", bare.lstrip(), count=1).strip()
         if bare.startswith("---")
@@ -261,23 +248,23 @@ def with_description(text: str, caps: Caps) -> str | None:
     """The note with a description that the agent sees."""
     if not lacks_description(text, caps):
         return None
-    block = frontmatter.split(text)
-    if block is not None and frontmatter.split(text, caps.description_prefix_bytes) is None:
+    block = front_matter.split(text)
+    if block is not None and front_matter.split(text, caps.description_prefix_bytes) is None:
         return None
-    repaired = frontmatter.repair(text)
+    repaired = front_matter.repair(text)
     result = repaired or text
     if not _shown(result, caps):
         value = _value(result, caps)
         if value is None:
             return None
-        result = frontmatter.set_description(result, value)
+        result = front_matter.set_description(result, value)
     is_better = bool(_shown(result, caps)) and _keeps_words(text, result)
     return result if is_better and len(result.encode("utf-8", "surrogatepass")) <= caps.file_bytes else None
 
 
 def _shown(text: str, caps: Caps) -> str:
     beginning = text[: caps.description_prefix_bytes].encode("utf-8", "surrogatepass")
-    return frontmatter.description(beginning, caps).text
+    return front_matter.description(beginning, caps).text
 
 
 def _value(text: str, caps: Caps) -> str | None:
@@ -296,9 +283,9 @@ def _value(text: str, caps: Caps) -> str | None:
 
 
 def _first_words(text: str, caps: Caps) -> Iterator[str]:
-    block = frontmatter.split(text)
+    block = front_matter.split(text)
     start = block.body_start if block is not None else 0
-    body = text[start:].removeprefix(frontmatter.BOM)
+    body = text[start:].removeprefix(front_matter.BOM)
     secret_lines = {
         line
         for secret in find_secrets(body)
@@ -338,7 +325,7 @@ def _plain(text: str) -> str:
 
 
 def _flat(text: str) -> str:
-    return frontmatter.flattened(text, 1_000_000)
+    return front_matter.flattened(text, 1_000_000)
 
 
 def _cut(text: str, caps: Caps) -> str:
@@ -362,10 +349,10 @@ def _keeps_words(before: str, after: str) -> bool:
 
 def without_noise(text: str) -> str | None:
     """The note without trailing blanks and blank lines at its end, if it has any."""
-    block = frontmatter.split(text)
+    block = front_matter.split(text)
     start = block.body_start if block is not None else 0
     body = text[start:]
-    if block is None and text.removeprefix(frontmatter.BOM).startswith(("---\n", "---\r\n")):
+    if block is None and text.removeprefix(front_matter.BOM).startswith(("---\n", "---\r\n")):
         # An unclosed block, perhaps: what is front matter and what is not, nobody knows.
         return None
     lines = body.split("\n")
@@ -634,8 +621,8 @@ class _Planner:
         note = self._notes[path]
         known = self._readings.get(path)
         if known is None or known[0] != note.text:
-            told = replace(note, text=note.essence(note.text).text)
-            known = self._readings[path] = note.text, read_note(told, self._check, self._is_common)
+            essential = replace(note, text=note.essence(note.text).text)
+            known = self._readings[path] = note.text, read_note(essential, self._check, self._is_common)
         return known[1]
 
     def _own_lines(self, text: str) -> str:

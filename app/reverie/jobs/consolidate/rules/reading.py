@@ -11,20 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from reverie.jobs.consolidate.rules import vocabulary as words
+from reverie.jobs.consolidate.rules import vocabulary
 from reverie.jobs.consolidate.rules.vocabulary import word
 from reverie.jobs.consolidate.rules.wording import Wording, read_wording
-from reverie.memory import front_matter as frontmatter
-from reverie.memory import yaml12
+from reverie.memory import front_matter, yaml12
 
-# Markdown as passages: the smallest stretches of a note that can be moved without breaking a sentence.
-#
-# A passage is a heading, a list item with its continuation lines, a run of prose lines that belong to one
-# sentence, a table head, a table row, a block of code (fenced or indented), or a rule. Judging splits
-# passages into statements; merging carries whole passages. Lines are split at `\n` only and lose a trailing
-# `\r`; front matter is the caller's business.
-#
-# Pure; linear in the text.
+# Passages: the smallest stretches of Markdown that can be moved without breaking a sentence. Judging splits
+# them into statements; merging carries them whole. Front matter is the caller's business.
 
 
 Kind = Literal["heading", "item", "prose", "head", "row", "code", "rule"]
@@ -244,10 +237,8 @@ def table_cells(line: str) -> list[str]:
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", inner)]
 
 
-# The keys of a note's front matter with their lines, for comparing and carrying them over.
-#
-# Pure. A block that does not parse has no keys here: `read_keys` says None, and such notes are not merged
-# until the description rule has mended them.
+# Front matter keys with their lines. A block that does not parse has none (`read_keys` returns None); such a
+# note is not merged until its description was repaired.
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +271,7 @@ NO_KEYS = FrontKeys((), movable=True)
 
 def read_keys(text: str) -> FrontKeys | None:
     """The keys of a text's front matter; none for a text without; None when the block is malformed."""
-    block = frontmatter.split(text)
+    block = front_matter.split(text)
     if block is None:
         return NO_KEYS
     raw = text[block.block_start : block.block_end]
@@ -384,12 +375,12 @@ class NoteReading:
     @property
     def loaded(self) -> frozenset[str]:
         """Words of the head that turn everything below them, such as "pitfalls"."""
-        return (self.head | set(self.name)) & words.LOADED_HEADINGS - {"todo"}
+        return (self.head | set(self.name)) & vocabulary.LOADED_HEADINGS - {"todo"}
 
     @property
     def is_placeholder(self) -> bool:
         """Nothing but words such as TODO: two of those are not about the same thing."""
-        return all(statement.wording.seen <= words.PLACEHOLDERS for statement in self.statements)
+        return all(statement.wording.seen <= vocabulary.PLACEHOLDERS for statement in self.statements)
 
 
 _NAME_WORD = re.compile(r"v\d+(?:\.\d+)*|\d+(?:\.\d+)+|\d+|[^\W\d_]+\d+|[^\W\d_]+", re.IGNORECASE)
@@ -402,9 +393,9 @@ _SENTENCES = re.compile(
 )
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|nr|z\. ?b|bzw|ca|ex|max|min)\.$", re.IGNORECASE)
 _ORDINAL = re.compile(r"\b\d{1,2}\.$")
-_MONTH = re.compile(rf"(?:{'|'.join(words.MONTHS)})\b", re.IGNORECASE)
+_MONTH = re.compile(rf"(?:{'|'.join(vocabulary.MONTHS)})\b", re.IGNORECASE)
 _KEY = re.compile(r"^(\S.{0,60}?)\s*(?:[:：=]|->|→|=>)\s+(?=\S)|^([\w.-]{1,40})\s*=\s*(?=\S)")
-CONTRADICTION = re.compile(words.CONTRADICTION_CUES, re.IGNORECASE)
+CONTRADICTION = re.compile(vocabulary.CONTRADICTION_CUES, re.IGNORECASE)
 _VERSION = re.compile(r"^v\d+(?:\.\d+)*$")
 _DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _YEAR = re.compile(r"^(?:19|20)\d{2}$")
@@ -419,7 +410,7 @@ def read_note(
     is_common: Callable[[str], bool] = lambda line: False,
 ) -> NoteReading:
     """Take a note apart. `is_common` tells of a line whether many notes have it."""
-    block = frontmatter.split(note.text)
+    block = front_matter.split(note.text)
     start = block.body_start if block is not None else 0
     body = note.text[start:].removeprefix("\ufeff")
     keys = read_keys(note.text)
@@ -458,7 +449,7 @@ def read_note(
         body_markers=_markers(body_canons),
         bigrams=bigrams(f"{note.path}\n{note.text}"),
         keys=None if keys is None else keys.meanings(),
-        described_state=described.seen & (words.STATUS_MARKERS | words.HEDGES),
+        described_state=described.seen & (vocabulary.STATUS_MARKERS | vocabulary.HEDGES),
         doubted=bool(CONTRADICTION.search(note.text[:start].replace("_", " "))),
         weight=sum(each.wording.weight for each in said),
     )
@@ -509,10 +500,10 @@ def _head_markers(
     for title in titles[:1]:
         canons += [*title.seen, *(token.canon for token in title.tokens)]
     found = _markers(canons)
-    status = frozenset(each for each in (*name, *folders) if each in words.STATUS_MARKERS)
+    status = frozenset(each for each in (*name, *folders) if each in vocabulary.STATUS_MARKERS)
     status |= (
         described.seen
-        & words.STATUS_MARKERS
+        & vocabulary.STATUS_MARKERS
         & {"old", "legacy", "deprecated", "obsolete", "outdated", "draft"}
     )
     return {**found, "status": status}
@@ -523,7 +514,9 @@ def _markers(canons: list[str]) -> dict[str, frozenset[str]]:
     return {
         "version": frozenset(canon for canon in canons if _VERSION.match(canon)),
         "environment": frozenset(
-            words.ENVIRONMENT_MARKERS[canon] for canon in canons if canon in words.ENVIRONMENT_MARKERS
+            vocabulary.ENVIRONMENT_MARKERS[canon]
+            for canon in canons
+            if canon in vocabulary.ENVIRONMENT_MARKERS
         ),
         "date": frozenset("-".join(canon[1:].split("-")[:2]) for canon in canons if canon.startswith("@")),
         "year": frozenset(canon.lstrip("#") for canon in canons if _YEAR.match(canon.lstrip("#"))),
@@ -592,7 +585,7 @@ def _sentence(
         ordered=passage.ordered,
         key=canons,
         contradiction=doubts is not None and bool(doubts.search(text)),
-        anaphoric=text.split(" ", 1)[0].strip("*_'`").casefold() in words.PRONOUNS,
+        anaphoric=text.split(" ", 1)[0].strip("*_'`").casefold() in vocabulary.PRONOUNS,
     )
 
 

@@ -1,8 +1,8 @@
 """Whether two notes say the same: conservative, explainable, without a model.
 
 Statements of the smaller note are looked for in the other one after folding wording, spelling and units
-(`folding`, `wording`, `alignment`). The score is the share of the smaller note that is found. Then every
-doubt is a veto (`subjects`, `conflicts`, `word_order`): numbers, identifiers, names, negations, antonyms,
+(`vocabulary`, `wording`, `statements`). The score is the share of the smaller note that is found. Then every
+doubt is a veto: numbers, identifiers, names, negations, antonyms,
 versions, environments, states, order. A missed duplicate costs a line in a list; a wrong merge would cost
 trust, so unknown words count as differences.
 
@@ -22,7 +22,7 @@ from functools import lru_cache
 from itertools import combinations, islice
 from zlib import crc32
 
-from reverie.jobs.consolidate.rules import vocabulary as words
+from reverie.jobs.consolidate.rules import vocabulary
 from reverie.jobs.consolidate.rules.reading import NoteLike, NoteReading, Statement, bigrams, read_note
 from reverie.jobs.consolidate.rules.statements import (
     Alignment,
@@ -33,12 +33,10 @@ from reverie.jobs.consolidate.rules.statements import (
 )
 from reverie.jobs.consolidate.rules.vocabulary import NUMBER_WORDS, PRODUCTS, excludes, word
 from reverie.jobs.consolidate.rules.wording import read_wording
-from reverie.memory import front_matter as frontmatter
+from reverie.memory import front_matter
 
-# The vetoes on subjects: what names, folders, descriptions and titles say against two notes being about one
-# thing.
-#
-# Reasons name kinds of difference, never words of a note. Pure.
+# Vetoes on subjects: names, folders, descriptions and titles that speak against one thing. Reasons name kinds
+# of difference, never words of a note: memory text may hold secrets, and reasons are logged.
 
 
 # Descriptions or titles with at least this much in common are taken for two fillings of one template.
@@ -85,7 +83,7 @@ def _front_matter(a: NoteReading, b: NoteReading) -> Iterator[str]:
 
 
 def _subject_words(reading: NoteReading) -> frozenset[str]:
-    named = {each for each in (*reading.name, *reading.folders) if each not in words.FILLER_NAME_WORDS}
+    named = {each for each in (*reading.name, *reading.folders) if each not in vocabulary.FILLER_NAME_WORDS}
     described = {each for each in reading.head if each not in reading.name and each not in reading.folders}
     return frozenset(named | described)
 
@@ -120,7 +118,7 @@ def _names(a: NoteReading, b: NoteReading, same_body: bool) -> Iterator[str]:
     own_a, own_b = _own_words(a.name, b), _own_words(b.name, a)
     if not own_a or not own_b:
         return
-    if set(a.folders) & words.ENTITY_FOLDERS and a.folders == b.folders:
+    if set(a.folders) & vocabulary.ENTITY_FOLDERS and a.folders == b.folders:
         yield "their names stand for different things in a folder of such"
     elif not same_body and _name_context(a) & _name_context(b):
         yield "their names differ where they name the subject"
@@ -131,7 +129,7 @@ def _own_words(named: Iterable[str], other: NoteReading) -> set[str]:
     return {
         each
         for each in named
-        if each not in words.FILLER_NAME_WORDS
+        if each not in vocabulary.FILLER_NAME_WORDS
         and (len(each) > 1 or not each.isascii())
         and not each.startswith("@")
         and not is_known(each, other)
@@ -139,7 +137,7 @@ def _own_words(named: Iterable[str], other: NoteReading) -> set[str]:
 
 
 def _name_context(reading: NoteReading) -> set[str]:
-    return {word(each) for each in reading.name if each not in words.FILLER_NAME_WORDS and len(each) > 1}
+    return {word(each) for each in reading.name if each not in vocabulary.FILLER_NAME_WORDS and len(each) > 1}
 
 
 def _templates(a: NoteReading, b: NoteReading) -> Iterator[str]:
@@ -200,7 +198,7 @@ def same_body(a: str, b: str) -> bool:
 
 def folded_body(text: str) -> str:
     """A body for comparing: white space runs folded, blank lines dropped."""
-    block = frontmatter.split(text)
+    block = front_matter.split(text)
     body = text[block.body_start :] if block is not None else text
     return "\n".join(" ".join(line.split()) for line in body.split("\n") if line.strip())
 
@@ -282,15 +280,9 @@ def _verdict(score: float, vetoes: list[str], otherwise: str) -> Judgement:
     return Judgement(True, score, (otherwise,))
 
 
-# Which pairs of notes are worth judging, found without looking at every pair.
-#
-# Words are folded to their first letters and put into an inverted index. A rare word pairs all notes that
-# have it; a common one pairs only neighbours in an order that puts alike notes side by side (by the
-# smallest hashes of their words), so that boilerplate shared by every note costs no more than any other
-# word. Work and result grow with the number of words, not with the number of pairs; missing a pair in a
-# crowd of alike ones costs nothing but a later run.
-#
-# Pure; deterministic for the same texts in the same order.
+# Candidate pairs, without looking at every pair: a rare word pairs all notes that have it, a common one only
+# neighbours in an order that puts similar notes side by side. A pair that is missed in a crowd of similar
+# notes costs only a later run.
 
 
 _WORD = re.compile(r"[^\W_]+")

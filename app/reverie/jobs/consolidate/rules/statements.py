@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 
-from reverie.jobs.consolidate.rules import vocabulary as words
+from reverie.jobs.consolidate.rules import vocabulary
 from reverie.jobs.consolidate.rules.reading import Statement
 from reverie.jobs.consolidate.rules.vocabulary import excludes, excluding_words
 from reverie.jobs.consolidate.rules.wording import MARKS, Negation, Wording, WordToken, read_wording
@@ -307,12 +307,8 @@ def _best(shared: Counter[int]) -> list[int]:
     ]
 
 
-# Whether two statements with the same words say the same, although the words come in another order.
-#
-# Phrases move freely ("before merging, run the tests"); subject and object, the stations of a chain, and
-# the values of two things do not.
-#
-# Pure.
+# Order of words: phrases move freely ("before merging, run the tests"); subject and object, the steps of a
+# chain and the values of two things do not.
 
 
 # Longer statements are not looked at word by word against word: they must come in the same order.
@@ -339,7 +335,7 @@ def _agents_differ(a: Wording, b: Wording, pairs: _Pairs) -> bool:
     """One is passive: who stands after "by" there must stand before the verb in the other one."""
     if b.passive:
         a, b, pairs = b, a, [(other, number) for number, other in pairs]
-    agents = {thing for connector, thing in a.relations if connector in words.PASSIVE_BY}
+    agents = {thing for connector, thing in a.relations if connector in vocabulary.PASSIVE_BY}
     partner = dict(pairs)
     return any(
         a.tokens[number].canon in agents
@@ -379,7 +375,7 @@ def _play_roles(a: Wording, b: Wording, first: tuple[int, int], last: tuple[int,
     if any(token.kind in ("weak", "number") or token.canon in adverbial for token in (one, other)):
         return False
     # German may put an adverb first; only nouns, which have capitals there, are subject or object.
-    is_german = not words.GERMAN_ARTICLES.isdisjoint(a.seen & b.seen)
+    is_german = not vocabulary.GERMAN_ARTICLES.isdisjoint(a.seen & b.seen)
     return not is_german or all(a.tokens[x].capital and b.tokens[y].capital for x, y in (first, last))
 
 
@@ -423,13 +419,8 @@ def _neighbours(wording: Wording, number: int) -> set[str]:
     return {wording.tokens[each].canon for each in beside if 0 <= each < len(wording.tokens)}
 
 
-# The vetoes on statements: what keeps two notes apart however much they look alike.
-#
-# Each veto is one method and answers with what differs, in a few plain words, or nothing. Reasons name line
-# numbers and kinds of difference, never the words themselves: memory text may hold secrets, and reasons go
-# to logs.
-#
-# Pure.
+# Vetoes on statements: each is one method and returns what differs in a few words, or nothing. They name line
+# numbers and kinds of difference, never words of a note: reasons are logged.
 
 
 _ANTONYM_PREFIXES = (
@@ -461,10 +452,10 @@ _OPPOSITE_RELATIONS = tuple(
     )
 )
 _LOADED = (
-    words.LOADED_HEADINGS
-    | words.NEGATIONS_FORWARD
-    | words.NEGATIONS_CLAUSE
-    | words.ENVIRONMENT_MARKERS.keys()
+    vocabulary.LOADED_HEADINGS
+    | vocabulary.NEGATIONS_FORWARD
+    | vocabulary.NEGATIONS_CLAUSE
+    | vocabulary.ENVIRONMENT_MARKERS.keys()
 )
 # A key with more words than this for a value is a sentence, not a setting.
 _SHORT_VALUE = 6
@@ -660,7 +651,7 @@ def _is_predicate(wording: Wording, negation: Negation, pairs: Sequence[tuple[in
 def _relations(a: Wording, b: Wording) -> str:
     """From and to, before and after: the same relation to another thing, or the opposite one to the same."""
     shared = {each for each, _thing in a.relations} & {each for each, _thing in b.relations}
-    for connector in shared & words.RELATIONS:
+    for connector in shared & vocabulary.RELATIONS:
         of_a = {thing for each, thing in a.relations if each == connector}
         of_b = {thing for each, thing in b.relations if each == connector}
         if not of_a & of_b and (of_a & b.canons or of_b & a.canons):
@@ -720,10 +711,10 @@ def _modals_differ(a: Wording, b: Wording) -> bool:
     return (
         not a.negations
         and not b.negations
-        and not words.STRONG_MODALS.isdisjoint(a.seen)
-        and not words.WEAK_MODALS.isdisjoint(b.seen)
-        and words.WEAK_MODALS.isdisjoint(a.seen)
-        and words.STRONG_MODALS.isdisjoint(b.seen)
+        and not vocabulary.STRONG_MODALS.isdisjoint(a.seen)
+        and not vocabulary.WEAK_MODALS.isdisjoint(b.seen)
+        and vocabulary.WEAK_MODALS.isdisjoint(a.seen)
+        and vocabulary.STRONG_MODALS.isdisjoint(b.seen)
     )
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from reverie.jobs.consolidate.rules import vocabulary as words
+from reverie.jobs.consolidate.rules import vocabulary
 from reverie.jobs.consolidate.rules.vocabulary import fold_text, stem, word
 
 # What `jobs.consolidate.rules.wording` reads in a statement: its tokens, what negates them, and what
@@ -94,13 +94,15 @@ class Wording:
 
 
 _CODE_SPAN = re.compile(r"`+([^`]+)`+")
-_FUNCTION = words.FUNCTION_WORDS | words.PREPOSITIONS
-_WEAK = frozenset(words.WEAK_WORDS | {word(text) for text in words.WEAK_WORDS if len(text) > 3})
-_MONTH = "|".join(sorted(words.MONTHS, key=len, reverse=True))
+_FUNCTION = vocabulary.FUNCTION_WORDS | vocabulary.PREPOSITIONS
+_WEAK = frozenset(vocabulary.WEAK_WORDS | {word(text) for text in vocabulary.WEAK_WORDS if len(text) > 3})
+_MONTH = "|".join(sorted(vocabulary.MONTHS, key=len, reverse=True))
 _UNIT = "|".join(
-    sorted((re.escape(unit) for unit in words.UNITS if ord(unit[0]) < 0x2E80), key=len, reverse=True)
+    sorted((re.escape(unit) for unit in vocabulary.UNITS if ord(unit[0]) < 0x2E80), key=len, reverse=True)
 )
-_CJK_UNIT = "|".join(sorted((unit for unit in words.UNITS if ord(unit[0]) >= 0x2E80), key=len, reverse=True))
+_CJK_UNIT = "|".join(
+    sorted((unit for unit in vocabulary.UNITS if ord(unit[0]) >= 0x2E80), key=len, reverse=True)
+)
 _TOKEN = re.compile(
     rf"""
       (?P<url>\b[a-z][a-z0-9+.-]{{1,20}}://[^\s<>()"']+)
@@ -128,14 +130,14 @@ _TOKEN = re.compile(
 _SYMBOLS_ONLY = re.compile(r"^[^\w\s]+$")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]|\w_\w")
 _RUNS = re.compile(r"[\u3040-\u309f]+|[\u30a0-\u30ff\u31f0-\u31ffー]+|[\u3400-\u9fff\uf900-\ufaff々]")
-_CJK_NOT = re.compile(words.CJK_NEGATION)
-_CJK_NOT_NOT = re.compile(words.CJK_NOT_NEGATION)
-_HANGUL_NOT = re.compile(words.HANGUL_NEGATION)
-_HANGUL_PARTICLE = re.compile(words.HANGUL_PARTICLES)
-_FORMER = re.compile(words.FORMER_CUES, re.IGNORECASE)
-_FUTURE = re.compile(words.FUTURE_CUES, re.IGNORECASE)
+_CJK_NOT = re.compile(vocabulary.CJK_NEGATION)
+_CJK_NOT_NOT = re.compile(vocabulary.CJK_NOT_NEGATION)
+_HANGUL_NOT = re.compile(vocabulary.HANGUL_NEGATION)
+_HANGUL_PARTICLE = re.compile(vocabulary.HANGUL_PARTICLES)
+_FORMER = re.compile(vocabulary.FORMER_CUES, re.IGNORECASE)
+_FUTURE = re.compile(vocabulary.FUTURE_CUES, re.IGNORECASE)
 _ELISION = re.compile(r"^(?:[cdjlmnst]|qu)'", re.IGNORECASE)
-_BOUNDARY_WORDS = words.BOUNDARIES
+_BOUNDARY_WORDS = vocabulary.BOUNDARIES
 
 
 @lru_cache(maxsize=4096)
@@ -185,10 +187,10 @@ class _WordingReader:
             relations=frozenset(self._relations),
             negations=negations,
             negative=self._negative_script(text),
-            passive=not self._code and bool(self._seen & words.PASSIVE_BY),
+            passive=not self._code and bool(self._seen & vocabulary.PASSIVE_BY),
             marks=self._marks(text),
-            past=not self._seen.isdisjoint(words.PAST_WORDS),
-            ordered=self._arrows or bool(self._seen & words.SEQUENCE),
+            past=not self._seen.isdisjoint(vocabulary.PAST_WORDS),
+            ordered=self._arrows or bool(self._seen & vocabulary.SEQUENCE),
             clauses=self._clause_numbers(),
             weight=sum(token.weight for token in tokens),
         )
@@ -232,7 +234,7 @@ class _WordingReader:
             self._add(WordToken(f"#{whole.lstrip('0') or '0'}", "number"))
         elif kind == "money":
             amount = whole[1:].strip().replace(",", "")
-            self._add(WordToken(f"#{amount}", "number", words.UNITS[whole[0]]))
+            self._add(WordToken(f"#{amount}", "number", vocabulary.UNITS[whole[0]]))
         elif kind == "bound":
             self._seen.add(whole)
             self._add(WordToken(whole, "weak"))
@@ -266,28 +268,35 @@ class _WordingReader:
         if re.fullmatch(r"\d{1,3}(?:,\d{3})+", digits):
             digits = digits.replace(",", "")
         self._add(
-            WordToken(f"#{digits.replace(',', '.')}", "number", words.UNITS[unit.casefold()] if unit else "")
+            WordToken(
+                f"#{digits.replace(',', '.')}", "number", vocabulary.UNITS[unit.casefold()] if unit else ""
+            )
         )
 
     def _word(self, surface: str, code: bool, initial: bool) -> None:
         text = surface.casefold()
         if not code and "'" in text:
             text = self._elision(text)
-        if text in words.NUMBER_WORDS and not code:
-            self._add(WordToken(f"#{words.NUMBER_WORDS[text]}", "number"))
+        if text in vocabulary.NUMBER_WORDS and not code:
+            self._add(WordToken(f"#{vocabulary.NUMBER_WORDS[text]}", "number"))
             return
-        if not code and text in words.UNITS and len(text) > 2 and self._counts_unit(words.UNITS[text]):
+        if (
+            not code
+            and text in vocabulary.UNITS
+            and len(text) > 2
+            and self._counts_unit(vocabulary.UNITS[text])
+        ):
             return
-        self._article = text in words.ARTICLES
+        self._article = text in vocabulary.ARTICLES
         self._seen.add(text)
         if code:
             self._add(WordToken(text if self._code else stem(text), "identifier"))
             return
         self._negation(text)
         self._last_word = text
-        if text in words.ONE_WORDS:
+        if text in vocabulary.ONE_WORDS:
             self._add(WordToken("#1", "weak"))
-        elif text in words.NEGATED_PERMISSION:
+        elif text in vocabulary.NEGATED_PERMISSION:
             self._add(WordToken(word("allow"), "weak"))
         elif text in _FUNCTION and not _is_abbreviation(surface, text):
             self._connect(text)
@@ -326,15 +335,15 @@ class _WordingReader:
         return "word"
 
     def _negation(self, text: str) -> None:
-        if text in words.NEGATIONS_FORWARD or (text == "over" and self._prefers):
+        if text in vocabulary.NEGATIONS_FORWARD or (text == "over" and self._prefers):
             self._forward.append(len(self._tokens))
-        elif text in words.NEGATIONS_CLAUSE:
+        elif text in vocabulary.NEGATIONS_CLAUSE:
             self._whole = True
         elif text in _BOUNDARY_WORDS:
             self._end_clause()
 
     def _connect(self, text: str) -> None:
-        if text in words.PREPOSITIONS or text in words.PASSIVE_BY:
+        if text in vocabulary.PREPOSITIONS or text in vocabulary.PASSIVE_BY:
             self._connector = text
 
     def _cjk(self, whole: str) -> None:
@@ -343,7 +352,7 @@ class _WordingReader:
                 continue
             if "\u30a0" <= run[0] <= "\u30ff":
                 self._add(WordToken(run.rstrip("ー"), "word"))
-            elif run not in words.HAN_FUNCTION:
+            elif run not in vocabulary.HAN_FUNCTION:
                 self._add(WordToken(run, "character"))
 
     def _add(self, token: WordToken) -> None:
@@ -357,7 +366,7 @@ class _WordingReader:
 
     def _end_clause(self) -> None:
         end = len(self._tokens)
-        is_last = self._last_word in words.NEGATIONS_FORWARD
+        is_last = self._last_word in vocabulary.NEGATIONS_FORWARD
         self._clauses.append((self._clause_start, list(self._forward), self._whole, is_last))
         self._clause_start, self._forward, self._whole, self._connector = end, [], False, None
 
@@ -391,14 +400,14 @@ class _WordingReader:
     def _marks(self, text: str) -> frozenset[str]:
         if self._code:
             return frozenset()
-        marks = {f"hedge {each}" for each in self._seen & words.HEDGES}
-        marks |= {f"negating {word(each)}" for each in self._seen & words.NEGATING}
-        marks |= {"holding" for connector, _thing in self._relations if connector in words.HOLDING}
+        marks = {f"hedge {each}" for each in self._seen & vocabulary.HEDGES}
+        marks |= {f"negating {word(each)}" for each in self._seen & vocabulary.NEGATING}
+        marks |= {"holding" for connector, _thing in self._relations if connector in vocabulary.HOLDING}
         if self._raw.rstrip(" *_)\"'").endswith(("?", "？")):
             marks.add("question")
-        if self._has(_FORMER, words.FORMER_TRIGGERS, text):
+        if self._has(_FORMER, vocabulary.FORMER_TRIGGERS, text):
             marks.add("former")
-        if self._has(_FUTURE, words.FUTURE_TRIGGERS, text):
+        if self._has(_FUTURE, vocabulary.FUTURE_TRIGGERS, text):
             marks.add("future")
         return frozenset(marks)
 
@@ -418,7 +427,7 @@ _EDGES = {"path": ".:/*-_+#", "url": ".,:"}
 
 def _is_abbreviation(surface: str, text: str) -> bool:
     """Whether a word in capitals is no function word, as in the time zones CET and EST."""
-    return len(surface) > 1 and surface.isupper() and text not in words.ENGLISH_FUNCTION_WORDS
+    return len(surface) > 1 and surface.isupper() and text not in vocabulary.ENGLISH_FUNCTION_WORDS
 
 
 def _date(kind: str, match: re.Match[str]) -> WordToken:
@@ -426,5 +435,5 @@ def _date(kind: str, match: re.Match[str]) -> WordToken:
         year, month, day = match.group("iso").split("-")
     else:
         year = match.group(f"{kind}_year") or ""
-        month, day = words.MONTHS[match.group(f"{kind}_month").casefold()], match.group(f"{kind}_day")
+        month, day = vocabulary.MONTHS[match.group(f"{kind}_month").casefold()], match.group(f"{kind}_day")
     return WordToken(f"@{int(month)}-{int(day)}", "number", year)
