@@ -38,6 +38,10 @@ from reverie.cli.main import main as run  # noqa: E402 - the path is made safe f
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    if sys.argv[1:2] == ["_engine"]:
+        from reverie.engine.process import main as engine_main
+
+        sys.exit(engine_main(sys.argv[2:]))
     if sys.argv[1:] == ["_helper"]:
         from reverie.helper.server import main as serve
 

@@ -137,7 +137,7 @@ def measure(directory: Path, notes: int, *, storm: bool) -> list[str]:
     application = make_application()
     store = make_home(directory / "home", notes)
     profile = Profile.under(directory / "profile")
-    window = MainWindow(profile, system_clock, Icons(), StartupOptions((directory / "home",), helper=True))
+    window = MainWindow(profile, system_clock, Icons(), StartupOptions((directory / "home",), engine=True))
     window.show()
     window.start()
     try:

@@ -81,7 +81,7 @@ class _Person:
         self.timer.timeout.connect(self._tick)
         self.timer.start(10)
         homes = () if found else (room.home,)
-        beginning, profile = StartupOptions(homes, ACME, helper=True), Profile.under(room.profile)
+        beginning, profile = StartupOptions(homes, ACME, engine=True), Profile.under(room.profile)
         self.window = MainWindow(profile, system_clock, Icons(), beginning, build_ui=build_ui)
         self.window.show()
         self.window.start()
@@ -174,7 +174,7 @@ def slow(room: Room) -> None:
         person.until("it is saved", lambda: not person.unsaved)
         disk.pace(0.0)
         room.check(TYPED.encode() in room.memories()[NOTE_FILE], "what was saved is not there")
-        room.messages.append(person.session.watcher.state().message)
+        room.messages.append(person.session.workbench.watch_state().message)
         person.close()
 
 
@@ -313,7 +313,7 @@ def going(room: Room) -> None:
         shown = person.shown
         person.type(TYPED)
         disk.vanish()
-        person.session.watcher.request_rescan("test")
+        person.session.workbench.rescan("test")
         person.until("the window says so", lambda: person.window.tab.trouble.text)
         room.messages.append(person.window.tab.trouble.text)
         room.check(person.shown == shown, "what is out of reach is shown as deleted")

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from reverie.files.watch import Changes
+from reverie.engine.wire import Changed, Notice
+from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.session import WatchBridge
 
 EVENTS_S = 2.0
 """A delivery comes at most so late."""
@@ -29,11 +29,11 @@ def pytest_configure(config: pytest.Config) -> None:
     dice = random.Random(os.environ.get("REVERIE_LATE_SEED", "1"))
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
-    post, submit = WatchBridge.post, Lane.submit
+    post, submit = EngineLink._post, Lane.submit
 
-    def post_late(bridge: WatchBridge, changes: Changes) -> None:
+    def post_late(link: EngineLink, event: Changed | Notice) -> None:
         time.sleep(dice.random() * EVENTS_S)
-        post(bridge, changes)
+        post(link, event)
 
     def submit_late(lane: Lane, name: str, work: Callable[[JobControl], Any], **callbacks: Any) -> Any:
         def slow(control: JobControl) -> Any:
@@ -44,5 +44,5 @@ def pytest_configure(config: pytest.Config) -> None:
 
         return submit(lane, name, slow, **callbacks)
 
-    patch.setattr(WatchBridge, "post", post_late)
+    patch.setattr(EngineLink, "_post", post_late)
     patch.setattr(Lane, "submit", submit_late)

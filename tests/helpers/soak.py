@@ -226,7 +226,7 @@ def soak(directory: Path, seconds: float, *, seed: int, flat: bool) -> Soaked:
 
 @contextmanager
 def _opened(home: Path, profile: Profile) -> Iterator[MainWindow]:
-    window = MainWindow(profile, system_clock, Icons(), StartupOptions((home,), workspace=ACME, helper=True))
+    window = MainWindow(profile, system_clock, Icons(), StartupOptions((home,), workspace=ACME, engine=True))
     window.show()
     window.start()
     try:
@@ -248,7 +248,7 @@ def _opened(home: Path, profile: Profile) -> Iterator[MainWindow]:
 def _idle(window: MainWindow, soaked: Soaked) -> list[str]:
     """Who did nothing, by the records."""
     assert window.session is not None
-    parts = window.session.workbench.parts
+    parts = window.session.local.parts
     wait_for(lambda: any(run.kind == "writer" and run.settled for run in parts.runs.all()), 20_000)
     ended = Counter(run.kind for run in parts.runs.all() if run.settled)
     for kind, count in ended.items():

@@ -14,9 +14,11 @@ from pathlib import Path
 from helpers import churn
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
+from reverie.files.watch import WatchState
 from reverie.profile import Profile
 from reverie.ui.app import is_loaded, make_application, wait_for
 from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.session import HomeSession
 from reverie.ui.tree.memory_tree import FileData
 from reverie.ui.window.main_window import MainWindow
 
@@ -53,20 +55,26 @@ def churn_under_a_window(directory: Path, changes: int, seed: int) -> Churned:
         application.processEvents()
 
 
+def _state(session: HomeSession) -> WatchState:
+    state = session.workbench.watch_state()
+    assert state is not None
+    return state
+
+
 def _churn(window: MainWindow, home: Path, changes: int, seed: int) -> Churned:
     session = window.session
     assert session is not None
-    assert session.watcher is not None
+    assert session.is_watched
     session.rescan_on_focus = False
-    wait_for(lambda: session.watcher.state().delivered_rescans > 0 and is_loaded(window), LIMIT_MS)
-    before = session.watcher.state()
+    wait_for(lambda: _state(session).delivered_rescans > 0 and is_loaded(window), LIMIT_MS)
+    before = _state(session)
     command = [sys.executable, churn.__file__, str(home / STORE), str(changes), str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
         wait_for(lambda: other.poll() is not None, LIMIT_MS)
         told = json.loads(other.stdout.read() if other.stdout is not None else "{}")
     disk = on_disk(home / STORE)
     wait_for(lambda: in_tree(window) == disk, 10_000)
-    after = session.watcher.state()
+    after = _state(session)
     shown = in_tree(window)
     problems = [f"shown and not on disk: {rel}" for rel in sorted(shown.keys() - disk.keys())[:5]]
     problems += [f"on disk and not shown: {rel}" for rel in sorted(disk.keys() - shown.keys())[:5]]

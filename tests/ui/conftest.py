@@ -12,13 +12,11 @@ from pytestqt.qtbot import QtBot
 from ui_windows import LIMIT_MS, Windows
 
 from helpers.samples import copy_sample
-from reverie.helper import process
 from reverie.jobs.consolidate import coverage
 from reverie.ui import jobs
 
-# Two seconds, which a closing window gives its threads and its helper, are soon over on a busy machine.
+# Two seconds, which a closing window gives its threads, are soon over on a busy machine.
 jobs.STOP_LIMIT_MS = LIMIT_MS
-process.STOP_S = LIMIT_MS / 1000
 
 
 @pytest.fixture

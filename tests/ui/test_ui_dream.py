@@ -41,7 +41,7 @@ def test_the_button_consolidates_and_every_view_follows(windows: Windows, home: 
 
 def test_with_the_watcher_stopped_a_dream_changes_no_view(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
-    driver.session.watcher.stop()
+    driver.session.workbench.forget_client()
     before, tree, status = looks(driver), driver.tab.model.tree, driver.session.status
     last_run = coverage(home)["workspaces"][ACME]["lastRunAt"]
     assert driver.consolidate() == "completed"
@@ -434,7 +434,7 @@ def test_while_another_process_dreams_the_button_is_off_and_a_run_refused_and_bo
         holder.stdin.flush()
     driver.until(driver.footer.button.isEnabled)
     # The lease is taken after the button was pressed: the run itself is refused.
-    with driver.session.workbench.parts.leases.acquire(
+    with driver.session.local.parts.leases.acquire(
         dream_lease_name(driver.session.info.id), purpose="dream (launch)"
     ):
         assert driver.consolidate() == "skipped"

@@ -171,7 +171,7 @@ def test_the_first_dump_of_a_home_is_seen_as_well(windows: Windows, home: Path) 
 
 def traces_of_own_runs_are_listed_too(driver: Driver, tab: TracesTab) -> None:
     document = json.loads((LABELLED / "25-own-dream-wrote.json").read_text())
-    driver.session.workbench.parts.traces.save("1786600000000-0a1b2c3d", document)
+    driver.session.local.parts.traces.save("1786600000000-0a1b2c3d", document)
     driver.until(lambda: len(tab.list.shown) == 4)
     choose(driver, tab, "1786600000000")
     assert tab.detail.verdict.text.startswith("Wrote.")

@@ -256,7 +256,7 @@ def polled(windows: Windows, home: Path) -> Driver:
 
 
 def test_without_events_it_polls_and_says_so(polled: Driver) -> None:
-    assert polled.session.watcher.state().mode == "polling"
+    assert polled.session.workbench.watch_state().mode == "polling"
     assert polled.window.watch_label.text() == "Polling"
     (polled.home / "memory/global/polled.md").write_text("x")
     polled.until(lambda: "polled.md" in polled.paths(Scope.GLOBAL))

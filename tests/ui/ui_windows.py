@@ -47,11 +47,11 @@ class Windows:
         self.profile.settings_file.write_text(text)
 
     def open(
-        self, home: Path, workspace: str = ACME, *, watching: bool = True, helper: bool = False
+        self, home: Path, workspace: str = ACME, *, watching: bool = True, engine: bool = False
     ) -> Driver:
         """A window with everything of `workspace` on screen, watched, its history caught up. `helper`: with
         the helper process, as the program has it."""
-        driver = self.begin(home, workspace, watching=watching, helper=helper)
+        driver = self.begin(home, workspace, watching=watching, engine=engine)
         driver.settle()
         return driver
 
@@ -61,14 +61,14 @@ class Windows:
         workspace: str = ACME,
         *,
         watching: bool = True,
-        helper: bool = False,
+        engine: bool = False,
         and_found: bool = False,
         project: str = "",
         closed: tuple[Path, ...] = (),
     ) -> Driver:
         """A window that has just begun. `and_found`: it looks for other homes as well."""
         make_application()
-        beginning = StartupOptions((home,), workspace, watching=watching, helper=helper, and_found=and_found)
+        beginning = StartupOptions((home,), workspace, watching=watching, engine=engine, and_found=and_found)
         beginning = replace(beginning, project=project, closed=closed)
         window = MainWindow(self.profile, system_clock, self._icons, beginning)
         self.keep(window)
@@ -141,7 +141,7 @@ class Driver:
         session = self.window.session
         if session is None or session.status is None or not self.tab.has_full_tree:
             return False
-        watched = not self._watching or (session.watcher is not None and session.keeper.ready)
+        watched = not self._watching or (session.is_watched and session.keeper.ready)
         return (
             watched
             and self.window.lazy_tabs.is_built

@@ -78,6 +78,15 @@ class Changes:
             return True
         return any(dirty.is_relative_to(path) for dirty in self.paths)
 
+    def merged(self, later: Changes) -> Changes:
+        """These and `later`, as one."""
+        return Changes(
+            self.paths | later.paths,
+            self.rescan or later.rescan,
+            self.events + later.events,
+            tuple(dict.fromkeys((*self.reasons, *later.reasons))),
+        )
+
 
 class Coalescer:
     """The batch that is being gathered. Times are monotonic seconds."""

@@ -27,18 +27,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from reverie.agents.scopes import Caps, ProjectGap, Scope, ScopeRoot
 from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.directory import SUPPORTS_DIR_FD
+from reverie.memory.front_matter import DescriptionState
 from reverie.memory.paths import memory_path, rel_problem, utf16_key
 from reverie.memory.usage_rules import UNUSED, MemoryUsage, unescaped
 from reverie.text.summaries import first_heading
-
-if TYPE_CHECKING:
-    from reverie.memory.front_matter import DescriptionState
-
 
 # Both take a relative path: its logical key, None without an owner; its usage, None for none.
 KeyOf = Callable[[str], str | None]

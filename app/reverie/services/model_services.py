@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.agents.capabilities import ModelService
 from reverie.errors import UserError
+from reverie.llm.catalogue import Catalogue, ProviderInfo
+from reverie.llm.provider import Provider
 from reverie.services.views import ModelsView, ProbeLine
+from reverie.settings import Settings
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
-    from reverie.llm.catalogue import Catalogue, ProviderInfo
     from reverie.llm.keys import KeyStore
-    from reverie.llm.provider import Provider
     from reverie.profile import Profile
-    from reverie.settings import Settings
 
 
 class ModelServices:

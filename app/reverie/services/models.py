@@ -20,6 +20,7 @@ from reverie.agents.definition import parse_agent_definition
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import StoreError, UserError
 from reverie.files.sidecar import Sidecar
+from reverie.jobs.consolidate.coverage import Trigger
 from reverie.jobs.consolidate.engine import Engine, ModelEngine, RulesEngine, built_in_instructions
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.llm.client import ModelClient, cost_usd
@@ -29,7 +30,6 @@ from reverie.services.model_services import ModelServices
 from reverie.services.views import ConsentView, ModelsView
 
 if TYPE_CHECKING:
-    from reverie.jobs.consolidate.coverage import Trigger
     from reverie.llm.keys import KeyStore
 
 

@@ -16,10 +16,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.jobs.consolidate.apply import ApplyService, load_review
 from reverie.jobs.consolidate.coverage import status_of
-from reverie.jobs.consolidate.review import came_to_pass, named_parts
+from reverie.jobs.consolidate.review import (
+    Hunk,
+    ReviewedFile,
+    ReviewedGroup,
+    ReviewSelection,
+    came_to_pass,
+    named_parts,
+)
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.memory.diff import text_lines
-from reverie.runs.record import RunRecord
+from reverie.runs.record import Parts, RunRecord
 from reverie.runs.result import Progress, RunResult
 from reverie.services.container import HomeContainer
 from reverie.services.views import (
@@ -37,8 +44,6 @@ from reverie.services.views import (
 
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Status
-    from reverie.jobs.consolidate.review import Hunk, ReviewedFile, ReviewedGroup, ReviewSelection
-    from reverie.runs.record import Parts
 
 
 # Costs of models per scope: of the last run that asked one, and of this calendar month (UTC). A run counts

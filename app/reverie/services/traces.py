@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.base import Transcripts, TranscriptSource
+from reverie.agents.capabilities import AgentJob
 from reverie.agents.transcripts import PagedTranscript
 from reverie.errors import Ambiguous, StoreError, Unavailable, UserError
 from reverie.files.paths import is_there
@@ -53,7 +54,6 @@ from reverie.memory.diff import unified
 from reverie.services.views import ConsentView
 
 if TYPE_CHECKING:
-    from reverie.agents.capabilities import AgentJob
     from reverie.clock import Clock
     from reverie.llm.provider import Provider
     from reverie.services.container import HomeContainer

@@ -8,26 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from reverie.agents.base import Companion, HomeContents
+from reverie.agents.capabilities import StatusLine
+from reverie.agents.identity import KnownHome
+from reverie.agents.scopes import Refusal, Scope, ScopeContext
+from reverie.failures.record_changes import RecordChange
+from reverie.files.lease import LeaseHolder
+from reverie.jobs.consolidate.review import Review
+from reverie.llm.catalogue import ProviderInfo
+from reverie.memory.listing import ScopeListing
 from reverie.memory.store import sha256_of_text
-from reverie.runs.result import Progress
-
-if TYPE_CHECKING:
-    from reverie.agents.base import Companion, HomeContents
-    from reverie.agents.capabilities import StatusLine
-    from reverie.agents.identity import KnownHome
-    from reverie.agents.scopes import Refusal, Scope, ScopeContext
-    from reverie.failures.record_changes import RecordChange
-    from reverie.files.lease import LeaseHolder
-    from reverie.jobs.consolidate.review import Review
-    from reverie.llm.catalogue import ProviderInfo
-    from reverie.memory.listing import ScopeListing
-    from reverie.memory.usage_rules import MemoryUsage
-    from reverie.runs.journal import Journal
-    from reverie.runs.record import Parts
-    from reverie.runs.result import Outcome
-
+from reverie.memory.usage_rules import MemoryUsage
+from reverie.runs.journal import Journal
+from reverie.runs.record import Parts
+from reverie.runs.result import Outcome, Progress
 
 __all__ = [
     "ChangedFile",

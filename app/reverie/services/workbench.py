@@ -18,28 +18,38 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reverie.agents.base import Companion, TitlesRead
 from reverie.agents.scopes import Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import StoreError, Unavailable
 from reverie.files.watch import Changes, Watcher
 from reverie.files.watch_sources import WatchTarget
+from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
+from reverie.memory.search.index import UpdateObserver as SearchWatcher
 from reverie.memory.usage import UsageRestored
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.record import Parts
+from reverie.runs.recovery import recover
 from reverie.runs.result import Progress, RunResult
-from reverie.services.changes import ChangeKind, ChangeSet
+from reverie.services.background import ExtractionService, SessionNotesService
+from reverie.services.changes import ChangeKind, ChangeSet, settle
 from reverie.services.container import HomeContainer
 from reverie.services.drafts import LostSave
+from reverie.services.duplicates import DuplicateService
 from reverie.services.edits import CompanionFiles, Moves, UserEdits, add_note
 from reverie.services.external_changes import SeenLog, author_of, relevant, watch_targets
+from reverie.services.failures import FailureService, RecordEdits
 from reverie.services.host import keep_usage
 from reverie.services.lint import LintService
+from reverie.services.memory_index import IndexService
+from reverie.services.models import Models
 from reverie.services.orphans import OrphanService
+from reverie.services.run_views import ReviewService, run_summary, status_view
+from reverie.services.search import update_index
 from reverie.services.timeline import RestorePlan, TimelineService
+from reverie.services.traces import Replays, TraceService, TranscriptService
 from reverie.services.trash import TrashService
 from reverie.services.views import (
     FileText,
@@ -52,18 +62,7 @@ from reverie.services.views import (
     StatusView,
     Undo,
 )
-
-if TYPE_CHECKING:
-    from reverie.jobs.consolidate.review import ReviewSelection
-    from reverie.memory.search.index import UpdateObserver as SearchWatcher
-    from reverie.services.background import ExtractionService, SessionNotesService
-    from reverie.services.duplicates import DuplicateService
-    from reverie.services.failures import FailureService, RecordEdits
-    from reverie.services.memory_index import IndexService
-    from reverie.services.models import Models
-    from reverie.services.run_views import ReviewService
-    from reverie.services.traces import Replays, TraceService, TranscriptService
-    from reverie.settings import Settings
+from reverie.settings import Settings
 
 
 class Workbench:
@@ -90,36 +89,26 @@ class Workbench:
     @cached_property
     def traces(self) -> TraceService:
         """The traces of this home."""
-        from reverie.services.traces import TraceService
-
         return TraceService(self.parts)
 
     @cached_property
     def transcripts(self) -> TranscriptService:
         """The transcripts of this home."""
-        from reverie.services.traces import TranscriptService
-
         return TranscriptService(self.parts)
 
     @cached_property
     def extracting(self) -> ExtractionService:
         """Extraction of memories from rollouts; only Codex has them (`available`)."""
-        from reverie.services.background import ExtractionService
-
         return ExtractionService(self.parts)
 
     @cached_property
     def noting(self) -> SessionNotesService:
         """Session notes of this home."""
-        from reverie.services.background import SessionNotesService
-
         return SessionNotesService(self.parts)
 
     @cached_property
     def duplicates(self) -> DuplicateService:
         """Memories of this home with the same content."""
-        from reverie.services.duplicates import DuplicateService
-
         return DuplicateService(self.parts)
 
     @cached_property
@@ -135,8 +124,6 @@ class Workbench:
     @property
     def replays(self) -> Replays:
         """Runs of the memory writer repeated on a copy."""
-        from reverie.services.traces import Replays
-
         return Replays(self.models, self.parts.clock)
 
     @cached_property
@@ -147,8 +134,6 @@ class Workbench:
     @cached_property
     def models(self) -> Models:
         """Engines, consent and keys of this home."""
-        from reverie.services.models import Models
-
         return Models(self.parts)
 
     @cached_property
@@ -163,22 +148,16 @@ class Workbench:
     @cached_property
     def records(self) -> RecordEdits:
         """Edits the records of this home. Raises `Unavailable` where the agent keeps none."""
-        from reverie.services.failures import RecordEdits
-
         return RecordEdits(self.parts)
 
     @cached_property
     def failures(self) -> FailureService:
         """What the agent learned from failures. Raises `Unavailable` where it keeps none."""
-        from reverie.services.failures import FailureService
-
         return FailureService(self.parts, self.records)
 
     @cached_property
     def index_care(self) -> IndexService:
         """The index files that the agent keeps of its memories."""
-        from reverie.services.memory_index import IndexService
-
         return IndexService(self.parts)
 
     @cached_property
@@ -188,8 +167,6 @@ class Workbench:
     @cached_property
     def reviews(self) -> ReviewService:
         """Reviews of the runs of this home."""
-        from reverie.services.run_views import ReviewService
-
         return ReviewService(self.parts)
 
     @cached_property
@@ -263,8 +240,6 @@ class Workbench:
 
     def status(self, context: ScopeContext) -> StatusView:
         """The footer: what the sidecar says, never what a run returned."""
-        from reverie.services.run_views import status_view
-
         return status_view(self.parts, context)
 
     def read(self, context: ScopeContext, path: str) -> FileText:
@@ -349,8 +324,6 @@ class Workbench:
 
     def start_history(self) -> None:
         """Catch up with what changed while nobody looked, and recover a dead run. Slow the first time."""
-        from reverie.runs.recovery import recover
-        from reverie.services.changes import settle
 
         try:
             settle(self.parts)
@@ -367,8 +340,6 @@ class Workbench:
 
     def update_index(self, dirty: Collection[Path] | None, watcher: SearchWatcher) -> None:
         """Bring the search index up to date for this home; see `services.search.update_index`."""
-        from reverie.services.search import update_index
-
         update_index(self.parts, dirty, watcher)
 
     def observe(self, changes: Changes) -> UsageRestored:
@@ -431,8 +402,6 @@ class Workbench:
 
     def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:
         """Runs of this home, newest first."""
-        from reverie.services.run_views import run_summary
-
         return tuple(run_summary(record) for record in self.parts.runs.all(limit=limit))
 
     def review(self, run_id: str) -> ReviewView:

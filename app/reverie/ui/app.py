@@ -144,7 +144,7 @@ class Screenshot:
 # Unexpected errors: always logged, and shown once per distinct traceback. The hook may run on any thread
 # and in the middle of a paint, so it only records and posts to a GUI-thread object. The details that can be
 # copied hold the places and the kinds of errors and the last log records, but neither error messages (which
-# may quote a memory) nor secrets. A bug in the helper process counts by its own traceback (`trace`).
+# may quote a memory) nor secrets. A bug in the engine counts by its own traceback (`trace`).
 
 
 crash_log = logging.getLogger("reverie.crash")
@@ -435,7 +435,7 @@ def run_window(
                 open_demo=demo,
                 watching=screenshot is None,
                 # A clock that stands still, as `--now` asks, is not known to another process.
-                helper=screenshot is None and clock is system_clock,
+                engine=screenshot is None and clock is system_clock,
                 asking=screenshot is None,
                 project=project_path or "",
             )

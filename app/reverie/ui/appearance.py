@@ -359,8 +359,8 @@ class StartupOptions:
     and_found: bool = False
     """Open the homes that are found as well as `homes`."""
     watching: bool = True
-    helper: bool = False
-    """Do heavy work in a second process."""
+    engine: bool = False
+    """Use the engine of the profile, a process of its own; otherwise one in this process."""
     asking: bool = True
     """Somebody can answer questions; otherwise a home that was moved is opened as a new one."""
     project: str = ""

@@ -624,7 +624,7 @@ class ContextControl(QObject):
         session, update = self._session, self._update
         if session is None or update is None or update.names_only:
             return
-        home = session.workbench.parts.home
+        home = session.local.parts.home
         if home.kind not in AGENTS:
             self._stale = False
             self.tab.forget(
@@ -634,7 +634,7 @@ class ContextControl(QObject):
             return
         now, before = self._clock(), self._facts
         times = (now, now + self.tab.clock.value() * _DAY_MS)
-        context, scopes, parts = update.context, update.view.scopes, session.workbench.parts
+        context, scopes, parts = update.context, update.view.scopes, session.local.parts
         seen = self._seen
 
         def work(_control: JobControl) -> _Gathered:

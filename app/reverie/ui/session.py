@@ -14,25 +14,27 @@ Failure: a refresh that fails keeps the last views, emits `trouble`, and the nex
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.clock import Clock
+from reverie.compose import open_workbench
+from reverie.engine.client import EngineClient
+from reverie.engine.engine import HomeEngine, Opened
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.profile import Profile
+from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lane, Lanes
 from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree, build_tree
 
 if TYPE_CHECKING:
-    from reverie.files.watch import Watcher, WatchState
-    from reverie.helper.process import Helper
+    from reverie.files.watch import WatchState
     from reverie.memory.usage import UsageRestored
     from reverie.services.drafts import LostSave
     from reverie.services.views import HomeInfo, MemoryView, Relevance, StatusView
@@ -56,7 +58,7 @@ class HistoryRecorder(QObject):
     overwritten = Signal(object)
     status_message = Signal(str)
 
-    def __init__(self, workbench: Workbench, lane: Lane, parent: QObject) -> None:
+    def __init__(self, workbench: HomeEngine, lane: Lane, parent: QObject) -> None:
         super().__init__(parent)
         self._workbench = workbench
         self._lane = lane
@@ -83,7 +85,7 @@ class HistoryRecorder(QObject):
 
     def note(self, changes: Changes) -> None:
         """Something changed; `keep` brings it in."""
-        self._noted = changes if self._noted is None else merged(self._noted, changes)
+        self._noted = changes if self._noted is None else self._noted.merged(changes)
 
     def keep(self) -> None:
         """Do what there is to do, one thing at a time."""
@@ -104,6 +106,11 @@ class HistoryRecorder(QObject):
             workbench.mark_opened(context)
 
         self._lane.submit("mark as seen", work, done=self._on_marked)
+
+    def restart(self) -> None:
+        """Catch up once more: another engine keeps the history now."""
+        self._ready = False
+        self.keep()
 
     def close(self) -> None:
         """Start nothing more; what is running finishes."""
@@ -184,63 +191,33 @@ class HistoryRecorder(QObject):
         self.status_message.emit(str(error))
 
 
-def merged(one: Changes, other: Changes) -> Changes:
-    """Both, as one."""
-    return replace(
-        one,
-        paths=one.paths | other.paths,
-        rescan=one.rescan or other.rescan,
-        events=one.events + other.events,
-        reasons=tuple(dict.fromkeys((*one.reasons, *other.reasons))),
-    )
-
-
-# The file watcher of one home, created and started by a job on the scan lane once something is shown.
-# `start` is idempotent; if it fails, the next call retries. `finish` stops every watcher a job created, also
-# those whose job was superseded. `deliver` is called on the watcher's own threads.
+# The watcher of one home lives in the engine; a job on the scan lane asks for it once something is shown, and
+# again for another context. If that fails, the next call retries.
 
 
 class HomeWatcher(QObject):
-    """Signals: `started(WatchState)`; `status_message(str)`, emitted from any thread; `failed(UserError)`.
-    Does nothing unless `enabled`."""
+    """Signals: `started(WatchState)`; `failed(UserError)`. Does nothing unless `enabled`."""
 
     started = Signal(object)
-    status_message = Signal(str)
     failed = Signal(object)
 
-    def __init__(
-        self,
-        workbench: Workbench,
-        lane: Lane,
-        deliver: Callable[[Any], None],
-        parent: QObject,
-        *,
-        enabled: bool,
-    ) -> None:
+    def __init__(self, workbench: HomeEngine, lane: Lane, parent: QObject, *, enabled: bool) -> None:
         super().__init__(parent)
         self._workbench = workbench
         self._lane = lane
-        self._deliver = deliver
         self._enabled = enabled
-        self._starting = self._finished = False
-        self._made: list[Watcher] = []
-        self.watcher: Watcher | None = None
+        self._starting = False
+        self.is_started = False
 
     def start(self, context: ScopeContext | None) -> None:
         """Watch what `context` is made of; None: the home alone."""
-        if self._starting or not self._enabled:
+        if self._starting or self.is_started or not self._enabled:
             return
         self._starting = True
-        workbench, deliver, say, made = self._workbench, self._deliver, self.status_message.emit, self._made
+        workbench = self._workbench
 
-        def work(_control: JobControl) -> tuple[Watcher, WatchState]:
-            watcher = workbench.watch(deliver, notify=say)
-            made.append(watcher)  # so that it is stopped even if nobody waits for this job any more
-            watcher.set_targets(workbench.watch_targets(context))
-            watcher.start()
-            if self._finished:
-                watcher.stop()
-            return watcher, watcher.state()
+        def work(_control: JobControl) -> WatchState:
+            return workbench.watch_for(context)
 
         def failed(error: UserError) -> None:
             self._starting = False  # the next reading tries again
@@ -248,19 +225,22 @@ class HomeWatcher(QObject):
 
         self._lane.submit("start watching", work, done=self._on_watching, failed=failed)
 
-    def _on_watching(self, found: tuple[Watcher, WatchState]) -> None:
-        if self._finished:
-            return
-        watcher, state = found
-        self.watcher = watcher
+    def lost(self) -> None:
+        """The engine that watched is gone; the next `start` asks another one."""
+        self._starting = self.is_started = False
+
+    def _on_watching(self, state: WatchState) -> None:
+        self._starting, self.is_started = False, True
         self.started.emit(state)
 
-    def finish(self) -> None:
-        """Stop what was made, and begin nothing more. Waits for the watcher's threads (under 2 s). From any
-        thread; calling it again is harmless."""
-        self._finished = True
-        for watcher in self._made:
-            watcher.stop()
+    def rescan(self, reason: str) -> None:
+        """Compare everything with the disk."""
+        workbench = self._workbench
+
+        def work(_control: JobControl) -> None:
+            workbench.rescan(reason)
+
+        self._lane.submit("compare with the disk", work, done=lambda _nothing: None, failed=self.failed.emit)
 
 
 # Leases lie outside the home and change without a file event, so while another run holds one, the session
@@ -276,7 +256,7 @@ class LeasePoll(QObject):
     status_read = Signal(object)
     failed = Signal(object)
 
-    def __init__(self, workbench: Workbench, lane: Lane, parent: QObject) -> None:
+    def __init__(self, workbench: HomeEngine, lane: Lane, parent: QObject) -> None:
         super().__init__(parent)
         self._workbench = workbench
         self._lane = lane
@@ -313,100 +293,53 @@ class LeasePoll(QObject):
         )
 
 
-# From the watcher's thread to the GUI thread. `post` emits one queued signal and never raises: an exception
-# would end the watcher's thread. A change is only a hint; a job then reads the disk.
-
-
-log = logging.getLogger("reverie.bridge")
-
-
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """`source` names the home whose watcher spoke."""
+    """What the watcher of one home saw. `source`: the home's id."""
 
     source: str
     changes: Changes
 
 
-class WatchBridge(QObject):
-    """`arrived(WatchEvent)` is emitted in the thread this object lives in."""
-
-    arrived = Signal(object)
-    _posted = Signal(object)
-
-    def __init__(self, source: str, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.source = source
-        self.lost = 0
-        self._closed = False
-        self._posted.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
-
-    def post(self, changes: Changes) -> None:
-        """Called on the watcher's thread."""
-        if self._closed:
-            return
-        try:
-            self._posted.emit(WatchEvent(self.source, changes))
-        except RuntimeError:  # the C++ half is gone: the window was closed meanwhile
-            self.lost += 1
-            log.debug("changes after the window was closed")
-
-    def close(self) -> None:
-        """Deliver nothing any more."""
-        self._closed = True
-
-    @Slot(object)
-    def _deliver(self, event: WatchEvent) -> None:
-        if not self._closed:
-            self.arrived.emit(event)
-
-
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A home that could be opened."""
+class OpenedHome:
+    """A home that could be opened. `local`: the same home opened in this process, for what the engine cannot
+    be asked for yet."""
 
-    workbench: Workbench
+    workbench: HomeEngine
+    local: Workbench
     info: HomeInfo
     caps: Caps
     recent_workspace: str = ""
 
 
 def open_home_job(
-    path: Path, profile: Profile, clock: Clock, helper: Helper | None = None
-) -> Callable[[JobControl], Opened]:
-    """A job that opens the home at `path`. Heavy libraries are imported by it, off the GUI thread; heavy work
-    is `helper`'s, if there is one."""
+    path: Path, profile: Profile, clock: Clock, engine: EngineClient
+) -> Callable[[JobControl], OpenedHome]:
+    """A job that has the engine open the home at `path`."""
 
-    def work(_control: JobControl) -> Opened:
-        from reverie.compose import open_workbench  # heavy: imported by the job
-
-        workbench: Workbench = open_workbench(path, profile, clock)
-        if helper is not None:
-            from reverie.helper.workbench import HelpedWorkbench  # heavy: imported by the job
-
-            workbench = HelpedWorkbench(workbench.parts, helper)
-        info, home = workbench.contents(), workbench.parts.home
-        listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
-        recencies = () if home.sessions is None else home.sessions.recencies()
-        recent = max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))
-        return Opened(workbench, info, home.caps, recent[1])
+    def work(_control: JobControl) -> OpenedHome:
+        return _opened(engine.services.open(path), profile, clock, engine)
 
     return work
 
 
 def adopt_home_job(
-    path: Path, known_id: str, profile: Profile, clock: Clock, helper: Helper | None = None
-) -> Callable[[JobControl], Opened]:
+    path: Path, known_id: str, profile: Profile, clock: Clock, engine: EngineClient
+) -> Callable[[JobControl], OpenedHome]:
     """A job that gives the home at `path` the history of the known home that was moved there, and opens
     it."""
 
-    def work(control: JobControl) -> Opened:
-        from reverie.compose import adopt_home  # heavy: imported by the job
-
-        adopt_home(path, known_id, profile, clock)
-        return open_home_job(path, profile, clock, helper)(control)
+    def work(_control: JobControl) -> OpenedHome:
+        return _opened(engine.services.adopt(path, known_id), profile, clock, engine)
 
     return work
+
+
+def _opened(opened: Opened, profile: Profile, clock: Clock, engine: EngineClient) -> OpenedHome:
+    info = opened.info
+    local = open_workbench(info.root, profile, clock)
+    return OpenedHome(engine.home(info.root, info.id), local, info, opened.caps, opened.recent_workspace)
 
 
 RETRY_MS = 3000
@@ -448,6 +381,7 @@ class HomeSession(QObject):
     """Signals carry frozen values: `HomeInfo`, `TreeUpdate`, `StatusView`, `UserError | None`,
     `WatchState`. `outside_changed()`: something in the home that none of the shown views is made of."""
 
+    arrived = Signal(object)
     info_changed = Signal(object)
     tree_changed = Signal(object)
     status_changed = Signal(object)
@@ -462,10 +396,17 @@ class HomeSession(QObject):
     overwritten = Signal(object)
 
     def __init__(
-        self, opened: Opened, lanes: Lanes, *, watching: bool = True, parent: QObject | None = None
+        self,
+        opened: OpenedHome,
+        lanes: Lanes,
+        engine: EngineLink,
+        *,
+        watching: bool = True,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self.workbench = opened.workbench
+        self.local = opened.local
         self.info = opened.info
         self.caps = opened.caps
         self.recent_workspace = opened.recent_workspace
@@ -486,11 +427,11 @@ class HomeSession(QObject):
         self._titles_left = 0
         self._marks_stale = False
         self._closed = False
-        self.bridge = WatchBridge(opened.info.id, self)
-        self.bridge.arrived.connect(self._on_arrived)
-        self._watch = HomeWatcher(opened.workbench, lanes.scan, self.bridge.post, self, enabled=watching)
+        engine.changed.connect(self._on_changed)
+        engine.noticed.connect(self._on_noticed)
+        engine.replaced.connect(self._on_engine_replaced)
+        self._watch = HomeWatcher(opened.workbench, lanes.scan, self, enabled=watching)
         self._watch.started.connect(self._on_watching)
-        self._watch.status_message.connect(self.notified)
         self._watch.failed.connect(self._on_aside_failed)
         self.keeper = HistoryRecorder(opened.workbench, lanes.history, self)
         self.keeper.kept.connect(self.refresh_marks)
@@ -506,8 +447,18 @@ class HomeSession(QObject):
         self._retry.timeout.connect(self.reload)
 
     @property
-    def watcher(self) -> Watcher | None:
-        return self._watch.watcher
+    def is_watched(self) -> bool:
+        """Whether changes on disk are heard of."""
+        return self._watch.is_started
+
+    @Slot()
+    def _on_engine_replaced(self) -> None:
+        """The engine died and another one took its place, which knows nothing of what is shown here."""
+        if self._closed:
+            return
+        self._watch.lost()
+        self.keeper.restart()
+        self.reload()
 
     # Selecting
 
@@ -542,14 +493,7 @@ class HomeSession(QObject):
         workbench = self.workbench
 
         def work(_control: JobControl) -> TreeUpdate:
-            from reverie.services.contexts import asked_context  # heavy: imported by the job
-
-            context = asked_context(
-                workbench.parts.home,
-                workspace_id=choice.workspace_id,
-                project_path=choice.project_path,
-                project_given=choice.workspace_id is None,
-            )
+            context = workbench.context(choice.workspace_id, choice.project_path)
             view = workbench.view(context, names_only=True)
             return TreeUpdate(context, build_tree(view, names_only=True), view, other=True, names_only=True)
 
@@ -571,17 +515,16 @@ class HomeSession(QObject):
         self._watch.start(self.context)
 
     def _full_job(self, update: TreeUpdate) -> Callable[[JobControl], _Refreshed]:
-        workbench, watcher = self.workbench, self.watcher
+        workbench, watched = self.workbench, self.is_watched
         context = update.context
         arrangement = self.arrangement
 
         def work(_control: JobControl) -> _Refreshed:
-            if watcher is not None:
-                watcher.set_targets(workbench.watch_targets(context))
+            state = workbench.watch_for(context) if watched else None
             view = workbench.view(context)
             tree = build_tree(view, update.tree, changed=view.changed_by_others, arrangement=arrangement)
             after = TreeUpdate(context, tree, view, other=False, names_only=False)
-            return _Refreshed(None, after, workbench.status(context), None, _state(watcher))
+            return _Refreshed(None, after, workbench.status(context), None, state)
 
         return work
 
@@ -598,12 +541,19 @@ class HomeSession(QObject):
 
     # Refreshing
 
-    @Slot(object)
-    def _on_arrived(self, event: WatchEvent) -> None:
-        self._arrived(event.changes)
+    @Slot(object, object)
+    def _on_changed(self, home: Path, changes: Changes) -> None:
+        if home == self.info.root and not self._closed:
+            self.arrived.emit(WatchEvent(self.info.id, changes))
+            self._arrived(changes)
+
+    @Slot(object, str)
+    def _on_noticed(self, home: Path, sentence: str) -> None:
+        if home == self.info.root and not self._closed:
+            self.notified.emit(sentence)
 
     def _arrived(self, changes: Changes) -> None:
-        self._pending = changes if self._pending is None else merged(self._pending, changes)
+        self._pending = changes if self._pending is None else self._pending.merged(changes)
         self.keeper.note(changes)
         self._pump()
 
@@ -631,15 +581,15 @@ class HomeSession(QObject):
     def _refresh_job(
         self, update: TreeUpdate, changes: Changes, *, everything: bool
     ) -> Callable[[JobControl], _Refreshed]:
-        workbench, watcher = self.workbench, self.watcher
+        workbench, watched = self.workbench, self.is_watched
         context = update.context
         arrangement = self.arrangement
 
         def work(_control: JobControl) -> _Refreshed:
             touched = workbench.relevant(context, changes)
             info = workbench.contents() if touched.contents else None
-            if touched.contents and watcher is not None:
-                watcher.set_targets(workbench.watch_targets(context))
+            if touched.contents and watched:
+                workbench.watch_for(context)
             after = None
             if touched.tree or everything:
                 dirty = None if changes.rescan or everything else changes.paths
@@ -647,7 +597,7 @@ class HomeSession(QObject):
                 tree = build_tree(view, update.tree, changed=view.changed_by_others, arrangement=arrangement)
                 after = TreeUpdate(context, tree, view, other=False, names_only=False, changes=changes)
             status = workbench.status(context) if touched.status or everything else None
-            return _Refreshed(info, after, status, touched, _state(watcher))
+            return _Refreshed(info, after, status, touched, workbench.watch_state() if watched else None)
 
         return work
 
@@ -784,34 +734,27 @@ class HomeSession(QObject):
 
     def focused(self) -> None:
         """The window got the focus: compare with the disk, since events may have been missed meanwhile."""
-        if self.watcher is not None and self.rescan_on_focus:
-            self.watcher.request_rescan("focus")
+        if self.is_watched and self.rescan_on_focus:
+            self._watch.rescan("focus")
 
-    def close(self, *, wait: bool = True) -> None:
-        """Deliver nothing more and stop watching. Waits for the watcher's threads (under 2 s); without `wait`
-        a job does."""
+    def close(self, *, leave: bool = True) -> None:
+        """Deliver nothing more. With `leave` the engine stops watching for this window in a job; without, the
+        end of the connection tells it."""
         self._closed = True
         self._lease_poll.stop()
         self._retry.stop()
-        self.bridge.close()
         self.keeper.close()
         self.lanes.scan.abandon(self._group)
         self.lanes.scan.abandon(f"titles {self.info.id}")
-        if wait:
-            self.finish()
-        else:
-            self._update = None
-            finish = self._watch.finish
-            self.lanes.scan.submit("stop watching", lambda _control: finish(), done=lambda _nothing: None)
+        self._update = None
+        if leave:
+            workbench = self.workbench
 
-    def finish(self) -> None:
-        """Stop the watcher that a job of the last moment may have made: call it once the lanes have ended."""
-        self._watch.finish()
+            def work(_control: JobControl) -> None:
+                workbench.forget_client()
+
+            self.lanes.scan.submit("stop watching", work, done=lambda _nothing: None)
 
 
 def _changes(*, rescan: bool = False) -> Changes:
     return Changes(frozenset(), rescan, 0, ())
-
-
-def _state(watcher: Watcher | None) -> WatchState | None:
-    return watcher.state() if watcher is not None else None

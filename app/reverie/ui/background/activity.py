@@ -645,7 +645,7 @@ class ActivityControl(QObject):
         session = self._session
         if session is None:
             return
-        parts, places, before = session.workbench.parts, _places(session), self._decisions
+        parts, places, before = session.local.parts, _places(session), self._decisions
         self._stale = False
 
         def work(_control: JobControl) -> _ReadDecisions:
@@ -683,7 +683,7 @@ class ActivityControl(QObject):
         if session is None or not self.tab.isVisible():
             self._poll.stop()
             return
-        parts, places = session.workbench.parts, _places(session)
+        parts, places = session.local.parts, _places(session)
 
         def work(_control: JobControl) -> _ReadDecisions:
             return _ReadDecisions(_at_work(parts, places))

@@ -466,7 +466,7 @@ class DoctorControl(QObject):
             self._submit(session, context, with_probe=False, check=check)
 
     def _submit(self, session: HomeSession, context: ScopeContext, *, with_probe: bool, check: str) -> None:
-        parts, desk, clock = session.workbench.parts, self._hooks_of(session, context), self._clock
+        parts, desk, clock = session.local.parts, self._hooks_of(session, context), self._clock
         fix = next((one.fix for one in self.tab.findings if one.check == check), None)
 
         def work(control: JobControl) -> _Examined:
@@ -500,7 +500,7 @@ class DoctorControl(QObject):
 
     def _hooks_of(self, session: HomeSession, context: ScopeContext) -> Callable[[], DoctorHooks]:
         """What makes the desk, in the job: it is heavy to import."""
-        parts, watcher, switched = session.workbench.parts, session.watcher, self.debug_switched.emit
+        parts, workbench, switched = session.local.parts, session.workbench, self.debug_switched.emit
 
         def debug() -> None:
             set_debug(True)
@@ -508,8 +508,7 @@ class DoctorControl(QObject):
 
         def make() -> DoctorHooks:
 
-            watch = watcher.state if watcher is not None else None
-            return replace(doctor_hooks(parts, context), watch=watch, set_debug=debug)
+            return replace(doctor_hooks(parts, context), watch=workbench.watch_state, set_debug=debug)
 
         return make
 

@@ -73,7 +73,7 @@ class HostControl(QObject):
         """A home was opened: its services run here if they are wanted."""
         home_id = session.info.id
         if home_id not in self._homes:
-            self._homes[home_id] = session.workbench
+            self._homes[home_id] = session.local
             self._settle(home_id)
 
     def remove(self, home_id: str) -> None:

@@ -116,7 +116,7 @@ class DraftKeeper(QObject):
 
     def set_session(self, session: HomeSession) -> None:
         """Drafts of this home's files are kept through this session from now on."""
-        self._workbenches[session.info.id] = session.workbench
+        self._workbenches[session.info.id] = session.local
 
     def adopt(self, ref: FileRef, name: str) -> None:
         """The text of draft `name` is in the editor now: it lives and dies with that buffer."""
@@ -342,7 +342,7 @@ class DraftOffers(QObject):
             self._look(self._session)
 
     def _look(self, session: HomeSession) -> None:
-        workbench, instance = session.workbench, self._keeper.instance
+        workbench, instance = session.local, self._keeper.instance
 
         def work(_control: JobControl) -> Offers:
 
@@ -464,7 +464,7 @@ class DraftOffers(QObject):
         """Throw a draft away."""
         if self._session is None:
             return
-        workbench, instance = self._session.workbench, self._keeper.instance
+        workbench, instance = self._session.local, self._keeper.instance
 
         def work(_control: JobControl) -> None:
 
@@ -481,7 +481,7 @@ class DraftOffers(QObject):
         session = self._session
         if session is None:
             return
-        workbench, instance = session.workbench, self._keeper.instance
+        workbench, instance = session.local, self._keeper.instance
 
         def work(_control: JobControl) -> tuple[Offer, FileText | None] | None:
 

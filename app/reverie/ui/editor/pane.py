@@ -358,7 +358,7 @@ class EditorView(QObject):
         if self._asked or session is None:
             return
         self._asked = True
-        workbench = session.workbench
+        workbench = session.local
 
         def work(_control: JobControl) -> _EditorSettings:
             window = workbench.settings().window
@@ -376,7 +376,7 @@ class EditorView(QObject):
         session, wanted = self._session, self._settings_now()
         if session is None:
             return
-        workbench = session.workbench
+        workbench = session.local
 
         def work(_control: JobControl) -> None:
             settings = workbench.settings()

@@ -76,11 +76,11 @@ class Edits(QObject):
 
     def create(self, session: HomeSession, context: ScopeContext, asked: NewMemory) -> None:
         """A new memory with its description and template; `created` or `failed` says what came of it."""
-        workbench, path = session.workbench, asked.path
+        workbench, path, clock = session.workbench, asked.path, session.local.parts.clock
 
         def work(_control: JobControl) -> FileText:
 
-            content = filled(asked.template, path, workbench.parts.clock())
+            content = filled(asked.template, path, clock())
             if asked.description:
                 content = set_description(content, asked.description)
             return workbench.save(context, path, content, None)
@@ -92,7 +92,7 @@ class Edits(QObject):
 
     def read_templates(self, session: HomeSession, done: Callable[[Sequence[Template]], None]) -> None:
         """What a new memory may begin with."""
-        own = session.workbench.parts.profile.config / "templates"
+        own = session.local.parts.profile.config / "templates"
 
         def work(_control: JobControl) -> tuple[Template, ...]:
 

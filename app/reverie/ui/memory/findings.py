@@ -217,10 +217,10 @@ class LintControl(QObject):
         if self._lane is None:
             self._lane = Lane("lint", self)
         dirty, self._dirty = frozenset(self._dirty), set()
-        workbench, view = session.workbench, update.view
+        workbench, context = session.workbench, update.view.context
 
         def work(control: JobControl) -> LintResult:
-            return workbench.lint.look(view, dirty=dirty, check=control.check)
+            return workbench.findings(context, dirty, check=control.check)
 
         def failed(error: UserError) -> None:
             session.notified.emit(str(error))
@@ -506,7 +506,7 @@ class IndexControl(QObject):
         root = next((root for root in roots if root.key == ref.store), None)
         if ref.home != session.info.id or root is None:
             return ""
-        role = session.workbench.parts.home.file_role(root, ref.rel)
+        role = session.local.parts.home.file_role(root, ref.rel)
         return file.buffer.address.path if role == "index" else ""
 
     def _forget(self) -> None:
@@ -598,7 +598,7 @@ class IndexControl(QObject):
         session, update = self._session, self._shown.update
         if session is None or update is None:
             return False
-        role, scope = session.workbench.parts.home.file_role, path.split("/")[2]
+        role, scope = session.local.parts.home.file_role, path.split("/")[2]
         listing = next((each for key, each in update.view.scopes.items() if key.value == scope), None)
         root = listing.root if listing is not None else None
         return (

@@ -374,7 +374,7 @@ class MemorySearch(QObject):
         """A home was opened in this window."""
         if session not in self._sessions:
             self._sessions.append(session)
-            session.bridge.arrived.connect(self._on_arrived)
+            session.arrived.connect(self._on_arrived)
             if self._desk is not None:
                 self._owed = True
                 self._update()
@@ -385,7 +385,7 @@ class MemorySearch(QObject):
         if session not in self._sessions:
             return
         self._sessions.remove(session)
-        session.bridge.arrived.disconnect(self._on_arrived)
+        session.arrived.disconnect(self._on_arrived)
         home_id = session.info.id
         self._noted = [noted for noted in self._noted if noted[0] != home_id]
         if self._indexing is not None:
@@ -517,7 +517,7 @@ class MemorySearch(QObject):
             return
         self._updating, self._owed, self._read = True, False, 0
         noted, self._noted = self._noted, []
-        workbenches = [session.workbench for session in self._sessions]
+        workbenches = [session.local for session in self._sessions]
         desk = self._desk
 
         def work(control: JobControl) -> SearchService:

@@ -196,7 +196,7 @@ class TellControl(QObject):
     @property
     def available(self) -> bool:
         """Whether the shown home's agent takes notes."""
-        return self._session is not None and self._session.workbench.takes_notes
+        return self._session is not None and self._session.local.takes_notes
 
     def set_session(self, session: HomeSession | None) -> None:
         """Another home is shown; a text that was not written yet belongs to the old one."""
@@ -461,7 +461,7 @@ class MemoryTab(QWidget):
             self.tree.setEnabled(True)
         self._shown.update = update
         if self.session is not None:
-            self.model.set_rule(rule_of(self.session.workbench.parts.home, update.view))
+            self.model.set_rule(rule_of(self.session.local.parts.home, update.view))
         self.tree.show_tree(update.tree, other=update.other)
         self.editor.follow(update)
         self.lint.follow(update)

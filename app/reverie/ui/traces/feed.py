@@ -216,7 +216,7 @@ class TraceFeed(QObject):
             self.changed.emit()
 
     def _read(self, session: HomeSession) -> None:
-        workbench, home = session.workbench, session.info.id
+        workbench, home = session.local, session.info.id
 
         def work(control: JobControl) -> tuple[TraceSummary, ...]:
             rows: list[TraceSummary] = []

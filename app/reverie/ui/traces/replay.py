@@ -198,7 +198,7 @@ class TraceCompare(QDialog):
 
         def work(_control: JobControl) -> tuple[ComparedTrace, ComparedTrace, str]:
 
-            details = [line.session.workbench.traces.open(str(line.row.path)) for line in (one, other)]
+            details = [line.session.local.traces.open(str(line.row.path)) for line in (one, other)]
             sides = [side_of(when(detail.row.started_at), detail) for detail in details]
             return sides[0], sides[1], trace_diff(details[0].facts, details[1].facts)
 

@@ -511,7 +511,7 @@ class TracesTab(TabPage):
         ):
             return
         self._wanted = wanted
-        workbench, row, workspace = wanted.session.workbench, wanted.row, wanted.place.workspace
+        workbench, row, workspace = wanted.session.local, wanted.row, wanted.place.workspace
 
         def work(_control: JobControl) -> Shown:
 
@@ -565,7 +565,7 @@ class TracesTab(TabPage):
             self.transcript = TranscriptDialog(self.feed, self._icons, self)
         facts = shown.detail.facts
         self.transcript.open_at(
-            wanted.session.workbench.transcripts, wanted.row.workspace_id, facts.trigger_message_id
+            wanted.session.local.transcripts, wanted.row.workspace_id, facts.trigger_message_id
         )
 
     def compare_selected(self) -> None:
@@ -586,7 +586,7 @@ class TracesTab(TabPage):
         if self.replay is None:
             self.replay = ReplayDialog(self.feed, self._icons, self)
         known = dict.fromkeys(line.row.model for line in self.feed.lines)
-        self.replay.open_on(wanted.session.workbench, shown.detail, tuple(known))
+        self.replay.open_on(wanted.session.local, shown.detail, tuple(known))
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.detail.summary())

@@ -448,7 +448,7 @@ class TranscriptsTab(TabPage):
         session = self._session
         if session is None or self._stopped or not (self.isVisible() or self._wanted):
             return
-        workbench = session.workbench
+        workbench = session.local
 
         def work(_control: JobControl) -> tuple[TranscriptSource, ...]:
             return workbench.transcripts.sources()
@@ -488,7 +488,7 @@ class TranscriptsTab(TabPage):
         if session is None or not without_facts or self._titling or not self.isVisible():
             return
         self._titling = True
-        workbench = session.workbench
+        workbench = session.local
 
         def work(control: JobControl) -> dict[str, TranscriptSource]:
             found = {}
@@ -528,7 +528,7 @@ class TranscriptsTab(TabPage):
         if source.id == self._open:
             return
         self._open, self._open_path = source.id, source.path
-        workbench = session.workbench
+        workbench = session.local
         self.view.open(lambda: workbench.transcripts.open(source))
 
     @Slot()
@@ -640,7 +640,7 @@ class JobsDialog(QDialog):
         if session is None:
             return
         self.is_read = False
-        workbench = session.workbench
+        workbench = session.local
 
         def work(_control: JobControl) -> tuple[AgentJob, ...]:
             return workbench.transcripts.jobs()

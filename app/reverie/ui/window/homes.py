@@ -33,7 +33,7 @@ from reverie.ui.appearance import CalmSelection, Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible
 from reverie.ui.jobs import JobControl, Lanes
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
-from reverie.ui.session import HomeSession, Opened, adopt_home_job, open_home_job
+from reverie.ui.session import HomeSession, OpenedHome, adopt_home_job, open_home_job
 from reverie.ui.traces.feed import Followed
 from reverie.ui.translation import tr
 from reverie.ui.tree.node_model import AnyIndex, NodeModel
@@ -42,10 +42,10 @@ from reverie.ui.widgets.lists import ROW_ROLE, RowDelegate
 
 if TYPE_CHECKING:
     from reverie.agents.base import HomeContents, LostStore, Workspace
-    from reverie.helper.process import Helper
     from reverie.services.search import SearchHit
     from reverie.services.views import HomeInfo
     from reverie.ui.editor.documents import OpenFile
+    from reverie.ui.engine_link import EngineLink
     from reverie.ui.memory.tab import MemoryTab
 
 
@@ -361,10 +361,10 @@ class OpenHomes(QObject):
         lanes: Lanes,
         profile: Profile,
         clock: Clock,
+        engine: EngineLink,
         parent: QObject | None = None,
         *,
         watching: bool = True,
-        helper: Helper | None = None,
         asking: bool = True,
         left_closed: Iterable[Path] = (),
     ) -> None:
@@ -374,12 +374,11 @@ class OpenHomes(QObject):
         self._profile = profile
         self._clock = clock
         self._watching = watching
-        self._helper = helper
+        self._engine = engine
         self._asking = asking
         self._sessions: dict[str, HomeSession] = {}
         self._places: dict[str, set[Path]] = {}
         self._left_closed = set(left_closed)
-        self._ended: list[HomeSession] = []
         self._nodes: dict[str, RowNode] = {}
         self._opening = 0
         self._asked: set[str] = set()
@@ -445,7 +444,7 @@ class OpenHomes(QObject):
         self._asking_again.start()
 
     def _open_answering(self, path: Path) -> None:
-        self._submit(str(path), open_home_job(path, self._profile, self._clock, self._helper))
+        self._submit(str(path), open_home_job(path, self._profile, self._clock, self._engine.client))
 
     @Slot()
     def _ask_again(self) -> None:
@@ -479,27 +478,27 @@ class OpenHomes(QObject):
 
     def open_demo(self, directory: Path) -> None:
         """Open a throw-away copy of the demo home, made below `directory`."""
-        profile, clock, helper = self._profile, self._clock, self._helper
+        profile, clock, engine = self._profile, self._clock, self._engine.client
 
-        def work(control: JobControl) -> Opened:
+        def work(control: JobControl) -> OpenedHome:
 
             # Nobody else's to read, wherever temporary files are.
             directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             directory.mkdir(exist_ok=True)
             copy = directory / "demo-home"
             path = copy if copy.is_dir() else copy_demo_home(directory)
-            return open_home_job(path, profile, clock, helper)(control)
+            return open_home_job(path, profile, clock, engine)(control)
 
         self._submit(str(directory), work)
 
-    def _submit(self, path: str, work: Callable[[JobControl], Opened]) -> None:
+    def _submit(self, path: str, work: Callable[[JobControl], OpenedHome]) -> None:
         def failed(error: UserError) -> None:
             self._opening -= 1
             if self._troubled.pop(Path(path), None) is not None:
                 self.listed.emit()
             self.failed.emit(path, error)
 
-        def done(opened: Opened) -> None:
+        def done(opened: OpenedHome) -> None:
             self._opening -= 1
             self._troubled.pop(Path(path), None)
             if Path(path) in self._left_closed:
@@ -546,13 +545,13 @@ class OpenHomes(QObject):
         for home in self._wanted(found).homes:
             self.open(home.root)
 
-    def _on_opened(self, opened: Opened) -> None:
+    def _on_opened(self, opened: OpenedHome) -> None:
         if self._was_moved(opened.info):
             return
         self._left_closed.discard(opened.info.root)
         session = self._sessions.get(opened.info.id)
         if session is None:
-            session = HomeSession(opened, self._lanes, watching=self._watching, parent=self)
+            session = HomeSession(opened, self._lanes, self._engine, watching=self._watching, parent=self)
             self._sessions[opened.info.id] = session
             session.info_changed.connect(self._on_info)
         self._list(opened.info)
@@ -569,7 +568,7 @@ class OpenHomes(QObject):
         window = parent if isinstance(parent, QWidget) else None
         if not dialogs.ask_adoption(window, info.root, known.root):
             return False
-        job = adopt_home_job(info.root, known.id, self._profile, self._clock, self._helper)
+        job = adopt_home_job(info.root, known.id, self._profile, self._clock, self._engine.client)
         self._submit(str(info.root), job)
         return True
 
@@ -594,9 +593,7 @@ class OpenHomes(QObject):
             kept.pop(home_id, None)
         self._left_closed |= {session.info.root, *self._places.pop(home_id, ())}
         session.info_changed.disconnect(self._on_info)
-        session.close(wait=False)
-        # Jobs of the moment still answer to it.
-        self._ended.append(session)
+        session.close()
         self.closed.emit(session)
         self.listed.emit()
 
@@ -620,15 +617,10 @@ class OpenHomes(QObject):
         self.listed.emit()
 
     def close(self) -> None:
-        """Stop every watcher, and wait for no place any more."""
+        """Hear of nothing any more, and wait for no place."""
         self._asking_again.stop()
         for session in self._sessions.values():
-            session.close()
-
-    def finish(self) -> None:
-        """After the lanes have ended: nothing may go on watching."""
-        for session in (*self._sessions.values(), *self._ended):
-            session.finish()
+            session.close(leave=False)
 
 
 class HomeCloser(QObject):

@@ -37,8 +37,8 @@ from reverie.ui.window.splash_tree import SplashTree
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
-    from reverie.helper.process import Helper
     from reverie.services.search import SearchHit
+    from reverie.ui.engine_link import EngineLink
     from reverie.ui.session import HomeSession
     from reverie.ui.single_instance import OpenRequest
     from reverie.ui.window.homes import Place
@@ -149,7 +149,7 @@ class MainWindow(QMainWindow):
         self._started = False
         self._opening_failed = False
         self._closed = False
-        self._helper: Helper | None = None
+        self.engine: EngineLink | None = None
         self.lanes = Lanes(Lane("scan", self), Lane("history", self), Lane("consolidator", self))
         self._gc_scheduler = GcScheduler(self, self.lanes.busy)
         for lane in self.lanes.all():
@@ -162,6 +162,7 @@ class MainWindow(QMainWindow):
 
     def _build_ui(self) -> None:
         """Create the parts. When a window starts with the splash tree, their modules are imported by then."""
+        from reverie.ui.engine_link import EngineLink
         from reverie.ui.memory.tab import MemoryTab
         from reverie.ui.settings.control import SettingsControl
         from reverie.ui.window.actions import PICKER_MENU, Actions, ActionState
@@ -171,17 +172,14 @@ class MainWindow(QMainWindow):
 
         icons, clock, profile, options = self._icons, self._clock, self._profile, self._options
         self._state = ActionState()
-        if options.helper:
-            from reverie.helper.process import Helper
-
-            self._helper = Helper()
+        self.engine = EngineLink(profile, clock, self, own_process=options.engine)
         self.homes = OpenHomes(
             self.lanes,
             profile,
             clock,
+            self.engine,
             self,
             watching=options.watching,
-            helper=self._helper,
             asking=options.asking,
             left_closed=options.closed,
         )
@@ -330,7 +328,7 @@ class MainWindow(QMainWindow):
     @property
     def is_watching(self) -> bool:
         """The watcher of the shown home runs."""
-        return self._session is not None and self._session.watcher is not None
+        return self._session is not None and self._session.is_watched
 
     @property
     def session(self) -> HomeSession | None:
@@ -713,12 +711,10 @@ class MainWindow(QMainWindow):
             self.tab.lint.stop()
             self.tab.duplicates.stop()
             self.tab.orphans.stop()
-        if self._helper is not None:
-            self._helper.stop()
+        if self.engine is not None:
+            self.engine.stop()
         for lane in self.lanes.all():
             lane.stop()
-        if self._is_ui_ready:
-            self.homes.finish()
         self._gc_scheduler.stop()
 
 

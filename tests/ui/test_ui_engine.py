@@ -1,4 +1,4 @@
-"""The window with its helper process: everything as without one, and nothing lost when that dies."""
+"""The window with the engine of its profile: everything as without one, and nothing lost when that dies."""
 
 from __future__ import annotations
 
@@ -9,18 +9,27 @@ from pathlib import Path
 import pytest
 from ui_windows import Windows
 
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 NEW = "/memories/global/new.md"
 
 
-def test_runs_marks_and_views_are_as_ever_also_after_the_helper_died(
+def test_runs_marks_and_views_are_as_ever_also_after_the_engine_died(
     windows: Windows, home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    driver = windows.open(home, helper=True)
-    helper = driver.window._helper
-    assert helper is not None
+    driver = windows.open(home, engine=True)
+    engine = driver.window.engine
+    assert engine is not None
     driver.until(lambda: driver.tab.lint.complete)
-    first = helper.pid
-    assert first is not None, "the history and the check of the memories are its work"
+    first = engine.pid
+    assert first not in (0, os.getpid()), "the engine is a process of its own"
     driver.do("dream.preview")
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     assert driver.tab.dreams.last_outcome == "completed"
@@ -30,8 +39,9 @@ def test_runs_marks_and_views_are_as_ever_also_after_the_helper_died(
     # What failed with the old process is done by the new one.
     driver.until(lambda: driver.tab.model.file_at(NEW) is not None)
     driver.until(lambda: bool(driver.tab.lint._known.get(NEW)))
-    driver.until(lambda: driver.session.keeper.ready and helper.pid not in (None, first))
+    driver.until(lambda: driver.session.keeper.ready and engine.pid != first)
     assert driver.consolidate() == "completed"
     driver.settle()
     driver.window.shut_down()
-    assert helper.pid is None
+    last = engine.pid
+    driver.until(lambda: not is_alive(last))

@@ -1,0 +1,319 @@
+"""A client of an engine: asks for things and waits, and hears what changes.
+
+`EngineClient` is one connection; `services` and `home` are what can be asked, as objects with typed methods.
+If the engine dies, calls under way fail with `EngineGone`; the next one connects again, to a new engine.
+
+Threading: every method from any thread but the GUI's, several calls at once; `on_event` and `on_again` are
+called on the reader's thread. Failure: a call raises the `UserError` of the engine; `CallCancelled` once it
+was cancelled; `EngineBug` for a bug there; `EngineGone` (`Unavailable`) where there is no engine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import threading
+from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, cast
+
+from reverie import __version__
+from reverie.agents.scopes import ScopeContext
+from reverie.engine.codec import WireError, coder, decode, pack, unpack
+from reverie.engine.engine import EngineServices, HomeEngine
+from reverie.engine.interface import Method, methods_of
+from reverie.engine.trees import TreesUpdate, updated
+from reverie.engine.wire import (
+    PROTOCOL,
+    Bug,
+    Call,
+    Cancel,
+    Changed,
+    Channel,
+    ConnectionLost,
+    Done,
+    Failed,
+    Hello,
+    Notice,
+    Progress,
+    Refused,
+    Stopped,
+    Welcome,
+    error_from,
+)
+from reverie.errors import Unavailable
+from reverie.services.views import MemoryView
+
+log = logging.getLogger("reverie.engine")
+
+_POLL_S = 0.05
+
+
+class CallCancelled(Exception):
+    """The call was cancelled and has no result."""
+
+
+class EngineBug(Exception):
+    """A bug in the engine; the text is its traceback."""
+
+    @property
+    def trace(self) -> str:
+        """What `str` says: the crash path shows it in place of where it was heard of."""
+        return str(self)
+
+
+class EngineGone(Unavailable):
+    """The engine ended with the call under way, or cannot be started."""
+
+    reason = "engine"
+
+    def __init__(self, cause: str = "") -> None:
+        super().__init__(
+            "Reverie's engine is not there.",
+            cause=cause or "Its process ended, or the system ran out of memory.",
+            next_step="Try again: it is started anew, and what was under way is recovered first.",
+        )
+
+
+class EngineClient:
+    """One connection to an engine, made when it is first needed. `connect` opens a channel, or raises
+    `UserError`. `on_event` hears `Changed` and `Notice`; `on_again` is called after a new connection has
+    taken the place of a lost one, so that whatever was shown can be asked for again."""
+
+    def __init__(
+        self,
+        connect: Callable[[], Channel],
+        *,
+        on_event: Callable[[Changed | Notice], None] = lambda _event: None,
+        on_again: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._connect = connect
+        self._on_event = on_event
+        self._on_again = on_again
+        self._lock = threading.Lock()
+        self._ids = itertools.count(1)
+        self._waiting: dict[int, SimpleQueue[Any]] = {}
+        self._channel: Channel | None = None
+        self._reader: threading.Thread | None = None
+        self._connections = 0
+        self._stopped = False
+        self.pid = 0
+        """Of the engine that was reached last."""
+
+    @property
+    def services(self) -> EngineServices:
+        """What can be asked of the engine itself."""
+        return cast(EngineServices, RemoteService(self, EngineServices, Path(), ""))
+
+    def home(self, root: Path, home_id: str) -> HomeEngine:
+        """What can be asked of an open home."""
+        return cast(HomeEngine, RemoteHome(self, root, home_id))
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether no call is answered any more."""
+        return self._stopped
+
+    def call(
+        self,
+        address: tuple[Path, str, str],
+        method: Method,
+        arguments: tuple[Any, ...],
+        named: dict[str, Any],
+    ) -> Any:
+        """Do one thing and return what it returns. `address`: home, its id, the name of the method."""
+        own = {key: named.pop(key) for key in method.local if key in named}
+        progress, event, check = own.get("progress"), own.get("cancel"), own.get("check")
+        reported = coder(method.progress) if method.progress is not None else None
+
+        def report(value: bytes) -> None:
+            if progress is not None and reported is not None:
+                progress(reported.load(unpack(value)))
+
+        data = pack(method.bound(arguments, named))
+        cancelled = event.is_set if event is not None else lambda: False
+        result = self.call_raw(address, data, report=report, cancelled=cancelled, check=check)
+        return decode(result, method.result)
+
+    def call_raw(
+        self,
+        address: tuple[Path, str, str],
+        arguments: bytes,
+        *,
+        report: Callable[[bytes], None] = lambda _value: None,
+        cancelled: Callable[[], bool] = lambda: False,
+        check: Callable[[], None] | None = None,
+    ) -> bytes:
+        """As `call`, with everything encoded. While it is under way `cancelled` is asked, and passed on, and
+        `check` may raise to give the answer up."""
+        answers: SimpleQueue[Any] = SimpleQueue()
+        with self._lock:
+            channel, call_id = self._connected(), next(self._ids)
+            self._waiting[call_id] = answers
+        asked = False
+        try:
+            _send(channel, Call(call_id, *address, arguments))
+            while True:
+                try:
+                    answer = answers.get(timeout=_POLL_S)
+                except Empty:
+                    if check is not None:
+                        check()
+                    if not asked and cancelled():
+                        _send(channel, Cancel(call_id))
+                        asked = True
+                    continue
+                if not isinstance(answer, Progress):
+                    return _result(answer)
+                report(answer.value)
+        finally:
+            if self._waiting.pop(call_id, None) is not None:
+                with contextlib.suppress(ConnectionLost):
+                    channel.send(Cancel(call_id))
+
+    def stop(self) -> None:
+        """Close the connection; calls under way end as gone. Calling it again is harmless."""
+        with self._lock:
+            self._stopped = True
+            channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.shut()
+        reader = self._reader
+        if reader is not None and reader is not threading.current_thread():
+            reader.join(2)
+
+    def _connected(self) -> Channel:
+        """A connection that was alive a moment ago. Raises `UserError`."""
+        if self._stopped:
+            raise EngineGone("The program is ending.")
+        if self._channel is not None:
+            return self._channel
+        channel = self._connect()
+        try:
+            channel.send(Hello(PROTOCOL, __version__))
+            welcome = channel.receive()
+        except (ConnectionLost, WireError) as error:
+            channel.close()
+            raise EngineGone from error
+        if not isinstance(welcome, Welcome):
+            channel.close()
+            sentence = welcome.sentence if isinstance(welcome, Refused) else ""
+            raise Unavailable("Reverie's engine did not accept this program.", cause=sentence)
+        self.pid = welcome.pid
+        self._channel = channel
+        self._connections += 1
+        again = self._connections > 1
+        self._reader = threading.Thread(
+            target=self._read, args=(channel, again), name="reverie-engine-link", daemon=True
+        )
+        self._reader.start()
+        return channel
+
+    def _read(self, channel: Channel, again: bool) -> None:
+        if again:
+            threading.Thread(target=self._on_again, name="reverie-engine-again", daemon=True).start()
+        try:
+            while True:
+                message = channel.receive()
+                if isinstance(message, Changed | Notice):
+                    self._on_event(message)
+                elif isinstance(message, Progress):
+                    waiting = self._waiting.get(message.id)
+                    if waiting is not None:
+                        waiting.put(message)
+                elif isinstance(message, Done | Failed | Stopped | Bug):
+                    waiting = self._waiting.pop(message.id, None)
+                    if waiting is not None:
+                        waiting.put(message)
+                else:
+                    raise WireError("a message that has no place here")
+        except ConnectionLost:
+            pass
+        except WireError as error:
+            log.warning("the engine sent nonsense and is left: %s", error)
+        channel.close()
+        with self._lock:
+            if self._channel is channel:
+                self._channel = None
+            lost, self._waiting = self._waiting, {}
+        for waiting in lost.values():
+            waiting.put(None)
+
+
+class RemoteService:
+    """What can be asked of a home or of the engine, or one of their services, as methods."""
+
+    def __init__(
+        self, client: EngineClient, interface: type, home: Path, home_id: str, prefix: str = ""
+    ) -> None:
+        self._client = client
+        self._interface = interface
+        self._home = home
+        self._home_id = home_id
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> Any:
+        methods, full = methods_of(self._interface), f"{self._prefix}{name}"
+        address = (self._home, self._home_id, full)
+        method = methods.get(full)
+        if method is None:
+            if any(each.startswith(f"{full}.") for each in methods):
+                return RemoteService(self._client, self._interface, self._home, self._home_id, f"{full}.")
+            raise AttributeError(f"an engine cannot be asked for {full}")
+        if method.is_property:
+            return self._client.call(address, method, (), {})
+        return partial(_call, self._client, address, method)
+
+
+class RemoteHome(RemoteService):
+    """One open home. The trees are kept here, so that of a change only what is different is sent."""
+
+    def __init__(self, client: EngineClient, root: Path, home_id: str) -> None:
+        super().__init__(client, HomeEngine, root, home_id)
+        self._trees: tuple[int, MemoryView] | None = None
+
+    def view(
+        self,
+        context: ScopeContext,
+        *,
+        previous: MemoryView | None = None,
+        dirty: Collection[Path] | None = None,
+        names_only: bool = False,
+    ) -> MemoryView:
+        """As `Workbench.view`; `previous` is an earlier answer."""
+        if names_only:
+            return cast(MemoryView, self.__getattr__("view")(context, names_only=True))
+        kept = self._trees
+        serial = kept[0] if kept is not None and kept[1] is previous else 0
+        update: TreesUpdate = self.trees(context, known=serial, dirty=dirty)
+        view = updated(update, previous)
+        self._trees = (update.serial, view)
+        return view
+
+
+def _call(
+    client: EngineClient, address: tuple[Path, str, str], method: Method, *arguments: Any, **named: Any
+) -> Any:
+    return client.call(address, method, arguments, named)
+
+
+def _send(channel: Channel, message: Call | Cancel) -> None:
+    try:
+        channel.send(message)
+    except ConnectionLost as error:
+        raise EngineGone from error
+
+
+def _result(answer: Done | Failed | Stopped | Bug | None) -> bytes:
+    if isinstance(answer, Done):
+        return answer.value
+    if isinstance(answer, Failed):
+        raise error_from(answer.error)
+    if isinstance(answer, Stopped):
+        raise CallCancelled
+    if isinstance(answer, Bug):
+        raise EngineBug(answer.trace)
+    raise EngineGone

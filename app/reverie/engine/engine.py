@@ -1,0 +1,271 @@
+"""The engine: the open homes of one profile, their watchers, and the calls of all clients on them.
+
+A home is opened once, whoever asks, and watched once while any client watches it; what the watcher sees goes
+to each of them. A home that was replaced by another one keeps its old identity here: calls for it fail, and
+who opens the place again gets the new one.
+
+Threading: every method from any thread. Failure: `UserError` for a home that cannot be opened; a client that
+is gone leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.agents.scopes import Caps, ScopeContext
+from reverie.clock import Clock
+from reverie.compose import adopt_home, open_parts
+from reverie.engine.server import NOBODY, CallControl, ClientConnection
+from reverie.engine.trees import TreesUpdate, update_of
+from reverie.engine.wire import Call
+from reverie.errors import Unavailable
+from reverie.files.watch import Changes, Watcher, WatchState
+from reverie.files.watch_sources import WatchTarget
+from reverie.memory.lint import no_check
+from reverie.profile import Profile
+from reverie.services.contexts import asked_context
+from reverie.services.lint import LintResult
+from reverie.services.views import HomeInfo, MemoryView
+from reverie.services.workbench import Workbench
+
+if TYPE_CHECKING:
+    from reverie.services.container import HomeContainer
+
+log = logging.getLogger("reverie.engine")
+
+CLOSE_S = 2.0
+LINT_SLICE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A home that could be opened, and what about it does not change."""
+
+    info: HomeInfo
+    caps: Caps
+    recent_workspace: str
+    """The workspace that was used last; empty where the home does not say."""
+
+
+class HomeWatch:
+    """The one watcher of a home, and who hears it."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._workbench = workbench
+        self._watcher: Watcher | None = None
+        self._contexts: dict[ClientConnection, ScopeContext | None] = {}
+        self._lock = threading.Lock()
+
+    def add(self, client: ClientConnection, context: ScopeContext | None) -> WatchState:
+        """Tell this client what is seen changing; `context` is what it looks at now."""
+        with self._lock:
+            if self._watcher is None:
+                self._watcher = self._workbench.watch(self._deliver, notify=self._notify)
+            self._contexts[client] = context
+            self._watcher.set_targets(self._targets())
+            self._watcher.start()
+            return self._watcher.state()
+
+    def remove(self, client: ClientConnection) -> None:
+        """This client hears no more; the last one takes the watcher with it."""
+        with self._lock:
+            if client not in self._contexts or self._watcher is None:
+                return
+            del self._contexts[client]
+            if self._contexts:
+                self._watcher.set_targets(self._targets())
+                return
+            watcher, self._watcher = self._watcher, None
+        watcher.stop()
+
+    def state(self) -> WatchState | None:
+        """None where nobody watches."""
+        watcher = self._watcher
+        return None if watcher is None else watcher.state()
+
+    def rescan(self, reason: str) -> None:
+        """Have everything compared with the disk."""
+        watcher = self._watcher
+        if watcher is not None:
+            watcher.request_rescan(reason)
+
+    def _targets(self) -> tuple[WatchTarget, ...]:
+        contexts = dict.fromkeys(self._contexts.values())
+        return tuple(
+            dict.fromkeys(each for context in contexts for each in self._workbench.watch_targets(context))
+        )
+
+    def _deliver(self, changes: Changes) -> None:
+        for client in list(self._contexts):
+            client.changed(self._workbench.parts.home.root, changes)
+
+    def _notify(self, sentence: str) -> None:
+        for client in list(self._contexts):
+            client.notice(self._workbench.parts.home.root, sentence)
+
+
+class HomeEngine(Workbench):
+    """What can be asked of one open home: the workbench that its clients share, and its watcher."""
+
+    def __init__(self, parts: HomeContainer) -> None:
+        super().__init__(parts)
+        self._watch = HomeWatch(self)
+        self._sent: dict[ClientConnection, tuple[int, MemoryView]] = {}
+        self._sending = threading.Lock()
+        self._checked: dict[ScopeContext, MemoryView] = {}
+        self._checking = threading.Lock()
+
+    def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
+        """The context of a workspace, else of a project, else of the global memory alone."""
+        return asked_context(
+            self.parts.home,
+            workspace_id=workspace_id,
+            project_path=project_path,
+            project_given=workspace_id is None,
+        )
+
+    def watch_for(self, context: ScopeContext | None, *, client: ClientConnection = NOBODY) -> WatchState:
+        """Tell this client what is seen changing from now on; `context` is what it looks at."""
+        return self._watch.add(client, context)
+
+    def watch_state(self) -> WatchState | None:
+        """How the home is watched; None where it is not."""
+        return self._watch.state()
+
+    def rescan(self, reason: str) -> None:
+        """Compare everything with the disk, since events may have been missed."""
+        self._watch.rescan(reason)
+
+    def trees(
+        self,
+        context: ScopeContext,
+        *,
+        known: int = 0,
+        dirty: Collection[Path] | None = None,
+        client: ClientConnection = NOBODY,
+    ) -> TreesUpdate:
+        """The three trees. `known`: the serial of what the client has of this context; with it only what
+        changed is sent, and with `dirty` only that is read again."""
+        with self._sending:
+            serial, before = self._sent.get(client, (0, None))
+            if before is None or known != serial or before.context != context:
+                before, dirty = None, None
+            view = self.view(context, previous=before, dirty=dirty)
+            self._sent[client] = (serial + 1, view)
+            return update_of(view, before, serial + 1)
+
+    def findings(
+        self, context: ScopeContext, dirty: frozenset[Path], *, check: Callable[[], None] = no_check
+    ) -> LintResult:
+        """What `lint` finds in the memories of a context. `dirty`: paths seen changing, which are read again.
+        They are listed here as well: many thousands are dearer to send than to list."""
+        with self._checking:
+            view = self.view(context, previous=self._checked.get(context), dirty=dirty or None)
+            self._checked = {context: view}
+            return self.lint.look(view, dirty=dirty, slice_s=LINT_SLICE_S, check=check)
+
+    def forget_client(self, *, client: ClientConnection = NOBODY) -> None:
+        """The client that asks is gone, or does not look at this home any more."""
+        self._watch.remove(client)
+        self._sent.pop(client, None)
+
+
+class Engine:
+    """All homes of one profile. `on_idle` is called when the last client has left."""
+
+    def __init__(self, profile: Profile, clock: Clock, *, on_idle: Callable[[], None] = lambda: None) -> None:
+        self.profile = profile
+        self.clock = clock
+        self._on_idle = on_idle
+        self._homes: dict[tuple[Path, str], HomeEngine] = {}
+        self._opening: dict[Path, threading.Lock] = {}
+        self._clients: set[ClientConnection] = set()
+        self._lock = threading.Lock()
+        self._left = threading.Event()
+        self._left.set()
+
+    def join(self, client: ClientConnection) -> None:
+        """A client has come."""
+        with self._lock:
+            self._clients.add(client)
+            self._left.clear()
+
+    def leave(self, client: ClientConnection) -> None:
+        """A client is gone."""
+        for home in list(self._homes.values()):
+            home.forget_client(client=client)
+        with self._lock:
+            self._clients.discard(client)
+            if self._clients:
+                return
+            self._left.set()
+        self._on_idle()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is no client."""
+        return not self._clients
+
+    def target(self, root: Path, home_id: str) -> HomeEngine | EngineServices:
+        """What a call is for. Raises `UserError`."""
+        return self.home(root, home_id) if home_id else EngineServices(self)
+
+    def run_apart(self, _call: Call, _control: CallControl) -> bytes | None:
+        """No call is done by a process of its own."""
+        return None
+
+    def home(self, root: Path, home_id: str) -> HomeEngine:
+        """An open home. Raises `Unavailable` where the place holds another one by now."""
+        found = self._homes.get((root, home_id))
+        if found is None:
+            found = self.open(root)
+        if found.home_id != home_id:
+            raise Unavailable(
+                f"{root} holds another home now.",
+                cause="It was replaced while it was open.",
+                next_step="Close it and open it again.",
+                reason="replaced",
+            )
+        return found
+
+    def close(self) -> None:
+        """Send every client away, and wait until what was watched for them is not watched any more."""
+        for client in list(self._clients):
+            client.channel.shut()
+        self._left.wait(CLOSE_S)
+
+    def open(self, path: Path) -> HomeEngine:
+        """The home at `path`, opened now or before."""
+        # A lock for each home: the disk of one may hang, and must not hold up the others.
+        with self._lock:
+            opening = self._opening.setdefault(path, threading.Lock())
+        with opening:
+            found = HomeEngine(open_parts(path, self.profile, self.clock))
+            key = (found.parts.home.root, found.home_id)
+            return self._homes.setdefault(key, found)
+
+
+class EngineServices:
+    """What is asked of the engine itself."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def open(self, path: Path) -> Opened:
+        """Open the home at `path`, or find it open."""
+        home = self._engine.open(path)
+        info, agent = home.contents(), home.parts.home
+        listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
+        recencies = () if agent.sessions is None else agent.sessions.recencies()
+        recent = max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))
+        return Opened(info, agent.caps, recent[1])
+
+    def adopt(self, path: Path, known_id: str) -> Opened:
+        """Give the home at `path` the history of the known home that was moved there, and open it."""
+        adopt_home(path, known_id, self._engine.profile, self._engine.clock)
+        return self.open(path)

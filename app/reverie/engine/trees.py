@@ -1,0 +1,77 @@
+"""The trees of a context as they cross the wire: whole the first time, later only what is different.
+
+Pure. `TreeUpdate` is made by the engine, which remembers what it sent each client last, and put together with
+what the client has. A client that has something else says so by the number, and gets everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from reverie.agents.scopes import Scope
+from reverie.memory.listing import MemoryFile, ScopeListing, in_order
+from reverie.services.views import MemoryView
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """What became of the files of one scope."""
+
+    changed: tuple[MemoryFile, ...]
+    """New ones, too."""
+    gone: tuple[str, ...]
+    """Relative paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreesUpdate:
+    """The trees of a context. `serial` counts what one client was sent."""
+
+    serial: int
+    view: MemoryView
+    """Without the files of the scopes in `changes`."""
+    changes: Mapping[Scope, FileChanges] = field(default_factory=dict)
+
+
+def update_of(after: MemoryView, before: MemoryView | None, serial: int) -> TreesUpdate:
+    """`after` for a client that has `before`."""
+    scopes: dict[Scope, ScopeListing] = {}
+    changes: dict[Scope, FileChanges] = {}
+    for scope, listing in after.scopes.items():
+        # What a later scan needs stays with who scans.
+        bare = replace(listing, faults={}, use=None, scanned_ns=0)
+        had = before.scopes.get(scope) if before is not None else None
+        if had is not None and had.names_only == listing.names_only:
+            changes[scope] = _changes(had.files, listing.files)
+            bare = replace(bare, files=())
+        scopes[scope] = bare
+    return TreesUpdate(serial, replace(after, scopes=scopes), changes)
+
+
+def updated(update: TreesUpdate, before: MemoryView | None) -> MemoryView:
+    """The view that `update` makes of `before`."""
+    scopes = dict(update.view.scopes)
+    for scope, changes in update.changes.items():
+        had = before.scopes[scope].files if before is not None else ()
+        scopes[scope] = replace(scopes[scope], files=_changed(had, changes))
+    return replace(update.view, scopes=scopes)
+
+
+def _changes(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...]) -> FileChanges:
+    if before is after:
+        return FileChanges((), ())
+    known = {file.rel: file for file in before}
+    changed = tuple(file for file in after if known.get(file.rel) != file)
+    left = {file.rel for file in after}
+    return FileChanges(changed, tuple(rel for rel in known if rel not in left))
+
+
+def _changed(before: tuple[MemoryFile, ...], changes: FileChanges) -> tuple[MemoryFile, ...]:
+    if not changes.changed and not changes.gone:
+        return before
+    files = {file.rel: file for file in before}
+    for rel in changes.gone:
+        files.pop(rel, None)
+    files.update((file.rel, file) for file in changes.changed)
+    return tuple(in_order(tuple(files.values())))

@@ -1,0 +1,278 @@
+"""The messages between an engine and its clients, and the frames that carry them.
+
+A frame is four bytes of length and one message (`engine.codec`). Arguments, results and progress travel
+inside a message as bytes of their own: only whoever knows the method's signature reads them, so a process in
+between hands them on unread.
+
+A connection: `Hello`, answered by `Welcome` or `Refused` and an end. Then the client sends `Call` and
+`Cancel`; the engine sends for each call any number of `Progress`, then exactly one of `Done`, `Failed`,
+`Stopped`, `Bug`. In between come `Changed` and `Notice` for the homes that the client watches.
+
+Threading: `Channel.send` from any thread, one frame at a time; `receive` from one. Failure: `ConnectionLost`
+where the other end is gone, `WireError` for a frame that is too large or no message: the connection is of no
+use then, and both ends close it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, get_type_hints
+
+from reverie.engine.codec import WireError, decode, encode
+from reverie.errors import UserError
+from reverie.files.watch import Changes
+
+PROTOCOL = 1
+LARGEST_FRAME = 256 << 20
+"""Bytes. The trees of 1,000,000 memories fit; what is larger is a fault or an attack."""
+_LENGTH = struct.Struct(">I")
+_HELLO_BYTES = 4096
+
+
+class ConnectionLost(Exception):
+    """The other end closed the connection, or died."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The first message of a client."""
+
+    protocol: int
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """The engine's answer to a client it can serve."""
+
+    version: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why the engine does not serve this client, as a sentence. The connection ends."""
+
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Do one thing for one home."""
+
+    id: int
+    home: Path
+    home_id: str
+    """Which home is meant at that place; empty for what is asked of the engine itself."""
+    method: str
+    """As the interface names it: `save`, `timeline.page`."""
+    arguments: bytes
+    deadline_ms: int = 0
+    """After so many milliseconds the engine cancels the call; 0: never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """The client does not want the answer of this call any more."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A call reports something on its way."""
+
+    id: int
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A call has its result."""
+
+    id: int
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A call failed with an error that a person can fix."""
+
+    id: int
+    error: ErrorMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A call was cancelled and has no result."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """A call met a bug of ours."""
+
+    id: int
+    trace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What the watcher of a home saw."""
+
+    home: Path
+    changes: Changes
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A sentence about a home that a person should read."""
+
+    home: Path
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorMessage:
+    """A `UserError` on its way. `kinds`: its class and the classes above it, most special first."""
+
+    kinds: tuple[str, ...]
+    title: str
+    cause: str
+    next_step: str
+    reason: str
+    details: bytes
+    """The fields that the first of `kinds` adds, if any."""
+
+
+FromClient = Hello | Call | Cancel
+FromEngine = Welcome | Refused | Progress | Done | Failed | Stopped | Bug | Changed | Notice
+
+
+class Channel:
+    """One connection: frames over a pair of streams. `incoming` is the union of what may be received. `shut`
+    and `close` do what the methods of these names say."""
+
+    def __init__(
+        self,
+        reader: BinaryIO,
+        writer: BinaryIO,
+        incoming: Any,
+        *,
+        shut: Callable[[], None],
+        close: Callable[[], None],
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._incoming = incoming
+        self._outgoing = FromEngine if incoming is FromClient else FromClient
+        self._shut = shut
+        self._close = close
+        self._lock = threading.Lock()
+        self._largest = _HELLO_BYTES
+
+    def send(self, message: Any) -> None:
+        """Blocks while the other end does not read. Raises `ConnectionLost`, or `WireError` where the message
+        is too large."""
+        data = encode(message, self._outgoing)
+        if len(data) > LARGEST_FRAME:
+            raise WireError(f"a message of {len(data):,} bytes is too large")
+        try:
+            with self._lock:
+                self._writer.write(_LENGTH.pack(len(data)) + data)
+                self._writer.flush()
+        except (OSError, ValueError) as error:  # ValueError: closed meanwhile
+            raise ConnectionLost from error
+
+    def receive(self) -> Any:
+        """The next message. Raises `ConnectionLost` at the end, `WireError` for nonsense. Until the first
+        message only a short one is read, so that a stranger cannot fill the memory."""
+        (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
+        if length > self._largest:
+            raise WireError(f"a message of {length:,} bytes is too large")
+        message = decode(self._exactly(length), self._incoming)
+        self._largest = LARGEST_FRAME
+        return message
+
+    def shut(self) -> None:
+        """Have `receive` and `send` fail from now on, at both ends. Any thread; as often as one likes."""
+        with contextlib.suppress(OSError, ValueError):  # it is gone already
+            self._shut()
+
+    def close(self) -> None:
+        """Give the streams back. Only for the thread that receives."""
+        self.shut()
+        with contextlib.suppress(OSError, ValueError):  # what was still to be sent goes nowhere
+            self._close()
+
+    def _exactly(self, length: int) -> bytes:
+        parts = bytearray()
+        try:
+            # In pieces: memory is taken as it comes, not as a length promises.
+            while len(parts) < length:
+                piece = self._reader.read(min(length - len(parts), 1 << 20))
+                if not piece:
+                    raise ConnectionLost
+                parts += piece
+        except (OSError, ValueError) as error:
+            raise ConnectionLost from error
+        return bytes(parts)
+
+
+def error_message(error: UserError) -> ErrorMessage:
+    """`error` for the wire. What the other end does not know of it, it reads as the class above."""
+    kinds = tuple(kind.__name__ for kind in type(error).__mro__ if issubclass(kind, UserError))
+    hints = _own_fields(type(error))
+    plain = {name: getattr(error, name) for name in hints}
+    details = b"".join(_framed(encode(plain[name], hint)) for name, hint in hints.items())
+    return ErrorMessage(kinds, error.title, error.cause, error.next_step, error.reason, details)
+
+
+def error_from(message: ErrorMessage) -> UserError:
+    """The error that was sent, of the nearest class that is known here."""
+    known = {kind.__name__: kind for kind in _all_kinds(UserError)}
+    name = next((name for name in message.kinds if name in known), UserError.__name__)
+    kind = known[name]
+    error = kind.__new__(kind)
+    UserError.__init__(
+        error, message.title, cause=message.cause, next_step=message.next_step, reason=message.reason
+    )
+    if name == message.kinds[0]:
+        parts = _unframed(message.details)
+        for (field, hint), part in zip(_own_fields(kind).items(), parts, strict=True):
+            setattr(error, field, decode(part, hint))
+    return error
+
+
+def _own_fields(kind: type[UserError]) -> dict[str, Any]:
+    """The annotated fields of an error class, beside those that every error has."""
+    hints = get_type_hints(kind)
+    return {
+        name: hint for name, hint in hints.items() if name not in ("reason", "title", "cause", "next_step")
+    }
+
+
+def _all_kinds(kind: type[UserError]) -> list[type[UserError]]:
+    return [kind, *(each for below in kind.__subclasses__() for each in _all_kinds(below))]
+
+
+def _framed(data: bytes) -> bytes:
+    return _LENGTH.pack(len(data)) + data
+
+
+def _unframed(data: bytes) -> list[bytes]:
+    found, at = [], 0
+    while at < len(data):
+        (length,) = _LENGTH.unpack_from(data, at)
+        at += _LENGTH.size
+        if at + length > len(data):
+            raise WireError("an error that is cut off")
+        found.append(data[at : at + length])
+        at += length
+    return found

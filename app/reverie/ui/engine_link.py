@@ -1,0 +1,81 @@
+"""The window's connection to the engine: opens it when it is needed, and turns its events into signals.
+
+A window of a person uses the engine of the profile, which is a process of its own. Where nothing may be
+started (a picture for the documentation, a clock that stands still, tests) an engine of this process answers
+over the same wire.
+
+Threading: signals are emitted in the thread this object lives in; the client is used in jobs. Failure: see
+`engine.client`.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from PySide6.QtCore import QObject, Qt, Signal
+
+from reverie.clock import Clock
+from reverie.engine.client import EngineClient
+from reverie.engine.engine import Engine
+from reverie.engine.process import connect, inline_channel
+from reverie.engine.wire import Changed, Channel, Notice
+from reverie.profile import Profile
+
+log = logging.getLogger("reverie.engine")
+
+
+class EngineLink(QObject):
+    """`changed(Path, Changes)`: what the watcher of a home saw; `noticed(Path, str)`: a sentence of it;
+    `replaced()`: the engine died, and another one has taken its place."""
+
+    changed = Signal(object, object)
+    noticed = Signal(object, str)
+    replaced = Signal()
+    _posted = Signal(object)
+
+    def __init__(
+        self, profile: Profile, clock: Clock, parent: QObject | None = None, *, own_process: bool
+    ) -> None:
+        super().__init__(parent)
+        self._profile = profile
+        self._inline = None if own_process else Engine(profile, clock)
+        self._closed = False
+        self.client = EngineClient(self._connect, on_event=self._post, on_again=self._post_replaced)
+        # Queued: events come on the reader's thread.
+        self._posted.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+
+    @property
+    def pid(self) -> int:
+        """The process of the engine that was reached last; 0 before the first."""
+        return self.client.pid
+
+    def stop(self) -> None:
+        """End the connection; calls under way fail. Calling it again is harmless."""
+        self._closed = True
+        self.client.stop()
+        if self._inline is not None:
+            self._inline.close()
+
+    def _connect(self) -> Channel:
+        return connect(self._profile) if self._inline is None else inline_channel(self._inline)
+
+    def _post(self, event: Changed | Notice) -> None:
+        if not self._closed:
+            try:
+                self._posted.emit(event)
+            except RuntimeError:  # the C++ half is gone: the window was closed meanwhile
+                log.debug("an event after the window was closed")
+
+    def _post_replaced(self) -> None:
+        if not self._closed:
+            self._posted.emit(None)
+
+    def _deliver(self, event: Changed | Notice | None) -> None:
+        if self._closed:
+            return
+        if event is None:
+            self.replaced.emit()
+        elif isinstance(event, Changed):
+            self.changed.emit(event.home, event.changes)
+        else:
+            self.noticed.emit(event.home, event.sentence)
