@@ -26,7 +26,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QListWidget,
     QMessageBox,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -147,10 +146,7 @@ class ShortcutSheet(QDialog):
         area = scrolled(inside, self.tr("Keyboard shortcuts"))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.addWidget(area, 1)
-        outer.addWidget(buttons)
+        column(self, area, buttons, grows=area, gap=None)
         self.resize(440, min(620, inside.sizeHint().height() + 90))
 
 
@@ -246,9 +242,7 @@ class Welcome(QDialog):
         self.setWindowTitle(self.tr("Welcome to Reverie"))
         self._bodies: dict[str, WrapLabel] = {}
         inside = QWidget()
-        self._column = QVBoxLayout(inside)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(GAP // 2)
+        self._column = column(inside, margin=0, gap=GAP // 2)
         self._add("homes", self.tr("Homes found"))
         self._add("reads", self.tr("What Reverie reads"))
         self._add("never", self.tr("What it never reads"))
@@ -270,7 +264,7 @@ class Welcome(QDialog):
 
     def _lay_out(self, inside: QWidget, actions: Sequence[QAction]) -> None:
         area = scrolled(inside, self.windowTitle())
-        row = FlowLayout(gap=GAP, rightwards=True)
+        row = FlowLayout(rightwards=True)
         for action in actions:
             button = FitPushButton(action.text())
             button.setToolTip(action.toolTip())

@@ -19,7 +19,6 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPlainTextEdit,
@@ -41,7 +40,7 @@ from reverie.ui.translation import counted, tr
 from reverie.ui.translation import translatable as _
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.frames import PartTab
-from reverie.ui.widgets.layouts import Panes, column, pane
+from reverie.ui.widgets.layouts import Panes, column, pane, row_of
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.message_bar import MessageBar
 
@@ -418,11 +417,7 @@ class FailuresTab(PartTab):
         self.forget()
 
     def _arrange(self) -> None:
-        goal = QHBoxLayout()
-        goal.setContentsMargins(0, 0, 0, 0)
-        goal.setSpacing(GAP)
-        goal.addWidget(self.goal_name)
-        goal.addWidget(self.goal, 1)
+        goal = row_of(self.goal_name, self.goal, grows=self.goal)
         self._goal_row = QWidget()
         self._goal_row.setLayout(goal)
         self.lay_out(

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QListWidgetItem, QSplitter, QWidget
 
@@ -33,7 +33,7 @@ from reverie.ui.editor import documents as state
 from reverie.ui.editor.control import Buffers
 from reverie.ui.editor.documents import Address, FileRef, OpenFile, written
 from reverie.ui.editor.pane import EditorPane
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import WrapLabel
@@ -99,10 +99,7 @@ class DraftKeeper(QObject):
         self._told = False
         self._thrown_away = False
         self._stopped = False
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(KEEP_MS)
-        self._timer.timeout.connect(self.flush)
+        self._timer = single_shot(self, KEEP_MS, self.flush)
         buffers.changed.connect(self.note)
         pane.text.textChanged.connect(self.note)
         pane.text.installEventFilter(self)

@@ -94,11 +94,7 @@ class Edits(QObject):
         """What a new memory may begin with."""
         own = session.workbench.parts.profile.config / "templates"
 
-        def work(_control: JobControl) -> tuple[Template, ...]:
-
-            return all_templates(own)
-
-        self._submit(session, "read the templates", work, done)
+        self._submit(session, "read the templates", lambda _control: all_templates(own), done)
 
     def rename(self, session: HomeSession, context: ScopeContext, path: str, new_path: str) -> None:
         """Move a memory or folder; `renamed` or `failed`."""
@@ -117,14 +113,11 @@ class Edits(QObject):
         """Delete a memory or folder; `deleted` or `failed`."""
         workbench = session.workbench
 
-        def work(_control: JobControl) -> Undo:
-            return workbench.delete(context, path)
-
         def done(undo: Undo) -> None:
             self._remember(session, undo)
             self.deleted.emit(path)
 
-        self._submit(session, "delete a memory", work, done)
+        self._submit(session, "delete a memory", lambda _control: workbench.delete(context, path), done)
 
     def pin(self, session: HomeSession, context: ScopeContext, paths: Sequence[str], pinned: bool) -> None:
         """Pin or unpin, several as one; `pinned` or `failed`."""
@@ -167,9 +160,6 @@ class Edits(QObject):
         session, undo = self._undos.pop()
         workbench = session.workbench
 
-        def work(_control: JobControl) -> str:
-            return workbench.undo(undo)
-
         def failed(error: UserError) -> None:
             # The place may be free again later.
             self._undos.append((session, undo))
@@ -180,7 +170,7 @@ class Edits(QObject):
                 self.renamed.emit(new, old)
             self.undone.emit(sentence, undo.path)
 
-        session.lanes.scan.submit("undo", work, done=done, failed=failed)
+        session.lanes.scan.submit("undo", lambda _control: workbench.undo(undo), done=done, failed=failed)
 
     def forget(self) -> None:
         """Another home: its edits are not to be taken back from here."""

@@ -22,19 +22,18 @@ from PySide6.QtWidgets import (
     QSplitter,
     QTableView,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, UNIT, CalmSelection, monospace, theme_of
+from reverie.ui.appearance import UNIT, CalmSelection, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, notes, short_age, visible, visible_lines, when
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.run_kinds import LABELS, RUN_KINDS
 from reverie.ui.translation import counted, tr, translated
 from reverie.ui.tree.node_model import AnyIndex
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.layouts import FlowLayout
+from reverie.ui.widgets.layouts import FlowLayout, column
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines
 from reverie.ui.widgets.text_views import DiffView, TextView
 
@@ -90,11 +89,7 @@ class FilePane(QWidget):
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setSizes([220, 460])
         self.splitter.setChildrenCollapsible(False)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(UNIT)
-        column.addWidget(self.note)
-        column.addWidget(self.splitter, 1)
+        column(self, self.note, self.splitter, grows=self.splitter, margin=0, gap=UNIT)
         self.list.hide()
 
     @property
@@ -393,16 +388,11 @@ class BlamePane(QWidget):
         self.to_point.clicked.connect(self._ask_point)
         self.to_run = FitPushButton(self.tr("Show its r&un"))
         self.to_run.clicked.connect(self._ask_run)
-        row = FlowLayout(gap=GAP)
+        row = FlowLayout()
         for button in (self.to_point, self.to_run):
             button.setAutoDefault(False)  # Enter in a list is not for a button
             row.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(UNIT)
-        column.addWidget(self.note)
-        column.addWidget(self.table, 1)
-        column.addLayout(row)
+        column(self, self.note, self.table, row, grows=self.table, margin=0, gap=UNIT)
         self._follow()
 
     def show_blame(self, view: BlameView) -> None:
@@ -645,10 +635,8 @@ def standing(point: TimelinePoint) -> State:
 
 def _padded(*widgets: QWidget) -> QWidget:
     around = QWidget()
-    column = QVBoxLayout(around)
-    column.setContentsMargins(UNIT, UNIT, UNIT, UNIT)
-    column.setSpacing(UNIT)
+    outer = column(around, margin=UNIT, gap=UNIT)
     for widget in widgets:
-        column.addWidget(widget)
-    column.setStretch(len(widgets) - 1, 1)
+        outer.addWidget(widget)
+    outer.setStretch(len(widgets) - 1, 1)
     return around

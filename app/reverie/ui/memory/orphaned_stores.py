@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSignalBlocker, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSplitter,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -35,7 +34,7 @@ from reverie.memory.paths import ROOT
 from reverie.services.orphans import MergeChoice, MergePreview, MergeRow, OrphansView, StoreView
 from reverie.ui.appearance import GAP, MARGIN, Icons, monospace
 from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, visible, visible_lines, when
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.memory import orphan_labels as orphan_words
 from reverie.ui.memory.edits import Edits, undo_button
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
@@ -118,16 +117,17 @@ class OrphansPage(QWidget):
 
     def _lay_out(self) -> None:
         facts = QWidget()
-        column = QVBoxLayout(facts)
-        column.setContentsMargins(MARGIN, GAP, MARGIN, GAP)
-        column.setSpacing(GAP)
-        for widget in (self.name, self.reason, self.match, self.target_label, self.target):
-            column.addWidget(widget)
-        buttons = FlowLayout(gap=GAP)
-        buttons.addWidget(self.merge)
-        buttons.addWidget(self.history)
-        buttons.addWidget(self.remove)
-        column.addLayout(buttons)
+        inner = column(
+            facts,
+            self.name,
+            self.reason,
+            self.match,
+            self.target_label,
+            self.target,
+            margin=(MARGIN, GAP, MARGIN, GAP),
+        )
+        buttons = FlowLayout(self.merge, self.history, self.remove)
+        inner.addLayout(buttons)
         self.inner = QSplitter(Qt.Orientation.Vertical)
         self.inner.addWidget(self.files)
         self.inner.addWidget(self.text)
@@ -142,12 +142,7 @@ class OrphansPage(QWidget):
         # Blank at first: nobody has looked yet.
         for page in (QWidget(), self.none, self.splitter):
             self._pages.addWidget(page)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addWidget(self.heading)
-        outer.addWidget(self.message)
-        outer.addWidget(self._pages, 1)
+        column(self, self.heading, self.message, self._pages, grows=self._pages, margin=0, gap=0)
 
     # What is shown
 
@@ -504,10 +499,7 @@ class OrphanSurvey(QObject):
         self.session = session
         self.view: OrphansView | None = None
         self._closed = False
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_QUIET_MS)
-        self._timer.timeout.connect(self.look)
+        self._timer = single_shot(self, _QUIET_MS, self.look)
         session.status_changed.connect(self._begin)
         session.outside_changed.connect(self._stir)
 

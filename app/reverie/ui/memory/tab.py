@@ -16,13 +16,11 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QHBoxLayout,
     QMenu,
     QPlainTextEdit,
     QScrollArea,
     QSplitter,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -49,7 +47,7 @@ from reverie.ui.tree.memory_tree import CompanionData, FileData, FolderData, com
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, TreeOrder, rule_of
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, Heading
-from reverie.ui.widgets.layouts import Column, column, scrolling
+from reverie.ui.widgets.layouts import Column, column, row_of, scrolling
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, ActionState
 
@@ -73,22 +71,14 @@ _LEAST_ROWS = 116
 def column_of(tab: MemoryTab) -> Column:
     """The parts of `tab` that stand left of its editor."""
     left = Column()
-    column = QVBoxLayout(left)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(0)
-    column.addWidget(tab.heading)
-    column.addWidget(tab.trouble)
-    column.addWidget(tab.drafts.bar)
-    field = QHBoxLayout()
-    field.setContentsMargins(GAP, 0, GAP, UNIT)
-    field.addWidget(tab.search.field)
-    field.addWidget(tab.order.button)
-    column.addLayout(field)
-    column.addWidget(tab.search.pages, 1)
+    outer = column(left, tab.heading, tab.trouble, tab.drafts.bar, margin=0, gap=0)
+    field = row_of(tab.search.field, tab.order.button, margin=(GAP, 0, GAP, UNIT), gap=None)
+    outer.addLayout(field)
+    outer.addWidget(tab.search.pages, 1)
     tab.search.pages.setMinimumHeight(_LEAST_ROWS)
-    column.addWidget(tab.undo_bar)
-    column.addWidget(tab.notes.row)
-    column.addWidget(tab.footer)
+    outer.addWidget(tab.undo_bar)
+    outer.addWidget(tab.notes.row)
+    outer.addWidget(tab.footer)
     return left
 
 
@@ -319,9 +309,7 @@ class MemoryTab(QWidget):
         # Blank at first: nobody knows yet whether there is a home.
         for page in (QWidget(), self.no_home, self._parts, self.notice):
             self._pages.addWidget(page)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._pages)
+        column(self, self._pages, margin=0, gap=None)
         self.no_home.say(
             self.tr("No home is open"),
             self.tr(

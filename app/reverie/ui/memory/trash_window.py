@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QWidget
 
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, Icons
+from reverie.ui.appearance import Icons
 from reverie.ui.display_text import age, as_tooltip, human_size, visible, when
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.edit_dialogs import PathDialog
@@ -78,9 +78,7 @@ class TrashWindow(SideWindow):
         self.more.clicked.connect(self._read_more)
 
     def _arrange(self) -> None:
-        row = FlowLayout(gap=GAP)
-        row.addWidget(self.restore)
-        row.addWidget(self.restore_as)
+        row = FlowLayout(self.restore, self.restore_as)
         left = pane(self.filter, self.none, self.list, self.more, grows=self.list)
         right = pane(self.facts, self.text, row, grows=self.text)
         panes = Panes(left, right, beside_from=SIDE_BY_SIDE, sizes=(380, 520))

@@ -25,12 +25,11 @@ from PySide6.QtWidgets import (
     QLabel,
     QLayout,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, LARGEST_FONT, MARGIN, Icons
+from reverie.ui.appearance import LARGEST_FONT, Icons
 from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.settings.draft import Setting, SettingsDraft, explanation
@@ -47,7 +46,7 @@ from reverie.ui.settings.fields import (
 )
 from reverie.ui.settings.model_pages import EnginePage, ProvidersPage
 from reverie.ui.widgets.controls import SearchField, WrapLabel
-from reverie.ui.widgets.layouts import scrolled
+from reverie.ui.widgets.layouts import column, scrolled
 from reverie.ui.widgets.message_bar import MessageBar
 
 MOST_RUNS = 1000
@@ -511,12 +510,7 @@ class SettingsDialog(QDialog):
         self.ok.clicked.connect(self._on_ok)
         self.apply.clicked.connect(self._on_apply)
         self.buttons.rejected.connect(self.discard)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(self.search)
-        outer.addWidget(self.nothing)
-        outer.addWidget(self.pages, 1)
+        outer = column(self, self.search, self.nothing, self.pages, grows=self.pages)
         outer.addStretch(0)
         outer.addWidget(self.message)
         outer.addWidget(self.buttons)

@@ -129,13 +129,13 @@ class TwoTraces(QWidget):
 
     def _lay_out(self) -> None:
         lines = QWidget()
-        column = QVBoxLayout(lines)
+        inner = QVBoxLayout(lines)
         self.titles = (QLabel(), QLabel())
         for title, timeline in zip(self.titles, self.timelines, strict=True):
             title.setTextFormat(Qt.TextFormat.PlainText)
-            column.addWidget(title)
-            column.addWidget(timeline)
-        column.addStretch(1)
+            inner.addWidget(title)
+            inner.addWidget(timeline)
+        inner.addStretch(1)
         beside = QSplitter()
         for answer in self.answers:
             beside.addWidget(answer)
@@ -151,9 +151,7 @@ class TwoTraces(QWidget):
         splitter.addWidget(self.pages)
         splitter.setSizes([270, 330])
         splitter.setChildrenCollapsible(False)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(splitter)
+        column(self, splitter, margin=0, gap=None)
 
     def show_sides(self, one: ComparedTrace, other: ComparedTrace, diff: str) -> None:
         self.table.setHorizontalHeaderLabels([visible(one.title), visible(other.title)])

@@ -32,7 +32,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QSplitter,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -449,9 +448,7 @@ class TracesTab(TabPage):
         self.area = scrolled(self.splitter)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached
         self.pages.addWidget(self.area)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self.pages)
+        column(self, self.pages, margin=0, gap=None)
 
     @Slot(object)
     def add_session(self, session: HomeSession) -> None:

@@ -26,14 +26,12 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QBoxLayout,
     QComboBox,
-    QHBoxLayout,
     QHeaderView,
     QListView,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTreeView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -51,7 +49,7 @@ from reverie.ui.appearance import (
 from reverie.ui.tree.node_model import NodeModel
 from reverie.ui.tree.rows import RowLook, RowNode, shared
 from reverie.ui.widgets.controls import FitCombo, SearchField
-from reverie.ui.widgets.layouts import size_sections
+from reverie.ui.widgets.layouts import column, row_of, size_sections
 
 _SIGN = 16
 
@@ -516,9 +514,7 @@ class SearchedTable(QWidget):
 
     def _lay_out(self, boxes: Sequence[QComboBox]) -> None:
         self._narrowing = QWidget()
-        boxed = QHBoxLayout(self._narrowing)
-        boxed.setContentsMargins(0, 0, 0, 0)
-        boxed.setSpacing(GAP)
+        boxed = row_of(holder=self._narrowing)
         for box in boxes:
             boxed.addWidget(box)
         self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -526,11 +522,7 @@ class SearchedTable(QWidget):
         self._head.setSpacing(GAP)
         self._head.addWidget(self.text, 1)
         self._head.addWidget(self._narrowing)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addLayout(self._head)
-        column.addWidget(self.view, 1)
+        column(self, self._head, self.view, grows=self.view, margin=0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
