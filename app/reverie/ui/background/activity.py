@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QProgressBar,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -42,7 +41,7 @@ from reverie.ui.translation import counted, tr, translated
 from reverie.ui.tree.rows import RowNode, shared
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
-from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of, scrolled
+from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of, scrolled, stacked
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.message_bar import MessageBar
 
@@ -337,8 +336,7 @@ class _Line(QWidget):
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
         self.bar.setMaximumHeight(6)
-        self.button = FitPushButton(self.tr("Cancel"))
-        self.button.clicked.connect(self._on_cancel)
+        self.button = FitPushButton(self.tr("Cancel"), clicked=self._on_cancel)
         head = row_of(self.text, self.button, grows=self.text)
         column(self, head, self.bar, margin=0, gap=UNIT)
 
@@ -402,9 +400,7 @@ class ActivityTab(TabPage):
         filters = FlowLayout(self.text, self.show_only, self.here, self.debug_log)
         head = QWidget()
         column(head, filters, margin=(MARGIN, GAP, MARGIN, GAP), gap=None)
-        self._pages = QStackedWidget()
-        self._pages.addWidget(self.list)
-        self._pages.addWidget(self.none)
+        self._pages = stacked(self.list, self.none)
         self.list.setFrameShape(DecisionList.Shape.NoFrame)
         details = scrolled(self.detail, sideways=True)
         details.setMinimumSize(160, 80)

@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QLabel,
     QProgressBar,
-    QStackedWidget,
     QWidget,
 )
 
@@ -36,7 +35,7 @@ from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import EmptyPage, TabPage
-from reverie.ui.widgets.layouts import FlowLayout, column, scrolled
+from reverie.ui.widgets.layouts import FlowLayout, column, scrolled, stacked
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
@@ -138,8 +137,7 @@ class FindingRow(QWidget):
         self.title = WrapLabel()
         embolden(self.title)
         self.evidence = WrapLabel()
-        self.button = FitPushButton()
-        self.button.clicked.connect(self._on_fix)
+        self.button = FitPushButton(clicked=self._on_fix)
         self.button.hide()
         grid = QGridLayout(self)
         grid.setContentsMargins(MARGIN, GAP, MARGIN, GAP)
@@ -233,13 +231,11 @@ class DoctorTab(TabPage):
         embolden(self.title, 1.15)
         self.cause = WrapLabel()
         self.look = FitPushButton(self.tr("Look again"))
-        self.probe = FitPushButton()
-        self.probe.say(
+        self.probe = FitPushButton(
             self.tr("Test the model"),
             self.tr("Asks the model for real, with one tool call; a paid service charges for it"),
         )
-        self.copy = FitPushButton(self.tr("Copy"))
-        self.copy.setToolTip(self.tr("Copy all checks as text"))
+        self.copy = FitPushButton(self.tr("Copy"), self.tr("Copy all checks as text"))
         self.only = QCheckBox(self.tr("Only what &needs a look"))
         self.bar = QProgressBar()
         self.bar.setRange(0, 0)
@@ -265,9 +261,7 @@ class DoctorTab(TabPage):
         head = column(None, self.title, self.cause, margin=(MARGIN, MARGIN, MARGIN, GAP), gap=UNIT)
         head.addSpacing(UNIT)
         head.addLayout(buttons)
-        self._pages = QStackedWidget()
-        self._pages.addWidget(scrolled(self.rows, self.tr("Checks")))
-        self._pages.addWidget(self.nothing)
+        self._pages = stacked(scrolled(self.rows, self.tr("Checks")), self.nothing)
         column(self, head, self.bar, self.message, self._pages, grows=self._pages, margin=0, gap=0)
 
     @property

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QListWidgetItem, QSplitter, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QListWidgetItem, QWidget
 
 from reverie.clock import Clock
 from reverie.errors import UserError
@@ -37,7 +37,7 @@ from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import WrapLabel
-from reverie.ui.widgets.layouts import column
+from reverie.ui.widgets.layouts import column, split
 from reverie.ui.widgets.message_bar import MessageBar, Tone
 from reverie.ui.widgets.text_views import DiffView
 
@@ -582,12 +582,7 @@ class DraftsDialog(QDialog):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        splitter = QSplitter()
-        splitter.addWidget(self.list)
-        splitter.addWidget(self.diff)
-        splitter.setStretchFactor(1, 1)
-        splitter.setSizes([260, 600])
-        splitter.setChildrenCollapsible(False)
+        splitter = split(self.list, self.diff, sizes=(260, 600), grows=self.diff)
         column(self, self.title, self.message, splitter, self.buttons, grows=splitter)
 
     @property

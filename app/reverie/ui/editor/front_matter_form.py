@@ -243,12 +243,10 @@ class FrontForm(QWidget):
 
     def _lay_out(self) -> None:
         inside = QWidget()
-        inner = column(inside, self._rows, margin=(0, UNIT, 0, UNIT), gap=UNIT)
         around = column(None, self.note, margin=(GAP, 0, GAP, 0), gap=None)
-        inner.addLayout(around)
         adding = row_of(self.key, self.add_button, grows=self.key, margin=(GAP, 0, GAP, 0), gap=None)
         adding.addStretch(2)
-        inner.addLayout(adding)
+        column(inside, self._rows, around, adding, margin=(0, UNIT, 0, UNIT), gap=UNIT)
         self._area = FittingArea(inside)
         self._area.setAccessibleName(self.tr("Keys of the front matter"))
         column(self, self.trouble, self._area, margin=0, gap=0)

@@ -32,6 +32,7 @@ from reverie.ui.jobs import single_shot
 from reverie.ui.run_kinds import BY
 from reverie.ui.translation import counted, tr, translated
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
+from reverie.ui.widgets.frames import message_box
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of
 
 if TYPE_CHECKING:
@@ -258,22 +259,15 @@ class CoEditing(QObject):
 
 def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str:
     """What to do with `count` open conflicts (0: the file as a whole) before a save: mine, show or cancel."""
-    box = QMessageBox(parent)
-    box.setIcon(QMessageBox.Icon.Warning)
-    box.setWindowTitle(tr("Not decided yet"))
-    box.setTextFormat(Qt.TextFormat.PlainText)
+    text = tr("This file was changed by you and on disk.")
     if count:
-        box.setText(
-            counted(
-                "1 place was changed by you and on disk.", "%n places were changed by you and on disk.", count
-            )
+        text = counted(
+            "1 place was changed by you and on disk.", "%n places were changed by you and on disk.", count
         )
-    else:
-        box.setText(tr("This file was changed by you and on disk."))
+    more = tr("What is on disk now cannot be written here.")
     if can_overwrite:
-        box.setInformativeText(tr("Saving your text replaces what others wrote there."))
-    else:
-        box.setInformativeText(tr("What is on disk now cannot be written here."))
+        more = tr("Saving your text replaces what others wrote there.")
+    box = message_box(parent, QMessageBox.Icon.Warning, tr("Not decided yet"), text, more)
     show = box.addButton(tr("&Decide"), QMessageBox.ButtonRole.AcceptRole) if count else None
     mine = None
     if can_overwrite:

@@ -22,14 +22,12 @@ from PySide6.QtGui import (
     QTextDocument,
 )
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QLabel,
     QPlainTextDocumentLayout,
     QScrollBar,
     QSizePolicy,
     QSplitter,
     QStackedLayout,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -46,7 +44,7 @@ from reverie.ui.editor.source_view import FindBar, SourceView
 from reverie.ui.editor.text_merge import smallest_edit, widget_text
 from reverie.ui.jobs import JobControl, single_shot
 from reverie.ui.translation import counted
-from reverie.ui.widgets.controls import PathLabel, WrapLabel
+from reverie.ui.widgets.controls import PathLabel, WrapLabel, flat_button
 from reverie.ui.widgets.layouts import column, row_of
 from reverie.ui.widgets.message_bar import MessageBar
 
@@ -582,12 +580,13 @@ class EditorPane(QWidget):
         self.clear()
 
     def _lay_out(self) -> None:
-        head = row_of(self.path, self.mark, self.gauge, grows=self.path, margin=(GAP, UNIT, GAP, 0))
-        self._buttons = QHBoxLayout()
-        self._buttons.setSpacing(0)
-        head.addLayout(self._buttons)
+        self._buttons = row_of(gap=0)
+        head = row_of(
+            self.path, self.mark, self.gauge, self._buttons, grows=self.path, margin=(GAP, UNIT, GAP, 0)
+        )
+        self._notices = column(None, margin=0, gap=UNIT)
         page = QWidget()
-        outer = column(
+        column(
             page,
             head,
             self.reason,
@@ -595,15 +594,14 @@ class EditorPane(QWidget):
             self.merged,
             self.draft,
             self.error,
+            self._notices,
             self.limit,
+            self.view.above,
+            self.view.body,
+            grows=self.view.body,
             margin=(0, UNIT, 0, 0),
             gap=UNIT,
         )
-        self._notices = QVBoxLayout()
-        self._notices.setSpacing(UNIT)
-        outer.insertLayout(outer.indexOf(self.error) + 1, self._notices)
-        outer.addLayout(self.view.above)
-        outer.addWidget(self.view.body, 1)
         self.view.body.setMinimumHeight(_LEAST_TEXT)
         blank = QWidget()
         column(blank, self.nothing, gap=None)
@@ -622,12 +620,7 @@ class EditorPane(QWidget):
         self.addActions(list(self._own))
         self.view.set_actions(actions, own)
         for id_ in HEAD:
-            button = QToolButton()
-            button.setDefaultAction(actions[id_])
-            button.setAutoRaise(True)
-            button.setAccessibleName(actions[id_].text().replace("&", ""))
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            self._buttons.addWidget(button)
+            self._buttons.addWidget(flat_button(actions[id_]))
 
     def event(self, event: QEvent) -> bool:
         """Keys that the window has, too (Ctrl+F), are the editor's own while it has the focus."""

@@ -43,7 +43,7 @@ from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel
 from reverie.ui.widgets.frames import SideWindow
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane, row_of
-from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines
+from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
@@ -300,12 +300,8 @@ class DuplicatesWindow(SideWindow):
             ("alike", self.tr("Alike, but differ")),
         ):
             self.which.addItem(name, key)
-        self.finder = FitPushButton(self.tr("&Find"))
-        self.finder.setIcon(icons.icon("refresh"))
-        self.list = QListWidget()
-        self.list.setItemDelegate(TwoLineDelegate(self.list))
-        self.list.setAccessibleName(self.tr("Groups of duplicates"))
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.finder = FitPushButton(self.tr("&Find"), icon=icons.icon("refresh"))
+        self.list = two_line_list(self.tr("Groups of duplicates"))
         self.none = WrapLabel()
         self.none.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.facts = WrapLabel()

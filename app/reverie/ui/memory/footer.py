@@ -228,8 +228,7 @@ class RunPanel(QWidget):
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self._show_progress)
-        self._cancel = FitPushButton(self.tr("Cancel"))
-        self._cancel.clicked.connect(self._on_cancel)
+        self._cancel = FitPushButton(self.tr("Cancel"), clicked=self._on_cancel)
         self._lines = [ElidedLabel() for _ in range(SHOWN_OPS)]
         self._live = QWidget()
         self.result = MessageBar(icons, "result")

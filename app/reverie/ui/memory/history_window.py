@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QListView,
-    QListWidget,
     QListWidgetItem,
     QWidget,
 )
@@ -43,7 +42,7 @@ from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import SideWindow
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane, row_of
-from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines
+from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
@@ -584,11 +583,7 @@ class RestoreDialog(QDialog):
         embolden(head)
         self.summary = WrapLabel(history_words.planned(plan))
         self.refused = MessageBar(icons, "restore-refused", closable=False)
-        self.list = QListWidget()
-        self.list.setItemDelegate(TwoLineDelegate(self.list))
-        self.list.setUniformItemSizes(True)
-        self.list.setAccessibleName(self.tr("What would change"))
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list = two_line_list(self.tr("What would change"))
         delete = counted(
             "Also &delete 1 file that came since",
             "Also &delete %n files that came since",

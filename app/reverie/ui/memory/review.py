@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QMenu,
     QPlainTextEdit,
-    QStackedWidget,
     QTreeWidget,
     QTreeWidgetItem,
     QWidget,
@@ -40,7 +39,7 @@ from reverie.ui.jobs import single_shot
 from reverie.ui.translation import tr, translated
 from reverie.ui.translation import translatable as _
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.layouts import FlowLayout, column
+from reverie.ui.widgets.layouts import FlowLayout, column, stacked
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
 
@@ -296,13 +295,9 @@ class ReviewDetail(QWidget):
         self.editor.setTabChangesFocus(True)
         self.editor.setAccessibleName(self.tr("Text in its place"))
         self.editor.textChanged.connect(self._on_typed)
-        self._pages = QStackedWidget()
-        self._pages.addWidget(self.diff)
-        self._pages.addWidget(self.editor)
-        self.edit = FitPushButton()
-        self.edit.clicked.connect(self._on_edit)
-        self.take_back = FitPushButton(self.tr("Take back my words"))
-        self.take_back.clicked.connect(self._on_take_back)
+        self._pages = stacked(self.diff, self.editor)
+        self.edit = FitPushButton(clicked=self._on_edit)
+        self.take_back = FitPushButton(self.tr("Take back my words"), clicked=self._on_take_back)
         self.agree = QCheckBox(self.tr("&Agree to the loss of these lines"))
         self.agree.toggled.connect(self._on_agree)
         self._pause = single_shot(self, PAUSE_MS, self._on_pause)

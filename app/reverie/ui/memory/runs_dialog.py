@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QLabel,
     QLineEdit,
-    QListWidget,
     QListWidgetItem,
     QPushButton,
     QWidget,
@@ -40,7 +39,7 @@ from reverie.ui.memory.review import Choices, ReviewActions, ReviewDetail, Revie
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import WrapLabel, embolden
 from reverie.ui.widgets.layouts import Panes, column, row_of
-from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines
+from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.message_bar import MessageBar, Tone
 
 if TYPE_CHECKING:
@@ -73,10 +72,7 @@ class RunList(QWidget):
         for key, name in filter_names():
             self.show_only.addItem(name, key)
         self.show_only.currentIndexChanged.connect(self._narrow)
-        self.list = QListWidget()
-        self.list.setItemDelegate(TwoLineDelegate(self.list))
-        self.list.setAccessibleName(self.tr("Runs, newest first"))
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list = two_line_list(self.tr("Runs, newest first"))
         self.list.currentRowChanged.connect(self._on_row)
         self.none = QLabel(self.tr("No run fits."))
         self.none.setAlignment(Qt.AlignmentFlag.AlignCenter)

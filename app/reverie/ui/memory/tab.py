@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QScrollArea,
     QSplitter,
-    QStackedWidget,
     QWidget,
 )
 
@@ -47,7 +46,7 @@ from reverie.ui.tree.memory_tree import CompanionData, FileData, FolderData, com
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, TreeOrder, rule_of
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, Heading
-from reverie.ui.widgets.layouts import Column, column, row_of, scrolling
+from reverie.ui.widgets.layouts import Column, column, row_of, scrolling, stacked
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, ActionState
 
@@ -71,14 +70,11 @@ _LEAST_ROWS = 116
 def column_of(tab: MemoryTab) -> Column:
     """The parts of `tab` that stand left of its editor."""
     left = Column()
-    outer = column(left, tab.heading, tab.trouble, tab.drafts.bar, margin=0, gap=0)
     field = row_of(tab.search.field, tab.order.button, margin=(GAP, 0, GAP, UNIT), gap=None)
-    outer.addLayout(field)
-    outer.addWidget(tab.search.pages, 1)
-    tab.search.pages.setMinimumHeight(_LEAST_ROWS)
-    outer.addWidget(tab.undo_bar)
-    outer.addWidget(tab.notes.row)
-    outer.addWidget(tab.footer)
+    pages = tab.search.pages
+    pages.setMinimumHeight(_LEAST_ROWS)
+    above, below = (tab.heading, tab.trouble, tab.drafts.bar), (tab.undo_bar, tab.notes.row, tab.footer)
+    column(left, *above, field, pages, *below, grows=pages, margin=0, gap=0)
     return left
 
 
@@ -157,8 +153,7 @@ class TellDialog(QDialog):
         self.accept_button.setText(self.tr("Tell Codex"))
         buttons.accepted.connect(self._tell)
         buttons.rejected.connect(self.reject)
-        outer = column(self, what, self.text, self.message, gap=MARGIN)
-        outer.addWidget(buttons)
+        column(self, what, self.text, self.message, buttons, gap=MARGIN)
         self.text.textChanged.connect(self._judge)
         self._judge()
 
@@ -305,10 +300,8 @@ class MemoryTab(QWidget):
         self.tree.setFrameShape(MemoryTreeView.Shape.NoFrame)
         self._parts = ColumnParts(column_of(self), self.pane)
         self.splitter = self._parts.splitter
-        self._pages = QStackedWidget()
         # Blank at first: nobody knows yet whether there is a home.
-        for page in (QWidget(), self.no_home, self._parts, self.notice):
-            self._pages.addWidget(page)
+        self._pages = stacked(QWidget(), self.no_home, self._parts, self.notice)
         column(self, self._pages, margin=0, gap=None)
         self.no_home.say(
             self.tr("No home is open"),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QListWidgetItem, QWidget
 
 from reverie.errors import UserError
 from reverie.ui.appearance import Icons
@@ -23,7 +23,7 @@ from reverie.ui.translation import counted, tr, translated
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.frames import SideWindow
 from reverie.ui.widgets.layouts import FlowLayout, Panes, pane
-from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines
+from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.text_views import TextView
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ class TrashWindow(SideWindow):
         self.resize(900, 560)
         self.title = WrapLabel()
         self.filter = SearchField(self.tr("Search deleted memories"))
-        self.list = QListWidget()
-        self.list.setItemDelegate(TwoLineDelegate(self.list))
-        self.list.setAccessibleName(self.tr("Deleted memories, newest first"))
+        self.list = two_line_list(self.tr("Deleted memories, newest first"))
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.none = WrapLabel()
@@ -65,8 +63,7 @@ class TrashWindow(SideWindow):
         self.facts = WrapLabel()
         self.text = TextView()
         self.text.setAccessibleName(self.tr("What the deleted memory said"))
-        self.restore = FitPushButton(self.tr("&Restore"))
-        self.restore.setIcon(icons.icon("undo"))
+        self.restore = FitPushButton(self.tr("&Restore"), icon=icons.icon("undo"))
         self.restore_as = FitPushButton(self.tr("Restore &as…"))
         self.more = FitPushButton(self.tr("Look further &back"))
         self._arrange()

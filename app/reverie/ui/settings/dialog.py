@@ -83,18 +83,12 @@ class BackgroundPage(SettingsPage):
         self.stack(without, self.switch, self.what, fill(QFormLayout(), rows))
         without.setVisible(not home)
         self.switch.setEnabled(bool(home))
-        self.switch.toggled.connect(self._on_switch)
         self.bind("background.*", enabled=self.switch, runs_per_day=self.runs, tokens_per_day=self.tokens)
-        self._on_switch(False)
+        self.enable_while(self.switch, self.runs, self.tokens)
 
     @property
     def values(self) -> dict[str, Any]:
         return super().values if self._home else {}
-
-    @Slot(bool)
-    def _on_switch(self, on: bool) -> None:
-        self.runs.setEnabled(on)
-        self.tokens.setEnabled(on)
 
 
 MOST_TURNS = 50
@@ -141,7 +135,6 @@ class System1Page(ModelPage):
         self.count = number(1, MOST_TRACES, self.tr("Traces to keep at most"))
         self.room = number(1, MOST_MEGABYTES, self.tr("Megabytes of traces to keep at most"), self.tr(" MB"))
         self._lay_out()
-        self.switch.toggled.connect(self._on_switch)
         self.bind(
             "system1",
             {"keep_bytes": MB},
@@ -154,7 +147,16 @@ class System1Page(ModelPage):
             keep_count=self.count,
             keep_bytes=self.room,
         )
-        self._on_switch(False)
+        self.enable_while(
+            self.switch,
+            self.interval,
+            self.target,
+            self.model,
+            self.time,
+            self.traces,
+            self.count,
+            self.room,
+        )
 
     def _lay_out(self) -> None:
         self.lay_out(
@@ -170,19 +172,6 @@ class System1Page(ModelPage):
             self.switch,
             self.what,
         )
-
-    @Slot(bool)
-    def _on_switch(self, on: bool) -> None:
-        for control in (
-            self.interval,
-            self.target,
-            self.model,
-            self.time,
-            self.traces,
-            self.count,
-            self.room,
-        ):
-            control.setEnabled(on)
 
 
 NOTES_MOST_TOKENS = 10_000_000
@@ -213,7 +202,6 @@ class NotesPage(ModelPage):
             1, NOTES_MOST_SECONDS, self.tr("Time limit of an update, in seconds"), self.tr(" s")
         )
         self._lay_out()
-        self.switch.toggled.connect(self._on_switch)
         self.bind(
             "notes",
             enabled=self.switch,
@@ -223,7 +211,8 @@ class NotesPage(ModelPage):
             tool_calls=self.calls,
             time_limit_s=self.time,
         )
-        self._on_switch(False)
+        # The model stays: an update by hand uses it, whether notes are kept or not.
+        self.enable_while(self.switch, self.start, self.growth, self.calls)
 
     def _lay_out(self) -> None:
         self.lay_out(
@@ -237,12 +226,6 @@ class NotesPage(ModelPage):
             self.switch,
             self.what,
         )
-
-    @Slot(bool)
-    def _on_switch(self, on: bool) -> None:
-        # The model stays: an update by hand uses it, whether notes are kept or not.
-        for control in (self.start, self.growth, self.calls):
-            control.setEnabled(on)
 
 
 class ExtractPage(ModelPage):

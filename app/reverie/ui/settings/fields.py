@@ -149,6 +149,12 @@ class SettingsPage(QWidget):
             if key in values:
                 field.show_value(values[key])
 
+    def enable_while(self, switch: QCheckBox, *controls: QWidget) -> None:
+        """`controls` can be used only while `switch` is on."""
+        for control in controls:
+            control.setEnabled(switch.isChecked())
+            switch.toggled.connect(control.setEnabled)
+
     def stack(self, *parts: QWidget | QLayout) -> None:
         """Everything on the page, from the top."""
         column(self, *parts).addStretch(1)

@@ -62,7 +62,7 @@ from reverie.ui.traces.timeline import (
 )
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel, embolden
-from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolled
+from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolled, split
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
 
@@ -349,11 +349,7 @@ class RawView(QWidget):
         left.addWidget(self.tree)
         left.addWidget(self.list)
         left.setStretchFactor(0, 2)
-        self.splitter = QSplitter()
-        self.splitter.addWidget(left)
-        self.splitter.addWidget(self.value)
-        self.splitter.setSizes([520, 420])
-        self.splitter.setChildrenCollapsible(False)
+        self.splitter = split(left, self.value, sizes=(520, 420))
         column(self, row, self.splitter, grows=self.splitter, margin=(GAP, GAP, GAP, 0))
 
     def show_document(self, source: JsonSource | None, root: JsonNode | None) -> None:
@@ -615,9 +611,7 @@ class TraceDetailView(Column):
             ("copy", "copy", self.tr("Copy &summary"), self.tr("Verdict, evidence and facts as text")),
             ("export", "save", self.tr("&Export…"), self.tr("Save the document as a file")),
         ):  # fmt: skip
-            button = FitPushButton()
-            button.setIcon(icons.icon(icon))
-            button.say(label, tip)
+            button = FitPushButton(label, tip, icon=icons.icon(icon))
             button.setAccessibleName(label.replace("&", ""))
             button.setObjectName(key)
             button.clicked.connect(self._on_button)
@@ -626,11 +620,7 @@ class TraceDetailView(Column):
             self._signs[key] = icon
         area = scrolled(self.timeline)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.course = QSplitter(Qt.Orientation.Vertical)
-        self.course.addWidget(area)
-        self.course.addWidget(self.steps)
-        self.course.setSizes([_TIMELINE_HEIGHT, 260])
-        self.course.setChildrenCollapsible(False)
+        self.course = split(area, self.steps, sizes=(_TIMELINE_HEIGHT, 260), upright=True)
         for page, title in (
             (self.course, self.tr("Course")),
             (self.messages, self.tr("Messages")),

@@ -44,7 +44,7 @@ from reverie.ui.traces.feed import ListedTrace, TraceFeed
 from reverie.ui.traces.timeline import TimelineView, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.translation import tr
 from reverie.ui.widgets.controls import WrapLabel
-from reverie.ui.widgets.layouts import column
+from reverie.ui.widgets.layouts import column, split
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
 
@@ -146,11 +146,7 @@ class TwoTraces(QWidget):
             (self.diff, self.tr("Differences")),
         ):
             self.pages.addTab(page, name)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(self.table)
-        splitter.addWidget(self.pages)
-        splitter.setSizes([270, 330])
-        splitter.setChildrenCollapsible(False)
+        splitter = split(self.table, self.pages, sizes=(270, 330), upright=True)
         column(self, splitter, margin=0, gap=None)
 
     def show_sides(self, one: ComparedTrace, other: ComparedTrace, diff: str) -> None:

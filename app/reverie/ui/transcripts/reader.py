@@ -85,8 +85,7 @@ class ReaderBar(QWidget):
 
     @staticmethod
     def _button(text: str, tip: str) -> FitPushButton:
-        made = FitPushButton()
-        made.say(text, tip)
+        made = FitPushButton(text, tip)
         made.setAutoDefault(False)  # Enter in a list or in the text is not for a button
         return made
 

@@ -32,8 +32,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QHeaderView,
-    QSplitter,
-    QStackedWidget,
     QTreeWidget,
     QTreeWidgetItem,
     QWidget,
@@ -56,7 +54,7 @@ from reverie.ui.transcripts.reader import TranscriptView
 from reverie.ui.transcripts.text import job_kind, job_state, state_of
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
-from reverie.ui.widgets.layouts import column, size_sections
+from reverie.ui.widgets.layouts import column, size_sections, split, stacked
 from reverie.ui.widgets.lists import SearchedTable
 from reverie.ui.widgets.message_bar import MessageBar
 
@@ -380,14 +378,9 @@ class TranscriptsTab(TabPage):
         self.list.opened.connect(self._on_opened)
 
     def _lay_out(self) -> None:
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
-        self.splitter.addWidget(self.list)
-        self.splitter.addWidget(self.view)
-        self.splitter.setSizes([220, 520])
-        self.splitter.setChildrenCollapsible(False)
-        self.pages = QStackedWidget()
-        for page in (QWidget(), self.empty, self.splitter):  # blank until they are listed
-            self.pages.addWidget(page)
+        self.splitter = split(self.list, self.view, sizes=(220, 520), upright=True)
+        # blank until they are listed
+        self.pages = stacked(QWidget(), self.empty, self.splitter)
         column(self, self.pages, margin=0, gap=None)
 
     def set_session(self, session: HomeSession | None) -> None:
@@ -566,8 +559,7 @@ class JobsDialog(QDialog):
         self.message = MessageBar(icons, "jobs-message", closable=False)
         self.table = QTreeWidget()
         self.reason = WrapLabel()
-        self.open_button = FitPushButton()
-        self.open_button.say(self.tr("&Open transcript"), self.tr("What the job is about"))
+        self.open_button = FitPushButton(self.tr("&Open transcript"), self.tr("What the job is about"))
         self._lay_out()
 
     def _lay_out(self) -> None:

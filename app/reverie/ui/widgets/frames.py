@@ -17,9 +17,8 @@ from PySide6.QtWidgets import (
     QLabel,
     QLayout,
     QListView,
+    QMessageBox,
     QPushButton,
-    QSplitter,
-    QStackedWidget,
     QTabBar,
     QToolButton,
     QVBoxLayout,
@@ -27,8 +26,8 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
-from reverie.ui.widgets.controls import ElidedLabel, WrapLabel, embolden
-from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of
+from reverie.ui.widgets.controls import ElidedLabel, WrapLabel, embolden, flat_button
+from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of, split, stacked
 from reverie.ui.widgets.message_bar import MessageBar
 
 _NARROWEST = 320
@@ -63,12 +62,7 @@ class Heading(QWidget):
 
     def set_actions(self, actions: Sequence[QAction]) -> None:
         for action in actions:
-            button = QToolButton()
-            button.setDefaultAction(action)
-            button.setAutoRaise(True)
-            button.setAccessibleName(action.text().replace("&", ""))
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            self._buttons.addWidget(button)
+            self._buttons.addWidget(flat_button(action))
 
     def say(self, title: str, below: str) -> None:
         self.title.say(title)
@@ -85,6 +79,19 @@ class Heading(QWidget):
             palette = self.below.palette()
             palette.setColor(QPalette.ColorRole.WindowText, dim)
             self.below.setPalette(palette)
+
+
+def message_box(
+    parent: QWidget | None, icon: QMessageBox.Icon, title: str, text: str, more: str
+) -> QMessageBox:
+    """A question with plain text, `more` of it below; the caller adds the buttons."""
+    box = QMessageBox(parent)
+    box.setIcon(icon)
+    box.setWindowTitle(title)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(text)
+    box.setInformativeText(more)
+    return box
 
 
 class EmptyPage(QWidget):
@@ -158,9 +165,7 @@ class PartTab(TabPage):
         self.bar.setUsesScrollButtons(True)
         self.nothing = EmptyPage(icons, sign)
         self.blank, self.page = QWidget(), QWidget()
-        self._pages = QStackedWidget()
-        for each in (self.blank, self.nothing, self.page):
-            self._pages.addWidget(each)
+        self._pages = stacked(self.blank, self.nothing, self.page)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
@@ -188,11 +193,7 @@ class PartTab(TabPage):
             row.addWidget(button)
         under.addLayout(row)
         rows.setFrameShape(QListView.Shape.NoFrame)
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
-        self.splitter.addWidget(rows)
-        self.splitter.addWidget(selected)
-        self.splitter.setSizes(list(sizes))
-        self.splitter.setChildrenCollapsible(False)
+        self.splitter = split(rows, selected, sizes=sizes, upright=True)
         column(self.page, above, self.bar, under, self.splitter, grows=self.splitter, margin=0, gap=0)
 
     def turn_to(self, page: QWidget) -> None:

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QSizePolicy,
     QSplitter,
+    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -118,6 +119,34 @@ def pane(*parts: Part, grows: QWidget, gap: int = UNIT) -> QWidget:
     """A part of a window: a column without margins."""
     made = QWidget()
     column(made, *parts, grows=grows, margin=0, gap=gap)
+    return made
+
+
+def split(
+    first: QWidget,
+    second: QWidget,
+    *,
+    sizes: tuple[int, int],
+    upright: bool = False,
+    grows: QWidget | None = None,
+) -> QSplitter:
+    """Two parts side by side, or one above the other if `upright`; neither can be folded away. `sizes`: in
+    pixels, at first; `grows`: the one of them that takes the room that is left."""
+    made = QSplitter(Qt.Orientation.Vertical if upright else Qt.Orientation.Horizontal)
+    made.addWidget(first)
+    made.addWidget(second)
+    if grows is not None:
+        made.setStretchFactor(made.indexOf(grows), 1)
+    made.setSizes(list(sizes))
+    made.setChildrenCollapsible(False)
+    return made
+
+
+def stacked(*pages: QWidget) -> QStackedWidget:
+    """Pages of which one is seen; the first one at first."""
+    made = QStackedWidget()
+    for page in pages:
+        made.addWidget(page)
     return made
 
 

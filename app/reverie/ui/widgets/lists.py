@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QHeaderView,
     QListView,
+    QListWidget,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -169,6 +170,16 @@ VALUE = TwoLineDelegate.ROLE + 1
 """The role of the value itself."""
 _SPOKEN = (int(Qt.ItemDataRole.DisplayRole), int(Qt.ItemDataRole.AccessibleTextRole))
 _TOOLTIP = int(Qt.ItemDataRole.ToolTipRole)
+
+
+def two_line_list(name: str) -> QListWidget:
+    """A list whose items have `TwoLines`, never scrolled sideways. `name`: its accessible name."""
+    made = QListWidget()
+    made.setItemDelegate(TwoLineDelegate(made))
+    made.setUniformItemSizes(True)
+    made.setAccessibleName(name)
+    made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    return made
 
 
 class LineModel(NodeModel):
