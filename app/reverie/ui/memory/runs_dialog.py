@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QLabel,
-    QLineEdit,
     QListWidgetItem,
     QPushButton,
     QWidget,
@@ -37,7 +36,7 @@ from reverie.ui.memory.footer import (
 )
 from reverie.ui.memory.review import Choices, ReviewActions, ReviewDetail, ReviewPart, ReviewTree
 from reverie.ui.translation import counted
-from reverie.ui.widgets.controls import WrapLabel, embolden
+from reverie.ui.widgets.controls import SearchField, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Panes, column, row_of
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.message_bar import MessageBar, Tone
@@ -62,10 +61,7 @@ class RunList(QWidget):
         self._runs: tuple[RunSummary, ...] = ()
         self._shown: tuple[RunSummary, ...] = ()
         self._picked: RunSummary | None = None
-        self.text = QLineEdit()
-        self.text.setPlaceholderText(self.tr("Search runs"))
-        self.text.setAccessibleName(self.tr("Search runs"))
-        self.text.setClearButtonEnabled(True)
+        self.text = SearchField(self.tr("Search runs"))
         self.text.textChanged.connect(self._narrow)
         self.show_only = QComboBox()
         self.show_only.setAccessibleName(self.tr("Which runs"))

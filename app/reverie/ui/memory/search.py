@@ -38,7 +38,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QListView,
-    QStackedWidget,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -53,7 +52,7 @@ from reverie.ui.display_text import as_tooltip, scope_name, visible
 from reverie.ui.jobs import JobCancelled, JobControl, Lane, repeating
 from reverie.ui.session import HomeSession, WatchEvent
 from reverie.ui.widgets.controls import SearchField, WrapLabel
-from reverie.ui.widgets.layouts import column
+from reverie.ui.widgets.layouts import pane, stacked
 
 if TYPE_CHECKING:
     from reverie.services.search import SearchAnswer, SearchHit
@@ -326,11 +325,8 @@ class MemorySearch(QObject):
         self.list = ResultList(icons)
         self.said = WrapLabel()
         self.said.setContentsMargins(GAP, UNIT, GAP, UNIT)
-        self.pages = QStackedWidget()
-        self._found = QWidget()
-        column(self._found, self.said, self.list, grows=self.list, margin=0, gap=0)
-        self.pages.addWidget(tree)
-        self.pages.addWidget(self._found)
+        self._found = pane(self.said, self.list, grows=self.list, gap=0)
+        self.pages = stacked(tree, self._found)
         self.answer: SearchAnswer | None = None
         self._desk: SearchService | None = None
         self._sessions: list[HomeSession] = []

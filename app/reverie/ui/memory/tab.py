@@ -46,7 +46,7 @@ from reverie.ui.tree.memory_tree import CompanionData, FileData, FolderData, com
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, TreeOrder, rule_of
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, Heading
-from reverie.ui.widgets.layouts import Column, column, row_of, scrolling, stacked
+from reverie.ui.widgets.layouts import Column, column, row_of, scrolling, split, stacked
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, ActionState
 
@@ -84,13 +84,8 @@ class ColumnParts(QScrollArea):
 
     def __init__(self, left: Column, right: QWidget) -> None:
         super().__init__()
-        self.splitter = QSplitter()
+        self.splitter = split(left, right, sizes=(LEFT_WIDTH, LEFT_WIDTH), grows=right)
         self.splitter.setHandleWidth(5)
-        self.splitter.addWidget(left)
-        self.splitter.addWidget(right)
-        self.splitter.setChildrenCollapsible(False)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([LEFT_WIDTH, LEFT_WIDTH])
         scrolling(self, self.splitter)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached, and is scrolled to then
 

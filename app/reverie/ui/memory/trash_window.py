@@ -57,7 +57,6 @@ class TrashWindow(SideWindow):
         self.filter = SearchField(self.tr("Search deleted memories"))
         self.list = two_line_list(self.tr("Deleted memories, newest first"))
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.none = WrapLabel()
         self.none.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.facts = WrapLabel()
