@@ -49,7 +49,7 @@ def test_a_closed_home_leaves_list_search_and_traces_and_the_next_one_is_shown(
     driver.until(lambda: driver.traces.is_settled and bool(driver.traces.feed.lines))
     driver.tab.search.field.setText("deploy")
     driver.until(lambda: driver.tab.search.settled and driver.tab.search.answer is not None)
-    watcher, before = closed.watcher, contents(home)
+    served, before = driver.served, contents(home)
 
     driver.do("home.close")
     driver.until(lambda: driver.is_settled() and driver.tab.search.settled)
@@ -60,7 +60,7 @@ def test_a_closed_home_leaves_list_search_and_traces_and_the_next_one_is_shown(
     answer = driver.tab.search.answer
     assert answer is not None
     assert not any(hit.home_id == closed.info.id for hit in answer.hits)
-    driver.until(lambda: watcher.state().mode == "stopped")
+    driver.until(lambda: served.watch_state() is None)
     assert contents(home) == before
 
     window.homes.open(home)

@@ -388,7 +388,7 @@ def test_nothing_is_sent_before_a_person_agreed_and_a_run_can_be_cancelled(
         assert dialog is not None
         driver.until(lambda: control.is_listed)
         assert "test:test-model" in dialog.engine.text()
-        desk = driver.session.workbench.models
+        desk = driver.served.models
         monkeypatch.setattr(desk, "_destination", lambda _engine: "https://model.example")
         dialog.run.click()
         driver.until(lambda: not control.running)

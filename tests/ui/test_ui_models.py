@@ -54,9 +54,7 @@ class Asked:
 
 def far_away(driver: Driver) -> None:
     """As if the server were on another machine."""
-    driver.session.workbench.models._destination = lambda engine: (
-        "" if engine == "rules" else "https://model.example"
-    )
+    driver.served.models._destination = lambda engine: "" if engine == "rules" else "https://model.example"
 
 
 def test_the_button_says_which_model_it_uses_and_uses_it(

@@ -349,7 +349,7 @@ def test_a_replay_can_be_cancelled_and_refused(
         assert not dialog.running
         assert dialog.message.text == "Cancelled."
         server.wait_for_hang_up()
-        desk = driver.session.workbench.models
+        desk = driver.session.local.models
         monkeypatch.setattr(desk, "_destination", lambda _engine: "https://model.example")
         monkeypatch.setattr(ConsentDialog, "ask", lambda *_arguments: False)
         driver.until(lambda: not tab.feed.busy)

@@ -12,6 +12,7 @@ from typing import Any
 
 from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
+from reverie.engine.engine import HomeEngine
 from reverie.profile import Profile
 from reverie.ui.app import make_application
 from reverie.ui.appearance import Icons, StartupOptions
@@ -147,6 +148,14 @@ class Driver:
             and self.window.lazy_tabs.is_built
             and not any(lane.busy for lane in self.window.lanes.all())
         )
+
+    @property
+    def served(self) -> HomeEngine:
+        """The home as the engine of this process has it."""
+        engine, info = self.window.engine, self.session.info
+        assert engine is not None
+        assert engine.inline is not None
+        return engine.inline.home(info.root, info.id)
 
     # Looking
 

@@ -56,7 +56,7 @@ from reverie.files.paths import MOST_LIMITS, ask_each, open_regular
 from reverie.log_level import asked_by
 from reverie.profile import Profile
 from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, read_window_style
-from reverie.ui.jobs import JobControl, stuck_lanes
+from reverie.ui.jobs import JobControl, single_shot, stuck_lanes
 from reverie.ui.session_store import Remembered, SessionStore, read_remembered
 from reverie.ui.single_instance import Instance, OpenRequest, activation_token
 from reverie.ui.window.main_window import MainWindow
@@ -209,10 +209,7 @@ class CrashReporter(QObject):
         self.shown = 0
         self._waiting: deque[tuple[str, str]] = deque()
         # From any thread, and never in the middle of a paint: the timer goes off in the event loop.
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(0)
-        self._soon.timeout.connect(self._show_waiting)
+        self._soon = single_shot(self, 0, self._show_waiting)
         self._posted.connect(self._soon.start)
 
     def install(self) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QPainter, QPaintEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QSizePolicy, QSlider, QWidget
+from PySide6.QtWidgets import QCheckBox, QLabel, QSizePolicy, QSlider, QWidget
 
 from reverie.context.assembly import AGENTS, assemble
 from reverie.context.facts import ContextFacts, gather
@@ -42,7 +42,7 @@ from reverie.ui.translation import translatable as _
 from reverie.ui.tree.view import headline
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.frames import PartTab
-from reverie.ui.widgets.layouts import FlowLayout, pane
+from reverie.ui.widgets.layouts import FlowLayout, pane, row_of
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.text_views import LoadedText
 
@@ -323,7 +323,7 @@ class ContextTab(PartTab):
         self.clock_name.setBuddy(self.clock)
         self.bar.setAccessibleName(self.tr("Parts of the context"))
         self.gauges = QWidget()
-        self._gauge_row = FlowLayout(self.gauges, gap=MARGIN)
+        self._gauge_row = FlowLayout(holder=self.gauges, gap=MARGIN)
         self._gauges: list[BudgetGauge] = []
         self.note = WrapLabel()
         self.marks = WrapLabel()
@@ -331,10 +331,8 @@ class ContextTab(PartTab):
         self.text = LoadedText()
         self.only = QCheckBox(self.tr("Only what is &loaded"))
         self.pin = FitPushButton()
-        self.open = FitPushButton()
-        self.open.say(self.tr("Open"), self.tr("Show the selected memory in the editor"))
-        self.copy = FitPushButton()
-        self.copy.say(self.tr("Copy the text"), self.tr("Copy this part as it is loaded"))
+        self.open = FitPushButton(self.tr("Open"), self.tr("Show the selected memory in the editor"))
+        self.copy = FitPushButton(self.tr("Copy the text"), self.tr("Copy this part as it is loaded"))
         self._arrange()
         self.bar.currentChanged.connect(self._show_part)
         self.only.toggled.connect(self._show_part)
@@ -347,9 +345,7 @@ class ContextTab(PartTab):
         self.forget()
 
     def _arrange(self) -> None:
-        time = QHBoxLayout()
-        time.setSpacing(GAP)
-        time.addWidget(self.clock_name)
+        time = row_of(self.clock_name)
         time.addWidget(self.clock, 2)
         time.addWidget(self.clock_says)
         time.addStretch(1)

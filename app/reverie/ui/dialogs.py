@@ -26,7 +26,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QListWidget,
     QMessageBox,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -37,6 +36,7 @@ from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.review import review_shortcuts
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
+from reverie.ui.widgets.frames import message_box
 from reverie.ui.widgets.layouts import FlowLayout, column, scrolled
 
 if TYPE_CHECKING:
@@ -64,15 +64,11 @@ def ask_home(parent: QWidget) -> Path | None:
 
 def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
     """What to do with unsaved text when the window closes."""
-    box = QMessageBox(parent)
-    box.setIcon(QMessageBox.Icon.Warning)
-    box.setWindowTitle(tr("Unsaved changes"))
-    box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(tr("Save your changes before closing?"))
     shown = [visible(name) for name in names[:_MOST_NAMES]]
     if len(names) > _MOST_NAMES:
         shown.append("…")
-    box.setInformativeText("\n".join(shown))
+    question = tr("Save your changes before closing?")
+    box = message_box(parent, QMessageBox.Icon.Warning, tr("Unsaved changes"), question, "\n".join(shown))
     buttons = QMessageBox.StandardButton
     box.setStandardButtons(buttons.Save | buttons.Discard | buttons.Cancel)
     box.setDefaultButton(buttons.Save)
@@ -82,13 +78,14 @@ def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
 
 def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
     """Whether the home at `root` is the one that stood at `before`, so that its history and runs follow."""
-    box = QMessageBox(parent)
-    box.setIcon(QMessageBox.Icon.Question)
-    box.setWindowTitle(tr("A home was moved"))
-    box.setTextFormat(Qt.TextFormat.PlainText)
     moved = tr("{before} is gone, and {root} may be the same home.")
-    box.setText(moved.format(before=visible(str(before)), root=visible(str(root))))
-    box.setInformativeText(tr("Take over its history and runs? Say no if it is another home, or a copy."))
+    box = message_box(
+        parent,
+        QMessageBox.Icon.Question,
+        tr("A home was moved"),
+        moved.format(before=visible(str(before)), root=visible(str(root))),
+        tr("Take over its history and runs? Say no if it is another home, or a copy."),
+    )
     take = box.addButton(tr("&Take over"), QMessageBox.ButtonRole.AcceptRole)
     box.addButton(tr("&No"), QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(take)
@@ -98,17 +95,12 @@ def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
 
 def ask_write_anyway(parent: QWidget | None, evidence: str) -> bool:
     """Whether to write into memories whose layout or version Reverie does not know."""
-    box = QMessageBox(parent)
-    box.setIcon(QMessageBox.Icon.Warning)
-    box.setWindowTitle(tr("Write into an unknown layout?"))
-    box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(visible(evidence))
-    box.setInformativeText(
-        tr(
-            "Writing may damage these memories or switch them off for the agent. Reverie asks again when the "
-            "layout or version changes.",
-        )
+    risk = tr(
+        "Writing may damage these memories or switch them off for the agent. Reverie asks again when the "
+        "layout or version changes.",
     )
+    title = tr("Write into an unknown layout?")
+    box = message_box(parent, QMessageBox.Icon.Warning, title, visible(evidence), risk)
     write = box.addButton(tr("&Write anyway"), QMessageBox.ButtonRole.DestructiveRole)
     cancel = box.addButton(QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(cancel)
@@ -147,10 +139,7 @@ class ShortcutSheet(QDialog):
         area = scrolled(inside, self.tr("Keyboard shortcuts"))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.addWidget(area, 1)
-        outer.addWidget(buttons)
+        column(self, area, buttons, grows=area, gap=None)
         self.resize(440, min(620, inside.sizeHint().height() + 90))
 
 
@@ -246,9 +235,7 @@ class Welcome(QDialog):
         self.setWindowTitle(self.tr("Welcome to Reverie"))
         self._bodies: dict[str, WrapLabel] = {}
         inside = QWidget()
-        self._column = QVBoxLayout(inside)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(GAP // 2)
+        self._column = column(inside, margin=0, gap=GAP // 2)
         self._add("homes", self.tr("Homes found"))
         self._add("reads", self.tr("What Reverie reads"))
         self._add("never", self.tr("What it never reads"))
@@ -270,10 +257,9 @@ class Welcome(QDialog):
 
     def _lay_out(self, inside: QWidget, actions: Sequence[QAction]) -> None:
         area = scrolled(inside, self.windowTitle())
-        row = FlowLayout(gap=GAP, rightwards=True)
+        row = FlowLayout(rightwards=True)
         for action in actions:
-            button = FitPushButton(action.text())
-            button.setToolTip(action.toolTip())
+            button = FitPushButton(action.text(), action.toolTip())
             button.setEnabled(action.isEnabled())
             button.setAutoDefault(False)
             button.clicked.connect(self.close)

@@ -38,7 +38,8 @@ class EngineLink(QObject):
     ) -> None:
         super().__init__(parent)
         self._profile = profile
-        self._inline = None if own_process else Engine(profile, clock)
+        self.inline = None if own_process else Engine(profile, clock)
+        """The engine of this process; None where it is one of its own."""
         self._closed = False
         self.client = EngineClient(self._connect, on_event=self._post, on_again=self._post_replaced)
         # Queued: events come on the reader's thread.
@@ -53,11 +54,11 @@ class EngineLink(QObject):
         """End the connection; calls under way fail. Calling it again is harmless."""
         self._closed = True
         self.client.stop()
-        if self._inline is not None:
-            self._inline.close()
+        if self.inline is not None:
+            self.inline.close()
 
     def _connect(self) -> Channel:
-        return connect(self._profile) if self._inline is None else inline_channel(self._inline)
+        return connect(self._profile) if self.inline is None else inline_channel(self.inline)
 
     def _post(self, event: Changed | Notice) -> None:
         if not self._closed:

@@ -19,7 +19,6 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPlainTextEdit,
@@ -41,7 +40,7 @@ from reverie.ui.translation import counted, tr
 from reverie.ui.translation import translatable as _
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.frames import PartTab
-from reverie.ui.widgets.layouts import Panes, column, pane
+from reverie.ui.widgets.layouts import Panes, column, pane, row_of
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.message_bar import MessageBar
 
@@ -401,28 +400,20 @@ class FailuresTab(PartTab):
         self.text.document().setDocumentMargin(GAP)
         self.text.setAccessibleName(self.tr("Details of what is selected"))
         self.text.setFrameShape(QPlainTextEdit.Shape.NoFrame)
-        self.resolve = FitPushButton()
-        self.resolve.say(self.tr("Edit the resolution…"), self.tr("Say what came of this error"))
-        self.merge = FitPushButton()
-        self.merge.say(self.tr("Merge…"), self.tr("Make one of those that say the same"))
+        self.resolve = FitPushButton(self.tr("Edit the resolution…"), self.tr("Say what came of this error"))
+        self.merge = FitPushButton(self.tr("Merge…"), self.tr("Make one of those that say the same"))
         self.other = FitPushButton()
         self.open = FitPushButton()
-        self.transcript = FitPushButton()
-        self.transcript.say(
+        self.transcript = FitPushButton(
             self.tr("Open the transcript"), self.tr("The session of Claude Code that the store names")
         )
-        self.copy = FitPushButton()
-        self.copy.say(self.tr("Copy the text"), self.tr("Copy the details as they stand below"))
+        self.copy = FitPushButton(self.tr("Copy the text"), self.tr("Copy the details as they stand below"))
         self._arrange()
         self._connect()
         self.forget()
 
     def _arrange(self) -> None:
-        goal = QHBoxLayout()
-        goal.setContentsMargins(0, 0, 0, 0)
-        goal.setSpacing(GAP)
-        goal.addWidget(self.goal_name)
-        goal.addWidget(self.goal, 1)
+        goal = row_of(self.goal_name, self.goal, grows=self.goal)
         self._goal_row = QWidget()
         self._goal_row.setLayout(goal)
         self.lay_out(

@@ -157,10 +157,7 @@ class Lane(QObject):
         self._worker.ended.connect(self._on_ended)
         self._worker.stirred.connect(self._on_stirred)
         self._thread.finished.connect(self._worker.deleteLater)
-        self._drain = QTimer(self)
-        self._drain.setSingleShot(True)
-        self._drain.setInterval(PROGRESS_MS)
-        self._drain.timeout.connect(self._deliver_progress)
+        self._drain = single_shot(self, PROGRESS_MS, self._deliver_progress)
         self._thread.start()
 
     def submit(
@@ -283,6 +280,21 @@ class Lane(QObject):
         _end_cancelled(ticket)
         if not self._open:
             self.busy_changed.emit(False)
+
+
+def single_shot(parent: QObject, ms: int, slot: Callable[[], object]) -> QTimer:
+    """A timer that calls `slot` once, `ms` after it was last started."""
+    timer = repeating(parent, ms, slot)
+    timer.setSingleShot(True)
+    return timer
+
+
+def repeating(parent: QObject, ms: int, slot: Callable[[], object]) -> QTimer:
+    """A timer that calls `slot` every `ms` once it is started."""
+    timer = QTimer(parent)
+    timer.setInterval(ms)
+    timer.timeout.connect(slot)
+    return timer
 
 
 @dataclass(frozen=True, slots=True)

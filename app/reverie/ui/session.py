@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.clock import Clock
@@ -30,7 +30,7 @@ from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.ui.engine_link import EngineLink
-from reverie.ui.jobs import JobControl, Lane, Lanes
+from reverie.ui.jobs import JobControl, Lane, Lanes, repeating, single_shot
 from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree, build_tree
 
 if TYPE_CHECKING:
@@ -68,10 +68,7 @@ class HistoryRecorder(QObject):
         self._busy = False
         self._closed = False
         self._usage_due = False
-        self._again = QTimer(self)
-        self._again.setSingleShot(True)
-        self._again.setInterval(_AGAIN_MS)
-        self._again.timeout.connect(self._on_again)
+        self._again = single_shot(self, _AGAIN_MS, self._on_again)
 
     @property
     def ready(self) -> bool:
@@ -261,9 +258,7 @@ class LeasePoll(QObject):
         self._workbench = workbench
         self._lane = lane
         self._about: tuple[ScopeContext, StatusView] | None = None
-        self._timer = QTimer(self)
-        self._timer.setInterval(LEASE_POLL_MS)
-        self._timer.timeout.connect(self._ask)
+        self._timer = repeating(self, LEASE_POLL_MS, self._ask)
 
     def follow(self, context: ScopeContext | None, status: StatusView) -> None:
         """The status that is shown now."""
@@ -441,10 +436,7 @@ class HomeSession(QObject):
         self._lease_poll = LeasePoll(opened.workbench, lanes.scan, self)
         self._lease_poll.status_read.connect(self._take_status)
         self._lease_poll.failed.connect(self._on_aside_failed)
-        self._retry = QTimer(self)
-        self._retry.setSingleShot(True)
-        self._retry.setInterval(RETRY_MS)
-        self._retry.timeout.connect(self.reload)
+        self._retry = single_shot(self, RETRY_MS, self.reload)
 
     @property
     def is_watched(self) -> bool:

@@ -16,14 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QHBoxLayout,
     QProgressBar,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -36,14 +34,14 @@ from reverie.log_level import is_debug, set_debug
 from reverie.runs.activity import ActivityEntry
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl, Lane, repeating
 from reverie.ui.memory.footer import step_words
 from reverie.ui.run_kinds import RUN_KINDS, kind_title
 from reverie.ui.translation import counted, tr, translated
 from reverie.ui.tree.rows import RowNode, shared
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
-from reverie.ui.widgets.layouts import FlowLayout, Panes, scrolled
+from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of, scrolled, stacked
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.message_bar import MessageBar
 
@@ -300,9 +298,7 @@ class RunningJobs(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._lines: dict[str, _Line] = {}
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(MARGIN, GAP, MARGIN, GAP)
-        self._column.setSpacing(GAP)
+        self._column = column(self, margin=(MARGIN, GAP, MARGIN, GAP))
         self.hide()
 
     @property
@@ -340,17 +336,9 @@ class _Line(QWidget):
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
         self.bar.setMaximumHeight(6)
-        self.button = FitPushButton(self.tr("Cancel"))
-        self.button.clicked.connect(self._on_cancel)
-        head = QHBoxLayout()
-        head.setSpacing(GAP)
-        head.addWidget(self.text, 1)
-        head.addWidget(self.button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(UNIT)
-        column.addLayout(head)
-        column.addWidget(self.bar)
+        self.button = FitPushButton(self.tr("Cancel"), clicked=self._on_cancel)
+        head = row_of(self.text, self.button, grows=self.text)
+        column(self, head, self.bar, margin=0, gap=UNIT)
 
     def say(self, job: RunningJob) -> None:
         self.text.say(" · ".join(part for part in (job.title, job.step, job.note) if part))
@@ -409,16 +397,10 @@ class ActivityTab(TabPage):
         self._narrow()
 
     def _lay_out(self) -> None:
-        filters = FlowLayout(gap=GAP)
-        for control in (self.text, self.show_only, self.here, self.debug_log):
-            filters.addWidget(control)
+        filters = FlowLayout(self.text, self.show_only, self.here, self.debug_log)
         head = QWidget()
-        column = QVBoxLayout(head)
-        column.setContentsMargins(MARGIN, GAP, MARGIN, GAP)
-        column.addLayout(filters)
-        self._pages = QStackedWidget()
-        self._pages.addWidget(self.list)
-        self._pages.addWidget(self.none)
+        column(head, filters, margin=(MARGIN, GAP, MARGIN, GAP), gap=None)
+        self._pages = stacked(self.list, self.none)
         self.list.setFrameShape(DecisionList.Shape.NoFrame)
         details = scrolled(self.detail, sideways=True)
         details.setMinimumSize(160, 80)
@@ -431,14 +413,17 @@ class ActivityTab(TabPage):
             grows=0,
         )
         self.splitter.setHandleWidth(5)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addWidget(self.running)
-        outer.addWidget(self.services)
-        outer.addWidget(self.message)
-        outer.addWidget(head)
-        outer.addWidget(self.splitter, 1)
+        column(
+            self,
+            self.running,
+            self.services,
+            self.message,
+            head,
+            self.splitter,
+            grows=self.splitter,
+            margin=0,
+            gap=0,
+        )
 
     # What is known
 
@@ -509,17 +494,12 @@ class DecisionDetail(QWidget):
         self.copy = FitPushButton(self.tr("Copy"))
         self._grid = QVBoxLayout()
         self._grid.setSpacing(GAP)
-        row = FlowLayout(gap=GAP)
+        row = FlowLayout()
         for button in (self.changes, self.why, self.copy):
             row.addWidget(button)
             button.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, GAP, MARGIN, MARGIN)
-        column.setSpacing(MARGIN)
-        column.addWidget(self.text)
-        column.addLayout(row)
-        column.addLayout(self._grid)
-        column.addStretch(1)
+        outer = column(self, self.text, row, self._grid, margin=(MARGIN, GAP, MARGIN, MARGIN), gap=MARGIN)
+        outer.addStretch(1)
         self.changes.clicked.connect(self._on_changes)
         self.why.clicked.connect(self.doctor)
         self.copy.clicked.connect(self._on_copy)
@@ -596,9 +576,7 @@ class ActivityControl(QObject):
         self._stale = True
         self._jobs: dict[str, RunningJob] = {}
         # A lease changes without a file, so it is asked for while somebody looks at what runs.
-        self._poll = QTimer(self)
-        self._poll.setInterval(POLL_MS)
-        self._poll.timeout.connect(self._ask_who_works)
+        self._poll = repeating(self, POLL_MS, self._ask_who_works)
         tab.shown.connect(self._on_shown)
         tab.services.chosen.connect(self._on_resume)
         tab.debug.connect(self.set_debug)

@@ -14,15 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import (
     QCheckBox,
     QGridLayout,
     QLabel,
     QProgressBar,
-    QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -34,10 +32,10 @@ from reverie.log_level import set_debug
 from reverie.ui import dialogs
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
 from reverie.ui.display_text import visible
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import EmptyPage, TabPage
-from reverie.ui.widgets.layouts import FlowLayout, scrolled
+from reverie.ui.widgets.layouts import FlowLayout, column, scrolled, stacked
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
@@ -65,9 +63,7 @@ class FindingRows(QWidget):
         self._icons = icons
         self._rows: dict[str, FindingRow] = {}
         self._held = ""  # the check whose button had the focus
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self._column = column(self, margin=0, gap=0)
         self._column.addStretch(1)
 
     @property
@@ -141,8 +137,7 @@ class FindingRow(QWidget):
         self.title = WrapLabel()
         embolden(self.title)
         self.evidence = WrapLabel()
-        self.button = FitPushButton()
-        self.button.clicked.connect(self._on_fix)
+        self.button = FitPushButton(clicked=self._on_fix)
         self.button.hide()
         grid = QGridLayout(self)
         grid.setContentsMargins(MARGIN, GAP, MARGIN, GAP)
@@ -152,7 +147,7 @@ class FindingRow(QWidget):
         grid.addWidget(self._sign, 0, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(self.title, 0, 1)
         grid.addWidget(self.evidence, 1, 1)
-        line = FlowLayout(gap=GAP)  # as wide as its text, and never wider than the row
+        line = FlowLayout()  # as wide as its text, and never wider than the row
         line.addWidget(self.button)
         grid.addLayout(line, 2, 1)
         self._tint()
@@ -236,13 +231,11 @@ class DoctorTab(TabPage):
         embolden(self.title, 1.15)
         self.cause = WrapLabel()
         self.look = FitPushButton(self.tr("Look again"))
-        self.probe = FitPushButton()
-        self.probe.say(
+        self.probe = FitPushButton(
             self.tr("Test the model"),
             self.tr("Asks the model for real, with one tool call; a paid service charges for it"),
         )
-        self.copy = FitPushButton(self.tr("Copy"))
-        self.copy.setToolTip(self.tr("Copy all checks as text"))
+        self.copy = FitPushButton(self.tr("Copy"), self.tr("Copy all checks as text"))
         self.only = QCheckBox(self.tr("Only what &needs a look"))
         self.bar = QProgressBar()
         self.bar.setRange(0, 0)
@@ -264,26 +257,12 @@ class DoctorTab(TabPage):
         self.forget()
 
     def _lay_out(self) -> None:
-        buttons = FlowLayout(gap=GAP)
-        for control in (self.look, self.probe, self.copy, self.only):
-            buttons.addWidget(control)
-        head = QVBoxLayout()
-        head.setContentsMargins(MARGIN, MARGIN, MARGIN, GAP)
-        head.setSpacing(UNIT)
-        head.addWidget(self.title)
-        head.addWidget(self.cause)
+        buttons = FlowLayout(self.look, self.probe, self.copy, self.only)
+        head = column(None, self.title, self.cause, margin=(MARGIN, MARGIN, MARGIN, GAP), gap=UNIT)
         head.addSpacing(UNIT)
         head.addLayout(buttons)
-        self._pages = QStackedWidget()
-        self._pages.addWidget(scrolled(self.rows, self.tr("Checks")))
-        self._pages.addWidget(self.nothing)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addLayout(head)
-        outer.addWidget(self.bar)
-        outer.addWidget(self.message)
-        outer.addWidget(self._pages, 1)
+        self._pages = stacked(scrolled(self.rows, self.tr("Checks")), self.nothing)
+        column(self, head, self.bar, self.message, self._pages, grows=self._pages, margin=0, gap=0)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -388,10 +367,7 @@ class DoctorControl(QObject):
         self._probed: tuple[Finding, ...] = ()
         self._stale = True
         self._loud = False  # somebody waits for it
-        self._settle = QTimer(self)
-        self._settle.setSingleShot(True)
-        self._settle.setInterval(SETTLE_MS)
-        self._settle.timeout.connect(self._look_quietly)
+        self._settle = single_shot(self, SETTLE_MS, self._look_quietly)
         tab.shown.connect(self._on_shown)
         tab.examine.connect(self.examine)
         tab.fix.connect(self.apply_fix)

@@ -27,7 +27,7 @@ from reverie.ui.editor import documents as state
 from reverie.ui.editor.documents import Address, FileRef, OpenFile
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.editor.text_merge import Side
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import CompanionData, FileData, RowData, parse_shown
 from reverie.ui.widgets.controls import WrapLabel
@@ -462,10 +462,7 @@ class EditorControl(QObject):
         self._focus_when_open = False
         self._line_when_open = 0
         self._compare: CompareDialog | None = None
-        self._pick = QTimer(self)
-        self._pick.setSingleShot(True)
-        self._pick.setInterval(PICK_MS)
-        self._pick.timeout.connect(self._open_picked)
+        self._pick = single_shot(self, PICK_MS, self._open_picked)
         pane.chosen.connect(self._choose)
         buffers.opened.connect(self._on_opened)
         buffers.changed.connect(self._on_changed)

@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QListWidgetItem, QSplitter, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QListWidgetItem, QWidget
 
 from reverie.clock import Clock
 from reverie.errors import UserError
@@ -33,11 +33,11 @@ from reverie.ui.editor import documents as state
 from reverie.ui.editor.control import Buffers
 from reverie.ui.editor.documents import Address, FileRef, OpenFile, written
 from reverie.ui.editor.pane import EditorPane
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import WrapLabel
-from reverie.ui.widgets.layouts import column
+from reverie.ui.widgets.layouts import column, split
 from reverie.ui.widgets.message_bar import MessageBar, Tone
 from reverie.ui.widgets.text_views import DiffView
 
@@ -99,10 +99,7 @@ class DraftKeeper(QObject):
         self._told = False
         self._thrown_away = False
         self._stopped = False
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(KEEP_MS)
-        self._timer.timeout.connect(self.flush)
+        self._timer = single_shot(self, KEEP_MS, self.flush)
         buffers.changed.connect(self.note)
         pane.text.textChanged.connect(self.note)
         pane.text.installEventFilter(self)
@@ -585,12 +582,7 @@ class DraftsDialog(QDialog):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        splitter = QSplitter()
-        splitter.addWidget(self.list)
-        splitter.addWidget(self.diff)
-        splitter.setStretchFactor(1, 1)
-        splitter.setSizes([260, 600])
-        splitter.setChildrenCollapsible(False)
+        splitter = split(self.list, self.diff, sizes=(260, 600), grows=self.diff)
         column(self, self.title, self.message, splitter, self.buttons, grows=splitter)
 
     @property

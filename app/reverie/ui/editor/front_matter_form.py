@@ -17,13 +17,11 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
     QScrollArea,
     QSizePolicy,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -41,6 +39,7 @@ from reverie.text.summaries import utf16_length
 from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, WrapLabel
+from reverie.ui.widgets.layouts import column, row_of
 from reverie.ui.widgets.message_bar import MessageBar
 
 # The fields of the front matter's form: label, editor and cross of one key, and the area that is as tall as
@@ -244,27 +243,13 @@ class FrontForm(QWidget):
 
     def _lay_out(self) -> None:
         inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, UNIT, 0, UNIT)
-        column.setSpacing(UNIT)
-        column.addLayout(self._rows)
-        around = QVBoxLayout()
-        around.setContentsMargins(GAP, 0, GAP, 0)
-        around.addWidget(self.note)
-        column.addLayout(around)
-        adding = QHBoxLayout()
-        adding.setContentsMargins(GAP, 0, GAP, 0)
-        adding.addWidget(self.key, 1)
-        adding.addWidget(self.add_button)
+        around = column(None, self.note, margin=(GAP, 0, GAP, 0), gap=None)
+        adding = row_of(self.key, self.add_button, grows=self.key, margin=(GAP, 0, GAP, 0), gap=None)
         adding.addStretch(2)
-        column.addLayout(adding)
+        column(inside, self._rows, around, adding, margin=(0, UNIT, 0, UNIT), gap=UNIT)
         self._area = FittingArea(inside)
         self._area.setAccessibleName(self.tr("Keys of the front matter"))
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addWidget(self.trouble)
-        outer.addWidget(self._area)
+        column(self, self.trouble, self._area, margin=0, gap=0)
 
     def show_text(self, text: str, *, read_only: bool, limits: tuple[int, int] = (0, 0)) -> None:
         """The file's text as it is now. `limits`: the agent's caps of a description in characters and of how
@@ -317,8 +302,8 @@ class FrontForm(QWidget):
         for row, entry in enumerate(entries):
             field = FrontMatterField(entry, self._icons, self)
             self.fields[entry.path] = field
-            for column, widget in enumerate((field.label, field.editor, field.remove)):
-                self._rows.addWidget(widget, row, column, Qt.AlignmentFlag.AlignVCenter)
+            for place, widget in enumerate((field.label, field.editor, field.remove)):
+                self._rows.addWidget(widget, row, place, Qt.AlignmentFlag.AlignVCenter)
                 widget.show()  # now, so that the form's height counts it
             for widget in (field.editor, field.remove):
                 if before is not None:

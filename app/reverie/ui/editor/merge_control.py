@@ -12,15 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPalette, QTextCursor, QWheelEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QHBoxLayout,
     QMessageBox,
     QPlainTextEdit,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -30,10 +28,12 @@ from reverie.ui.editor.control import Buffers
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.editor.text_merge import MergeConflict, Region, Side
+from reverie.ui.jobs import single_shot
 from reverie.ui.run_kinds import BY
 from reverie.ui.translation import counted, tr, translated
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.layouts import FlowLayout
+from reverie.ui.widgets.frames import message_box
+from reverie.ui.widgets.layouts import FlowLayout, column, row_of
 
 if TYPE_CHECKING:
     from reverie.ui.editor.control import EditorControl
@@ -59,10 +59,7 @@ class CoEditing(QObject):
         self._at = 0
         self._told: tuple[OpenFile | None, int] = (None, 0)
         self.card: ConflictChoice | None = None
-        self._typing = QTimer(self)
-        self._typing.setSingleShot(True)
-        self._typing.setInterval(RECHECK_MS)
-        self._typing.timeout.connect(self._recheck)
+        self._typing = single_shot(self, RECHECK_MS, self._recheck)
         editor.state_changed.connect(self.refresh)
         editor.undecided.connect(self._ask)
         pane.chosen.connect(self._on_banner)
@@ -262,22 +259,15 @@ class CoEditing(QObject):
 
 def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str:
     """What to do with `count` open conflicts (0: the file as a whole) before a save: mine, show or cancel."""
-    box = QMessageBox(parent)
-    box.setIcon(QMessageBox.Icon.Warning)
-    box.setWindowTitle(tr("Not decided yet"))
-    box.setTextFormat(Qt.TextFormat.PlainText)
+    text = tr("This file was changed by you and on disk.")
     if count:
-        box.setText(
-            counted(
-                "1 place was changed by you and on disk.", "%n places were changed by you and on disk.", count
-            )
+        text = counted(
+            "1 place was changed by you and on disk.", "%n places were changed by you and on disk.", count
         )
-    else:
-        box.setText(tr("This file was changed by you and on disk."))
+    more = tr("What is on disk now cannot be written here.")
     if can_overwrite:
-        box.setInformativeText(tr("Saving your text replaces what others wrote there."))
-    else:
-        box.setInformativeText(tr("What is on disk now cannot be written here."))
+        more = tr("Saving your text replaces what others wrote there.")
+    box = message_box(parent, QMessageBox.Icon.Warning, tr("Not decided yet"), text, more)
     show = box.addButton(tr("&Decide"), QMessageBox.ButtonRole.AcceptRole) if count else None
     mine = None
     if can_overwrite:
@@ -361,12 +351,8 @@ class ConflictChoice(QWidget):
         return made
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(UNIT)
-        head.addWidget(self.title, 1)
-        head.addWidget(self.previous)
-        head.addWidget(self.next)
-        row = FlowLayout(gap=GAP)
+        head = row_of(self.title, self.previous, self.next, grows=self.title, gap=UNIT)
+        row = FlowLayout()
         for key, label, tip in (
             ("mine", self.tr("Keep &mine"), self.tr("Your lines stay, theirs are left out (F9)")),
             (
@@ -382,12 +368,7 @@ class ConflictChoice(QWidget):
             button.clicked.connect(self._on_button)
             self.buttons[key] = button
             row.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP, UNIT + 2, GAP, GAP)
-        column.setSpacing(UNIT)
-        column.addLayout(head)
-        column.addWidget(self.theirs)
-        column.addLayout(row)
+        column(self, head, self.theirs, row, margin=(GAP, UNIT + 2, GAP, GAP), gap=UNIT)
 
     # What is shown
 

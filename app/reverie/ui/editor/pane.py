@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAction,
     QFontMetrics,
@@ -22,14 +22,12 @@ from PySide6.QtGui import (
     QTextDocument,
 )
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QLabel,
     QPlainTextDocumentLayout,
     QScrollBar,
     QSizePolicy,
     QSplitter,
     QStackedLayout,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -37,16 +35,17 @@ from PySide6.QtWidgets import (
 from reverie.errors import UserError
 from reverie.memory.front_matter import BOM
 from reverie.text.summaries import estimate_tokens, utf16_length
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, tabular, theme_of
+from reverie.ui.appearance import GAP, UNIT, Icons, tabular, theme_of
 from reverie.ui.display_text import LONGEST_LINE, human_size
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.front_matter_form import FrontForm
 from reverie.ui.editor.preview import PreviewPane
 from reverie.ui.editor.source_view import FindBar, SourceView
 from reverie.ui.editor.text_merge import smallest_edit, widget_text
-from reverie.ui.jobs import JobControl
+from reverie.ui.jobs import JobControl, single_shot
 from reverie.ui.translation import counted
-from reverie.ui.widgets.controls import PathLabel, WrapLabel
+from reverie.ui.widgets.controls import PathLabel, WrapLabel, flat_button
+from reverie.ui.widgets.layouts import column, row_of
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
@@ -104,10 +103,7 @@ class EditorView(QObject):
         self.body.setHandleWidth(5)
         self.body.setChildrenCollapsible(False)
         self.body.addWidget(text)
-        self._keep = QTimer(self)
-        self._keep.setSingleShot(True)
-        self._keep.setInterval(_KEEP_MS)
-        self._keep.timeout.connect(self._save)
+        self._keep = single_shot(self, _KEEP_MS, self._save)
         text.zoom_wanted.connect(self._zoom_by)
         text.verticalScrollBar().valueChanged.connect(self._follow_source)
 
@@ -575,10 +571,7 @@ class EditorPane(QWidget):
         self.view.failed.connect(self.show_error)
         self.nothing = WrapLabel(self.tr("Select a memory to read and edit it."))
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._measure = QTimer(self)
-        self._measure.setSingleShot(True)
-        self._measure.setInterval(_MEASURE_MS)
-        self._measure.timeout.connect(self._measure_text)
+        self._measure = single_shot(self, _MEASURE_MS, self._measure_text)
         # The view deletes the document it was born with as soon as it gets another.
         self._empty_document = QTextDocument(self)
         self._empty_document.setDocumentLayout(QPlainTextDocumentLayout(self._empty_document))
@@ -587,32 +580,31 @@ class EditorPane(QWidget):
         self.clear()
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setContentsMargins(GAP, UNIT, GAP, 0)
-        head.setSpacing(GAP)
-        head.addWidget(self.path, 1)
-        head.addWidget(self.mark)
-        head.addWidget(self.gauge)
-        self._buttons = QHBoxLayout()
-        self._buttons.setSpacing(0)
-        head.addLayout(self._buttons)
+        self._buttons = row_of(gap=0)
+        head = row_of(
+            self.path, self.mark, self.gauge, self._buttons, grows=self.path, margin=(GAP, UNIT, GAP, 0)
+        )
+        self._notices = column(None, margin=0, gap=UNIT)
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, UNIT, 0, 0)
-        column.setSpacing(UNIT)
-        column.addLayout(head)
-        for bar in (self.reason, self.banner, self.merged, self.draft, self.error, self.limit):
-            column.addWidget(bar)
-        self._notices = QVBoxLayout()
-        self._notices.setSpacing(UNIT)
-        column.insertLayout(column.indexOf(self.error) + 1, self._notices)
-        column.addLayout(self.view.above)
-        column.addWidget(self.view.body, 1)
+        column(
+            page,
+            head,
+            self.reason,
+            self.banner,
+            self.merged,
+            self.draft,
+            self.error,
+            self._notices,
+            self.limit,
+            self.view.above,
+            self.view.body,
+            grows=self.view.body,
+            margin=(0, UNIT, 0, 0),
+            gap=UNIT,
+        )
         self.view.body.setMinimumHeight(_LEAST_TEXT)
         blank = QWidget()
-        around = QVBoxLayout(blank)
-        around.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        around.addWidget(self.nothing)
+        column(blank, self.nothing, gap=None)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(blank)
         self._stack.addWidget(page)
@@ -628,12 +620,7 @@ class EditorPane(QWidget):
         self.addActions(list(self._own))
         self.view.set_actions(actions, own)
         for id_ in HEAD:
-            button = QToolButton()
-            button.setDefaultAction(actions[id_])
-            button.setAutoRaise(True)
-            button.setAccessibleName(actions[id_].text().replace("&", ""))
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            self._buttons.addWidget(button)
+            self._buttons.addWidget(flat_button(actions[id_]))
 
     def event(self, event: QEvent) -> bool:
         """Keys that the window has, too (Ctrl+F), are the editor's own while it has the focus."""

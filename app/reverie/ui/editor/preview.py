@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, QUrl, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, QUrl, Signal, Slot
 from PySide6.QtGui import (
     QDesktopServices,
     QFont,
@@ -32,13 +32,13 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QPlainTextEdit,
     QTextBrowser,
-    QVBoxLayout,
     QWidget,
 )
 
 from reverie.memory.front_matter import Front, read, split
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Theme, theme_of
 from reverie.ui.display_text import shortened, visible
+from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import ElidedLabel, WrapLabel
 from reverie.ui.widgets.layouts import column
 
@@ -234,16 +234,8 @@ class PreviewPane(QWidget):
         self.note.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self.address = ElidedLabel()
         self.address.setContentsMargins(GAP, 0, GAP, UNIT)
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(_REST_MS)
-        self._rest.timeout.connect(self.render_now)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.note)
-        column.addWidget(self.browser, 1)
-        column.addWidget(self.address)
+        self._rest = single_shot(self, _REST_MS, self.render_now)
+        column(self, self.note, self.browser, self.address, grows=self.browser, margin=0, gap=0)
         self.note.hide()
         self.address.hide()
 

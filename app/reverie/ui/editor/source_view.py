@@ -35,7 +35,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QBoxLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPlainTextEdit,
@@ -43,7 +42,6 @@ from PySide6.QtWidgets import (
     QTextEdit,
     QToolButton,
     QToolTip,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -62,6 +60,7 @@ from reverie.ui.appearance import (
 from reverie.ui.display_text import LONGEST_LINE, as_tooltip
 from reverie.ui.translation import tr
 from reverie.ui.widgets.controls import WrapLabel
+from reverie.ui.widgets.layouts import column, row_of
 
 _STRIP = UNIT
 _SMALLEST, _LARGEST = -6, 24
@@ -635,14 +634,8 @@ class FindBar(QWidget):
         return made
 
     def _lay_out(self) -> None:
-        first = QHBoxLayout()
-        first.setSpacing(UNIT)
-        first.addWidget(self.field, 1)
-        first.addWidget(self.count)
-        tools = QHBoxLayout()
-        tools.setSpacing(UNIT)
-        for button in (self.case, self.word, self.regex, self.back, self.forth):
-            tools.addWidget(button)
+        first = row_of(self.field, self.count, grows=self.field, gap=UNIT)
+        tools = row_of(self.case, self.word, self.regex, self.back, self.forth, gap=UNIT)
         tools.addStretch(1)
         tools.addWidget(self.close_button)
         self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -650,18 +643,10 @@ class FindBar(QWidget):
         self._line.addLayout(first, 1)
         self._line.addLayout(tools)
         self._second = QWidget()
-        second = QHBoxLayout(self._second)
-        second.setContentsMargins(0, 0, 0, 0)
-        second.setSpacing(UNIT)
-        second.addWidget(self.other, 1)
-        second.addWidget(self.replace_button)
-        second.addWidget(self.all_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP, 0, GAP, UNIT)
-        column.setSpacing(UNIT)
-        column.addLayout(self._line)
-        column.addWidget(self._second)
-        column.addWidget(self.trouble)
+        row_of(
+            self.other, self.replace_button, self.all_button, holder=self._second, grows=self.other, gap=UNIT
+        )
+        column(self, self._line, self._second, self.trouble, margin=(GAP, 0, GAP, UNIT), gap=UNIT)
         self._second.hide()
         self.trouble.hide()
 

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QTextCursor, QTextFormat
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -36,14 +36,14 @@ from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, human_size, visible
 from reverie.ui.editor.text_merge import restored, widget_text
-from reverie.ui.jobs import JobControl, Lane, Ticket
+from reverie.ui.jobs import JobControl, Lane, Ticket, single_shot
 from reverie.ui.memory.edits import Edits, SideControl
 from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel
 from reverie.ui.widgets.frames import SideWindow
-from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane
-from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines
+from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane, row_of
+from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
@@ -187,10 +187,7 @@ class SideBySide(QWidget):
         self.right = _Half()
         self.left.setAccessibleName(self.tr("The first memory"))
         self.right.setAccessibleName(self.tr("The second memory"))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(UNIT)
-        row.addWidget(self.left, 1)
+        row = row_of(self.left, holder=self, grows=self.left, gap=UNIT)
         row.addWidget(self.right, 1)
         self._rows: tuple[AlignedRow, ...] = ()
         for here, there in ((self.left, self.right), (self.right, self.left)):
@@ -303,12 +300,8 @@ class DuplicatesWindow(SideWindow):
             ("alike", self.tr("Alike, but differ")),
         ):
             self.which.addItem(name, key)
-        self.finder = FitPushButton(self.tr("&Find"))
-        self.finder.setIcon(icons.icon("refresh"))
-        self.list = QListWidget()
-        self.list.setItemDelegate(TwoLineDelegate(self.list))
-        self.list.setAccessibleName(self.tr("Groups of duplicates"))
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.finder = FitPushButton(self.tr("&Find"), icon=icons.icon("refresh"))
+        self.list = two_line_list(self.tr("Groups of duplicates"))
         self.none = WrapLabel()
         self.none.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.facts = WrapLabel()
@@ -322,15 +315,12 @@ class DuplicatesWindow(SideWindow):
         self._connect()
 
     def _arrange(self) -> None:
-        top = FlowLayout(gap=GAP)
-        for widget in (self.where, self.which, self.finder):
-            top.addWidget(widget)
+        top = FlowLayout(self.where, self.which, self.finder)
         chosen = QHBoxLayout()
         chosen.setSpacing(UNIT)
         for box in (self.first, self.second):
             chosen.addWidget(box, 1)
-        row = FlowLayout(gap=GAP)
-        row.addWidget(self.merge)
+        row = FlowLayout(self.merge)
         left = pane(self.none, self.list, grows=self.list)
         right = pane(self.facts, chosen, self.sides, row, grows=self.sides)
         panes = Panes(left, right, beside_from=SIDE_BY_SIDE, sizes=(300, 740))
@@ -608,10 +598,7 @@ class MergeMemoriesDialog(QDialog):
         self.agreed = QCheckBox(self.tr("I do not need these lines any &more"))
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.accept_button = self.buttons.addButton(self.tr("&Merge"), QDialogButtonBox.ButtonRole.AcceptRole)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_CHECK_MS)
-        self._timer.timeout.connect(self._check_now)
+        self._timer = single_shot(self, _CHECK_MS, self._check_now)
         self._lay_out()
         self._connect()
         self._read()

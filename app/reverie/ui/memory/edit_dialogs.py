@@ -31,6 +31,7 @@ from reverie.ui.display_text import scope_name, things, visible
 from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import name_problem
 from reverie.ui.widgets.controls import WrapLabel
+from reverie.ui.widgets.frames import message_box
 from reverie.ui.widgets.layouts import column
 
 if TYPE_CHECKING:
@@ -404,13 +405,11 @@ class MoveDialog(JudgedDialog):
 
 def ask_keep_both(parent: QWidget, names: Sequence[str]) -> bool:
     """Whether what is moved onto names that are taken shall get a number; no: nothing moves."""
-    box = QMessageBox(parent)
-    box.setIcon(QMessageBox.Icon.Question)
-    box.setWindowTitle(tr("A name is taken"))
-    box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(tr("In that folder there is something of the same name already:"))
     shown = [visible(name) for name in names[:_MOST_NAMES]]
-    box.setInformativeText("\n".join([*shown, "…"] if len(names) > _MOST_NAMES else shown))
+    if len(names) > _MOST_NAMES:
+        shown.append("…")
+    taken = tr("In that folder there is something of the same name already:")
+    box = message_box(parent, QMessageBox.Icon.Question, tr("A name is taken"), taken, "\n".join(shown))
     keep = box.addButton(tr("&Keep both, with a number"), QMessageBox.ButtonRole.AcceptRole)
     box.addButton(QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(keep)

@@ -94,51 +94,36 @@ class Edits(QObject):
         """What a new memory may begin with."""
         own = session.local.parts.profile.config / "templates"
 
-        def work(_control: JobControl) -> tuple[Template, ...]:
-
-            return all_templates(own)
-
-        self._submit(session, "read the templates", work, done)
+        self._submit(session, "read the templates", lambda _control: all_templates(own), done)
 
     def rename(self, session: HomeSession, context: ScopeContext, path: str, new_path: str) -> None:
         """Move a memory or folder; `renamed` or `failed`."""
-        workbench = session.workbench
+        job = partial(session.workbench.rename, context, path, new_path)
 
-        def work(_control: JobControl) -> Undo:
-            return workbench.rename(context, path, new_path)
-
-        def done(undo: Undo) -> None:
-            self._remember(session, undo)
+        def done(_undo: Undo) -> None:
             self.renamed.emit(path, new_path)
 
-        self._submit(session, "rename a memory", work, done)
+        self.apply(session, "rename a memory", job, done)
 
     def delete(self, session: HomeSession, context: ScopeContext, path: str) -> None:
         """Delete a memory or folder; `deleted` or `failed`."""
-        workbench = session.workbench
+        job = partial(session.workbench.delete, context, path)
 
-        def work(_control: JobControl) -> Undo:
-            return workbench.delete(context, path)
-
-        def done(undo: Undo) -> None:
-            self._remember(session, undo)
+        def done(_undo: Undo) -> None:
             self.deleted.emit(path)
 
-        self._submit(session, "delete a memory", work, done)
+        self.apply(session, "delete a memory", job, done)
 
     def pin(self, session: HomeSession, context: ScopeContext, paths: Sequence[str], pinned: bool) -> None:
         """Pin or unpin, several as one; `pinned` or `failed`."""
-        workbench, chosen = session.workbench, tuple(paths)
+        chosen = tuple(paths)
+        job = partial(session.workbench.pin_all, context, chosen, pinned)
 
-        def work(_control: JobControl) -> Undo:
-            return workbench.pin_all(context, chosen, pinned)
-
-        def done(undo: Undo) -> None:
+        def done(_undo: Undo) -> None:
             """The pin shows when the sidecar was read again."""
-            self._remember(session, undo)
             self.pinned.emit(chosen, pinned)
 
-        self._submit(session, "pin a memory", work, done)
+        self.apply(session, "pin a memory", job, done)
 
     def apply(
         self,
@@ -151,14 +136,12 @@ class Edits(QObject):
         """Run any change on the session's lane; what it returns is what Undo takes back next. An error goes
         to `failed(error)`, or to the signal of that name."""
 
-        def work(_control: JobControl) -> Undo:
-            return job()
-
         def changed(undo: Undo) -> None:
             self._remember(session, undo)
             done(undo)
 
-        session.lanes.scan.submit(name, work, done=changed, failed=failed or self.failed.emit)
+        failed = failed or self.failed.emit
+        session.lanes.scan.submit(name, lambda _control: job(), done=changed, failed=failed)
 
     def undo(self) -> None:
         """Take back the last change."""
@@ -166,9 +149,6 @@ class Edits(QObject):
             return
         session, undo = self._undos.pop()
         workbench = session.workbench
-
-        def work(_control: JobControl) -> str:
-            return workbench.undo(undo)
 
         def failed(error: UserError) -> None:
             # The place may be free again later.
@@ -180,7 +160,7 @@ class Edits(QObject):
                 self.renamed.emit(new, old)
             self.undone.emit(sentence, undo.path)
 
-        session.lanes.scan.submit("undo", work, done=done, failed=failed)
+        session.lanes.scan.submit("undo", lambda _control: workbench.undo(undo), done=done, failed=failed)
 
     def forget(self) -> None:
         """Another home: its edits are not to be taken back from here."""
@@ -195,10 +175,7 @@ class Edits(QObject):
     def _submit(
         self, session: HomeSession, name: str, work: Callable[[JobControl], Any], done: Callable[[Any], None]
     ) -> None:
-        def failed(error: UserError) -> None:
-            self.failed.emit(error)
-
-        session.lanes.scan.submit(name, work, done=done, failed=failed)
+        session.lanes.scan.submit(name, work, done=done, failed=self.failed.emit)
 
 
 # Undo beside what was just done, in the message bar of the place where it was done.

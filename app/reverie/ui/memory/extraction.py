@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QDialog,
@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,8 +28,6 @@ from reverie.agents.capabilities import StatusLine
 from reverie.errors import UserError
 from reverie.ui import display_text
 from reverie.ui.appearance import (
-    GAP,
-    MARGIN,
     SIGN_CONTRAST,
     CalmSelection,
     Icons,
@@ -40,12 +37,12 @@ from reverie.ui.appearance import (
 )
 from reverie.ui.dialogs import ConsentDialog
 from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.jobs import JobControl, Lanes, Ticket
+from reverie.ui.jobs import JobControl, Lanes, Ticket, single_shot
 from reverie.ui.memory.footer import Footer
 from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.layouts import FlowLayout, size_sections
+from reverie.ui.widgets.layouts import FlowLayout, column, size_sections
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
@@ -140,10 +137,7 @@ class ExtractControl(QObject):
         self._action: QAction | None = None
         self.result: ExtractResult | None = None
         self.dialog: ExtractDialog | None = None
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(REST_MS)
-        self._rest.timeout.connect(self._ask)
+        self._rest = single_shot(self, REST_MS, self._ask)
         # Queued: the question waits in an event loop of its own, which must not stand inside the lane's slot.
         self._consent_wanted.connect(self._on_consent_wanted, Qt.ConnectionType.QueuedConnection)
 
@@ -463,22 +457,16 @@ class ExtractDialog(QDialog):
         size_sections(table.header(), _WIDTHS)
         CalmSelection(table)
         table.currentItemChanged.connect(self._on_current)
-        row = FlowLayout(gap=GAP)
+        row = FlowLayout()
         for button in (self.run, self.run_rules, self.cancel_button, self.review_button):
             button.setAutoDefault(False)
             row.addWidget(button)
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         close.rejected.connect(self.reject)
         close.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        for widget in (self.summary, self.engine, self.message, self.bar):
-            outer.addWidget(widget)
-        outer.addWidget(table, 1)
-        outer.addWidget(self.told)
-        outer.addLayout(row)
-        outer.addWidget(close)
+        column(
+            self, self.summary, self.engine, self.message, self.bar, table, self.told, row, close, grows=table
+        )
         self.bar.hide()
 
     def follow(self, *, running: bool, possible: bool) -> None:

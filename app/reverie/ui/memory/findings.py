@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import (
     QDialog,
@@ -25,7 +25,6 @@ from PySide6.QtWidgets import (
     QListWidgetItem,
     QSizePolicy,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -44,7 +43,7 @@ from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace, th
 from reverie.ui.display_text import as_tooltip, things, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.editor.pane import EditorPane
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.memory.edits import Edits, ShownPlace
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.translation import counted, tr
@@ -92,11 +91,7 @@ class FindingsList(QWidget):
         self.list.setAccessibleName(self.tr("What to look at in this memory"))
         self.list.itemActivated.connect(self._on_activated)
         self.list.itemClicked.connect(self._on_activated)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP, 0, GAP, 0)
-        column.setSpacing(UNIT)
-        column.addWidget(self.toggle)
-        column.addWidget(self.list)
+        column(self, self.toggle, self.list, margin=(GAP, 0, GAP, 0), gap=UNIT)
         self.hide()
 
     @property
@@ -168,10 +163,7 @@ class LintControl(QObject):
         self._lane: Lane | None = None
         self._stopped = False
         self.complete = False
-        self._quiet = QTimer(self)
-        self._quiet.setSingleShot(True)
-        self._quiet.setInterval(QUIET_MS)
-        self._quiet.timeout.connect(self._look)
+        self._quiet = single_shot(self, QUIET_MS, self._look)
         editor.state_changed.connect(self._show)
         editor.was_read.connect(self._show)
         self.findings.jump.connect(self._jump)
@@ -317,19 +309,9 @@ class IndexPanel(QWidget):
         head.addWidget(self.toggle, 0, Qt.AlignmentFlag.AlignTop)
         head.addWidget(self.summary, 1)
         self._body = QWidget()
-        row = FlowLayout(gap=GAP)
-        for button in (*self.buttons.values(), self.go):
-            row.addWidget(button)
-        inner = QVBoxLayout(self._body)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(UNIT)
-        inner.addWidget(self.list)
-        inner.addLayout(row)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP, 0, GAP, UNIT)
-        column.setSpacing(UNIT)
-        column.addLayout(head)
-        column.addWidget(self._body)
+        row = FlowLayout(*self.buttons.values(), self.go)
+        column(self._body, self.list, row, margin=0, gap=UNIT)
+        column(self, head, self._body, margin=(GAP, 0, GAP, UNIT), gap=UNIT)
 
     @property
     def look(self) -> IndexCheck | None:
@@ -458,10 +440,7 @@ class IndexControl(QObject):
         self.panel = IndexPanel(icons)
         self.dialog: RenameDialog | None = None
         self.looking = False
-        self._quiet = QTimer(self)
-        self._quiet.setSingleShot(True)
-        self._quiet.setInterval(INDEX_QUIET_MS)
-        self._quiet.timeout.connect(self._look)
+        self._quiet = single_shot(self, INDEX_QUIET_MS, self._look)
         editor.state_changed.connect(self._on_editor)
         editor.was_read.connect(self._on_read)
         self.panel.mend_wanted.connect(self._fix)

@@ -26,13 +26,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QMenu,
     QProgressBar,
     QSizePolicy,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -52,9 +50,11 @@ from reverie.ui.display_text import (
     visible,
     when,
 )
+from reverie.ui.jobs import repeating
 from reverie.ui.run_kinds import LABELS, kind_title
 from reverie.ui.translation import counted, tr, translated
 from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, FitToolButton, WrapLabel
+from reverie.ui.widgets.layouts import column, row_of
 from reverie.ui.widgets.message_bar import MessageBar, Tone
 
 if TYPE_CHECKING:
@@ -228,8 +228,7 @@ class RunPanel(QWidget):
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self._show_progress)
-        self._cancel = FitPushButton(self.tr("Cancel"))
-        self._cancel.clicked.connect(self._on_cancel)
+        self._cancel = FitPushButton(self.tr("Cancel"), clicked=self._on_cancel)
         self._lines = [ElidedLabel() for _ in range(SHOWN_OPS)]
         self._live = QWidget()
         self.result = MessageBar(icons, "result")
@@ -242,24 +241,12 @@ class RunPanel(QWidget):
         self._live.hide()
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(GAP)
-        head.addWidget(self._step, 1)
-        head.addWidget(self._cancel)
-        live = QVBoxLayout(self._live)
-        live.setContentsMargins(0, 0, 0, 0)
-        live.setSpacing(UNIT)
-        live.addLayout(head)
-        live.addWidget(self._bar)
+        head = row_of(self._step, self._cancel, grows=self._step)
+        live = column(self._live, head, self._bar, margin=0, gap=UNIT)
         for line in self._lines:
             line.hide()
             live.addWidget(line)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(UNIT)
-        outer.addWidget(self._live)
-        outer.addWidget(self.interrupted)
-        outer.addWidget(self.result)
+        column(self, self._live, self.interrupted, self.result, margin=0, gap=UNIT)
 
     @property
     def run_id(self) -> str:
@@ -647,9 +634,7 @@ class AgentRow(QWidget):
         self.line: StatusLine | None = None
         self.sign = QLabel()
         self.value = TwoToneLabel()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GAP - 2)
+        row = row_of(holder=self, gap=GAP - 2)
         row.addWidget(self.sign, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.value, 1)
 
@@ -689,9 +674,7 @@ class AgentRows(QWidget):
         super().__init__(parent)
         self._icons = icons
         self.rows: list[AgentRow] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(UNIT)
+        self._column = column(self, margin=0, gap=UNIT)
         self.hide()
 
     def say(self, lines: tuple[StatusLine, ...], now_ms: int) -> None:
@@ -751,9 +734,7 @@ class Footer(QWidget):
         self.engine = TwoToneLabel()
         self._make_button_column()
         self._lay_out()
-        self._timer = QTimer(self)
-        self._timer.setInterval(AGES_MS)
-        self._timer.timeout.connect(self._on_time)
+        self._timer = repeating(self, AGES_MS, self._on_time)
         self._timer.start()
 
     def _make_button_column(self) -> None:
@@ -766,23 +747,12 @@ class Footer(QWidget):
 
     def _lay_out(self) -> None:
         self._side = QWidget()
-        column = QVBoxLayout(self._side)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(UNIT)
-        column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignRight)
-        column.addWidget(self.engine)
-        column.addStretch(1)
-        top = QHBoxLayout()
-        top.setSpacing(MARGIN)
-        top.addWidget(self._rows_area, 1)
-        top.addWidget(self._side)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addLayout(top)
-        outer.addWidget(self.agent)
-        outer.addWidget(self.problems)
-        outer.addWidget(self.panel)
+        inner = column(self._side, margin=0, gap=UNIT)
+        inner.addWidget(self.button, 0, Qt.AlignmentFlag.AlignRight)
+        inner.addWidget(self.engine)
+        inner.addStretch(1)
+        top = row_of(self._rows_area, self._side, grows=self._rows_area, gap=MARGIN)
+        column(self, top, self.agent, self.problems, self.panel)
 
     @contextmanager
     def keeping_focus(self) -> Iterator[None]:

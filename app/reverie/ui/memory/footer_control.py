@@ -126,11 +126,8 @@ class Consolidation(QObject):
         if self.running:
             return
 
-        def work(_control: JobControl) -> RunResult:
-            return workbench.revert(run_id, part)
-
         self._workbench = workbench
-        self._submit("undo a run", work)
+        self._submit("undo a run", lambda _control: workbench.revert(run_id, part))
         self.started.emit("revert")
 
     def answer(self, agreed: bool) -> None:

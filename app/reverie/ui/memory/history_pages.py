@@ -16,26 +16,23 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
     QHeaderView,
-    QListWidget,
     QListWidgetItem,
     QPlainTextEdit,
-    QSplitter,
     QTableView,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, UNIT, CalmSelection, monospace, theme_of
+from reverie.ui.appearance import UNIT, CalmSelection, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, notes, short_age, visible, visible_lines, when
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.run_kinds import LABELS, RUN_KINDS
 from reverie.ui.translation import counted, tr, translated
 from reverie.ui.tree.node_model import AnyIndex
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.layouts import FlowLayout
-from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines
+from reverie.ui.widgets.layouts import FlowLayout, column, split
+from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.text_views import DiffView, TextView
 
 if TYPE_CHECKING:
@@ -77,24 +74,11 @@ class FilePane(QWidget):
         self.text = text
         self._rows: tuple[FileRow, ...] = ()
         self.note = WrapLabel()
-        self.list = QListWidget()
-        self.list.setItemDelegate(TwoLineDelegate(self.list))
-        self.list.setUniformItemSizes(True)
-        self.list.setAccessibleName(self.tr("Files"))
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list = two_line_list(self.tr("Files"))
         self.list.currentRowChanged.connect(self._on_row)
         self.list.itemActivated.connect(self._on_activated)
-        self.splitter = QSplitter()
-        self.splitter.addWidget(self.list)
-        self.splitter.addWidget(text)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([220, 460])
-        self.splitter.setChildrenCollapsible(False)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(UNIT)
-        column.addWidget(self.note)
-        column.addWidget(self.splitter, 1)
+        self.splitter = split(self.list, text, sizes=(220, 460), grows=text)
+        column(self, self.note, self.splitter, grows=self.splitter, margin=0, gap=UNIT)
         self.list.hide()
 
     @property
@@ -389,20 +373,13 @@ class BlamePane(QWidget):
         self.table.selectionModel().currentRowChanged.connect(self._follow)
         self.table.opened.connect(self._ask_point)
         self.note = WrapLabel()
-        self.to_point = FitPushButton(self.tr("&Go to this change"))
-        self.to_point.clicked.connect(self._ask_point)
-        self.to_run = FitPushButton(self.tr("Show its r&un"))
-        self.to_run.clicked.connect(self._ask_run)
-        row = FlowLayout(gap=GAP)
+        self.to_point = FitPushButton(self.tr("&Go to this change"), clicked=self._ask_point)
+        self.to_run = FitPushButton(self.tr("Show its r&un"), clicked=self._ask_run)
+        row = FlowLayout()
         for button in (self.to_point, self.to_run):
             button.setAutoDefault(False)  # Enter in a list is not for a button
             row.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(UNIT)
-        column.addWidget(self.note)
-        column.addWidget(self.table, 1)
-        column.addLayout(row)
+        column(self, self.note, self.table, row, grows=self.table, margin=0, gap=UNIT)
         self._follow()
 
     def show_blame(self, view: BlameView) -> None:
@@ -645,10 +622,8 @@ def standing(point: TimelinePoint) -> State:
 
 def _padded(*widgets: QWidget) -> QWidget:
     around = QWidget()
-    column = QVBoxLayout(around)
-    column.setContentsMargins(UNIT, UNIT, UNIT, UNIT)
-    column.setSpacing(UNIT)
+    outer = column(around, margin=UNIT, gap=UNIT)
     for widget in widgets:
-        column.addWidget(widget)
-    column.setStretch(len(widgets) - 1, 1)
+        outer.addWidget(widget)
+    outer.setStretch(len(widgets) - 1, 1)
     return around

@@ -18,11 +18,8 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QHBoxLayout,
     QListView,
-    QListWidget,
     QListWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -30,7 +27,7 @@ from reverie.agents.scopes import Scope
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
 from reverie.ui import display_text
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
+from reverie.ui.appearance import UNIT, Icons
 from reverie.ui.display_text import age, as_tooltip, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.jobs import JobControl, Lane
@@ -44,8 +41,8 @@ from reverie.ui.tree.node_model import AnyIndex
 from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import SideWindow
-from reverie.ui.widgets.layouts import FlowLayout, Panes, pane
-from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines
+from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane, row_of
+from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
@@ -246,12 +243,7 @@ class TimelinePane(QWidget):
         self.none = WrapLabel()
         self.none.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.points = PointList(now)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(UNIT)
-        column.addWidget(self.who)
-        column.addWidget(self.none)
-        column.addWidget(self.points, 1)
+        column(self, self.who, self.none, self.points, grows=self.points, margin=0, gap=UNIT)
         self.none.hide()
         self.who.currentIndexChanged.connect(self._read)
         self.points.chosen.connect(self.chosen)
@@ -414,13 +406,8 @@ class HistoryWindow(SideWindow):
 
     def _arrange(self) -> None:
         embolden(self.title)
-        head = QHBoxLayout()
-        head.setSpacing(GAP)
-        head.addWidget(self.back)
-        head.addWidget(self.title, 1)
-        row = FlowLayout(gap=GAP)
-        for button in (self.restore, self.restore_one, self.open_file, self.show_run):
-            row.addWidget(button)
+        head = row_of(self.back, self.title, grows=self.title)
+        row = FlowLayout(self.restore, self.restore_one, self.open_file, self.show_run)
         right = pane(self.facts, self.message, self.pages, row, grows=self.pages)
         close = self.lay_out(
             Panes(self.timeline, right, beside_from=SIDE_BY_SIDE, sizes=(300, 780), below=(200, 400)), head
@@ -596,11 +583,7 @@ class RestoreDialog(QDialog):
         embolden(head)
         self.summary = WrapLabel(history_words.planned(plan))
         self.refused = MessageBar(icons, "restore-refused", closable=False)
-        self.list = QListWidget()
-        self.list.setItemDelegate(TwoLineDelegate(self.list))
-        self.list.setUniformItemSizes(True)
-        self.list.setAccessibleName(self.tr("What would change"))
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list = two_line_list(self.tr("What would change"))
         delete = counted(
             "Also &delete 1 file that came since",
             "Also &delete %n files that came since",
@@ -615,14 +598,9 @@ class RestoreDialog(QDialog):
         self.agree.setToolTip(self.tr("Write this; it can be undone"))
         self.buttons.accepted.connect(self._on_agreed)
         self.buttons.rejected.connect(self.reject)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        for widget in (head, self.summary, self.refused):
-            outer.addWidget(widget)
-        outer.addWidget(self.list, 1)
-        outer.addWidget(self.newer)
-        outer.addWidget(self.buttons)
+        outer = column(
+            self, head, self.summary, self.refused, self.list, self.newer, self.buttons, grows=self.list
+        )
         self.newer.setVisible(bool(plan.newer))
         listed = bool(plan.files or plan.newer)
         self.list.setVisible(listed)

@@ -14,20 +14,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from reverie.errors import UserError
 from reverie.ui import display_text
-from reverie.ui.appearance import GAP, MARGIN, UNIT
+from reverie.ui.appearance import MARGIN, UNIT
 from reverie.ui.display_text import age, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.editor.pane import EditorPane
-from reverie.ui.jobs import JobControl, Lanes, Ticket
+from reverie.ui.jobs import JobControl, Lanes, Ticket, single_shot
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.translation import counted
 from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
+from reverie.ui.widgets.layouts import row_of
 
 if TYPE_CHECKING:
     from reverie.jobs.notes.sections import NotesProblem
@@ -131,10 +132,7 @@ class NotesRow(QWidget):
         self.mends = FitPushButton(self.tr("To mend"))
         self.mends.hide()
         self.button = FitPushButton(self.tr("&Update notes"))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(MARGIN, UNIT, MARGIN, UNIT)
-        row.setSpacing(GAP)
-        row.addWidget(self.text, 1)
+        row = row_of(self.text, holder=self, grows=self.text, margin=(MARGIN, UNIT, MARGIN, UNIT))
         buttons = QVBoxLayout()  # beside each other they would be too wide for a narrow window
         buttons.setSpacing(UNIT)
         buttons.addWidget(self.mends)
@@ -171,10 +169,7 @@ class NotesControl(QObject):
         self.row = NotesRow()
         self._mends = NotesRepairs(self.row.mends, tree, editor, pane, self)
         self.row.button.clicked.connect(self._on_button)
-        self._quiet = QTimer(self)
-        self._quiet.setSingleShot(True)
-        self._quiet.setInterval(QUIET_MS)
-        self._quiet.timeout.connect(self._look)
+        self._quiet = single_shot(self, QUIET_MS, self._look)
 
     @property
     def available(self) -> bool:

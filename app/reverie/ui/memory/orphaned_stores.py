@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSignalBlocker, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -22,9 +22,6 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QRadioButton,
     QSizePolicy,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -35,15 +32,15 @@ from reverie.memory.paths import ROOT
 from reverie.services.orphans import MergeChoice, MergePreview, MergeRow, OrphansView, StoreView
 from reverie.ui.appearance import GAP, MARGIN, Icons, monospace
 from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, visible, visible_lines, when
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.memory import orphan_labels as orphan_words
 from reverie.ui.memory.edits import Edits, undo_button
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
 from reverie.ui.session import HomeSession
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import EmptyPage, Heading
-from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane
-from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines
+from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane, split, stacked
+from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
 
@@ -79,9 +76,7 @@ class OrphansPage(QWidget):
             self.tr("Nothing is orphaned"),
             self.tr("Every store of this home belongs to a project or workspace that is there."),
         )
-        self.stores = QListWidget()
-        self.stores.setItemDelegate(TwoLineDelegate(self.stores))
-        self.stores.setAccessibleName(self.tr("Orphaned stores"))
+        self.stores = two_line_list(self.tr("Orphaned stores"))
         self.stores.currentRowChanged.connect(self._on_store)
         self.name = WrapLabel()
         embolden(self.name)
@@ -94,15 +89,10 @@ class OrphansPage(QWidget):
         self.target.setAccessibleName(self.tr("Merge into"))
         self.target_label.setBuddy(self.target)
         self.target.currentIndexChanged.connect(self._on_target)
-        self.merge = FitPushButton(self.tr("&Preview the merge…"))
-        self.merge.clicked.connect(self._merge)
-        self.remove = FitPushButton(self.tr("&Remove this store…"))
-        self.remove.clicked.connect(self._remove)
-        self.history = FitPushButton(self.tr("&History…"))
-        self.history.clicked.connect(self._show_history)
-        self.files = QListWidget()
-        self.files.setItemDelegate(TwoLineDelegate(self.files))
-        self.files.setAccessibleName(self.tr("Files of the orphaned store"))
+        self.merge = FitPushButton(self.tr("&Preview the merge…"), clicked=self._merge)
+        self.remove = FitPushButton(self.tr("&Remove this store…"), clicked=self._remove)
+        self.history = FitPushButton(self.tr("&History…"), clicked=self._show_history)
+        self.files = two_line_list(self.tr("Files of the orphaned store"))
         self.files.currentRowChanged.connect(self._on_file)
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
@@ -118,36 +108,18 @@ class OrphansPage(QWidget):
 
     def _lay_out(self) -> None:
         facts = QWidget()
-        column = QVBoxLayout(facts)
-        column.setContentsMargins(MARGIN, GAP, MARGIN, GAP)
-        column.setSpacing(GAP)
-        for widget in (self.name, self.reason, self.match, self.target_label, self.target):
-            column.addWidget(widget)
-        buttons = FlowLayout(gap=GAP)
-        buttons.addWidget(self.merge)
-        buttons.addWidget(self.history)
-        buttons.addWidget(self.remove)
-        column.addLayout(buttons)
-        self.inner = QSplitter(Qt.Orientation.Vertical)
-        self.inner.addWidget(self.files)
-        self.inner.addWidget(self.text)
-        self.inner.setSizes([160, 320])
-        self.inner.setChildrenCollapsible(False)
+        about = (self.name, self.reason, self.match, self.target_label, self.target)
+        buttons = FlowLayout(self.merge, self.history, self.remove)
+        column(facts, *about, buttons, margin=(MARGIN, GAP, MARGIN, GAP))
+        self.inner = split(self.files, self.text, sizes=(160, 320), upright=True)
         right = pane(facts, self.inner, grows=self.inner, gap=0)
         self.splitter = Panes(
             self.stores, right, beside_from=SIDE_BY_SIDE, sizes=(300, 680), below=(120, 480)
         )
         self.splitter.setHandleWidth(5)
-        self._pages = QStackedWidget()
         # Blank at first: nobody has looked yet.
-        for page in (QWidget(), self.none, self.splitter):
-            self._pages.addWidget(page)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addWidget(self.heading)
-        outer.addWidget(self.message)
-        outer.addWidget(self._pages, 1)
+        self._pages = stacked(QWidget(), self.none, self.splitter)
+        column(self, self.heading, self.message, self._pages, grows=self._pages, margin=0, gap=0)
 
     # What is shown
 
@@ -371,10 +343,7 @@ class MergeStoreDialog(QDialog):
         )
         embolden(self.title)
         self.counts = WrapLabel()
-        self.list = QListWidget()
-        self.list.setItemDelegate(TwoLineDelegate(self.list))
-        self.list.setAccessibleName(self.tr("Files of the orphaned store"))
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list = two_line_list(self.tr("Files of the orphaned store"))
         self.explained = WrapLabel()
         self.problem = WrapLabel(visible(preview.problem))
         if not preview.problem:
@@ -504,10 +473,7 @@ class OrphanSurvey(QObject):
         self.session = session
         self.view: OrphansView | None = None
         self._closed = False
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_QUIET_MS)
-        self._timer.timeout.connect(self.look)
+        self._timer = single_shot(self, _QUIET_MS, self.look)
         session.status_changed.connect(self._begin)
         session.outside_changed.connect(self._stir)
 

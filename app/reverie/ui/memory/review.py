@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QSignalBlocker, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
     QApplication,
@@ -17,10 +17,8 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QMenu,
     QPlainTextEdit,
-    QStackedWidget,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -37,10 +35,11 @@ from reverie.ui import display_text as words
 from reverie.ui.appearance import UNIT, CalmSelection, Icons, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.editor.text_merge import restored, widget_text
+from reverie.ui.jobs import single_shot
 from reverie.ui.translation import tr, translated
 from reverie.ui.translation import translatable as _
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.layouts import FlowLayout
+from reverie.ui.widgets.layouts import FlowLayout, column, stacked
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
 
@@ -296,29 +295,14 @@ class ReviewDetail(QWidget):
         self.editor.setTabChangesFocus(True)
         self.editor.setAccessibleName(self.tr("Text in its place"))
         self.editor.textChanged.connect(self._on_typed)
-        self._pages = QStackedWidget()
-        self._pages.addWidget(self.diff)
-        self._pages.addWidget(self.editor)
-        self.edit = FitPushButton()
-        self.edit.clicked.connect(self._on_edit)
-        self.take_back = FitPushButton(self.tr("Take back my words"))
-        self.take_back.clicked.connect(self._on_take_back)
+        self._pages = stacked(self.diff, self.editor)
+        self.edit = FitPushButton(clicked=self._on_edit)
+        self.take_back = FitPushButton(self.tr("Take back my words"), clicked=self._on_take_back)
         self.agree = QCheckBox(self.tr("&Agree to the loss of these lines"))
         self.agree.toggled.connect(self._on_agree)
-        self._pause = QTimer(self)
-        self._pause.setSingleShot(True)
-        self._pause.setInterval(PAUSE_MS)
-        self._pause.timeout.connect(self._on_pause)
-        row = FlowLayout(gap=UNIT * 2)
-        for control in (self.edit, self.take_back, self.agree):
-            row.addWidget(control)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(UNIT)
-        column.addWidget(self.note)
-        column.addWidget(self.blocked)
-        column.addWidget(self._pages, 1)
-        column.addLayout(row)
+        self._pause = single_shot(self, PAUSE_MS, self._on_pause)
+        row = FlowLayout(self.edit, self.take_back, self.agree, gap=UNIT * 2)
+        column(self, self.note, self.blocked, self._pages, row, grows=self._pages, margin=0, gap=UNIT)
         self.show_part(None, None)
 
     def show_part(self, choices: Choices | None, part: ReviewPart | None) -> None:

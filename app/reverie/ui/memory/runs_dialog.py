@@ -12,19 +12,15 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QHBoxLayout,
     QLabel,
-    QLineEdit,
-    QListWidget,
     QListWidgetItem,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from reverie.errors import UserError
 from reverie.ui import display_text as words
-from reverie.ui.appearance import GAP, Icons
+from reverie.ui.appearance import Icons
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.footer import (
@@ -40,9 +36,9 @@ from reverie.ui.memory.footer import (
 )
 from reverie.ui.memory.review import Choices, ReviewActions, ReviewDetail, ReviewPart, ReviewTree
 from reverie.ui.translation import counted
-from reverie.ui.widgets.controls import WrapLabel, embolden
-from reverie.ui.widgets.layouts import Panes, column
-from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines
+from reverie.ui.widgets.controls import SearchField, WrapLabel, embolden
+from reverie.ui.widgets.layouts import Panes, column, row_of
+from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.message_bar import MessageBar, Tone
 
 if TYPE_CHECKING:
@@ -65,31 +61,19 @@ class RunList(QWidget):
         self._runs: tuple[RunSummary, ...] = ()
         self._shown: tuple[RunSummary, ...] = ()
         self._picked: RunSummary | None = None
-        self.text = QLineEdit()
-        self.text.setPlaceholderText(self.tr("Search runs"))
-        self.text.setAccessibleName(self.tr("Search runs"))
-        self.text.setClearButtonEnabled(True)
+        self.text = SearchField(self.tr("Search runs"))
         self.text.textChanged.connect(self._narrow)
         self.show_only = QComboBox()
         self.show_only.setAccessibleName(self.tr("Which runs"))
         for key, name in filter_names():
             self.show_only.addItem(name, key)
         self.show_only.currentIndexChanged.connect(self._narrow)
-        self.list = QListWidget()
-        self.list.setItemDelegate(TwoLineDelegate(self.list))
-        self.list.setAccessibleName(self.tr("Runs, newest first"))
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list = two_line_list(self.tr("Runs, newest first"))
         self.list.currentRowChanged.connect(self._on_row)
         self.none = QLabel(self.tr("No run fits."))
         self.none.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.none.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addWidget(self.text)
-        column.addWidget(self.show_only)
-        column.addWidget(self.none)
-        column.addWidget(self.list, 1)
+        column(self, self.text, self.show_only, self.none, self.list, grows=self.list, margin=0)
 
     @property
     def runs(self) -> tuple[RunSummary, ...]:
@@ -221,29 +205,15 @@ class ReviewPane(QWidget):
     def _lay_out(self) -> None:
         embolden(self.title)
         self._head = head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        texts = QVBoxLayout()
-        texts.setSpacing(2)
-        texts.addWidget(self.title)
-        texts.addWidget(self.facts)
+        texts = column(None, self.title, self.facts, margin=0, gap=2)
         head.addLayout(texts, 1)
         head.addWidget(self.undo, 0, Qt.AlignmentFlag.AlignTop)
         self.splitter = Panes(
             self.tree, self.detail, beside_from=REVIEW_SIDE_BY_SIDE, sizes=(320, 560), below=(200, 300)
         )
         self._bottom = QWidget()
-        bottom = QHBoxLayout(self._bottom)
-        bottom.setContentsMargins(0, 0, 0, 0)
-        bottom.setSpacing(GAP)
-        bottom.addWidget(self.chosen, 1)
-        bottom.addWidget(self.apply_button)
-        bottom.addWidget(self.take_back_button)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(GAP)
-        outer.addLayout(head)
-        outer.addWidget(self.message)
-        outer.addWidget(self.splitter, 1)
-        outer.addWidget(self._bottom)
+        row_of(self.chosen, self.apply_button, self.take_back_button, holder=self._bottom, grows=self.chosen)
+        column(self, head, self.message, self.splitter, self._bottom, grows=self.splitter, margin=0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

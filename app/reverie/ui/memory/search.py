@@ -22,7 +22,6 @@ from PySide6.QtCore import (
     QRect,
     QSize,
     Qt,
-    QTimer,
     Signal,
     Slot,
 )
@@ -39,11 +38,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QListView,
-    QStackedWidget,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -52,9 +49,10 @@ from reverie.files.watch import Changes
 from reverie.services.search import SearchService, SearchStopped
 from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, scope_name, visible
-from reverie.ui.jobs import JobCancelled, JobControl, Lane
+from reverie.ui.jobs import JobCancelled, JobControl, Lane, repeating
 from reverie.ui.session import HomeSession, WatchEvent
 from reverie.ui.widgets.controls import SearchField, WrapLabel
+from reverie.ui.widgets.layouts import pane, stacked
 
 if TYPE_CHECKING:
     from reverie.services.search import SearchAnswer, SearchHit
@@ -327,15 +325,8 @@ class MemorySearch(QObject):
         self.list = ResultList(icons)
         self.said = WrapLabel()
         self.said.setContentsMargins(GAP, UNIT, GAP, UNIT)
-        self.pages = QStackedWidget()
-        self._found = QWidget()
-        column = QVBoxLayout(self._found)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.said)
-        column.addWidget(self.list, 1)
-        self.pages.addWidget(tree)
-        self.pages.addWidget(self._found)
+        self._found = pane(self.said, self.list, grows=self.list, gap=0)
+        self.pages = stacked(tree, self._found)
         self.answer: SearchAnswer | None = None
         self._desk: SearchService | None = None
         self._sessions: list[HomeSession] = []
@@ -347,9 +338,7 @@ class MemorySearch(QObject):
         self._read = 0
         self._asked_for_repair = ""
         self._stopped = False
-        self._growing = QTimer(self)
-        self._growing.setInterval(_GROWING_MS)
-        self._growing.timeout.connect(self._ask)
+        self._growing = repeating(self, _GROWING_MS, self._ask)
         self.field.textChanged.connect(self._on_text)
         self.field.chosen.connect(self._on_chosen)
         self.field.left.connect(self.leave)

@@ -16,13 +16,10 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QHBoxLayout,
     QMenu,
     QPlainTextEdit,
     QScrollArea,
     QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -49,7 +46,7 @@ from reverie.ui.tree.memory_tree import CompanionData, FileData, FolderData, com
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, TreeOrder, rule_of
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, Heading
-from reverie.ui.widgets.layouts import Column, column, scrolling
+from reverie.ui.widgets.layouts import Column, column, row_of, scrolling, split, stacked
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, ActionState
 
@@ -73,22 +70,11 @@ _LEAST_ROWS = 116
 def column_of(tab: MemoryTab) -> Column:
     """The parts of `tab` that stand left of its editor."""
     left = Column()
-    column = QVBoxLayout(left)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(0)
-    column.addWidget(tab.heading)
-    column.addWidget(tab.trouble)
-    column.addWidget(tab.drafts.bar)
-    field = QHBoxLayout()
-    field.setContentsMargins(GAP, 0, GAP, UNIT)
-    field.addWidget(tab.search.field)
-    field.addWidget(tab.order.button)
-    column.addLayout(field)
-    column.addWidget(tab.search.pages, 1)
-    tab.search.pages.setMinimumHeight(_LEAST_ROWS)
-    column.addWidget(tab.undo_bar)
-    column.addWidget(tab.notes.row)
-    column.addWidget(tab.footer)
+    field = row_of(tab.search.field, tab.order.button, margin=(GAP, 0, GAP, UNIT), gap=None)
+    pages = tab.search.pages
+    pages.setMinimumHeight(_LEAST_ROWS)
+    above, below = (tab.heading, tab.trouble, tab.drafts.bar), (tab.undo_bar, tab.notes.row, tab.footer)
+    column(left, *above, field, pages, *below, grows=pages, margin=0, gap=0)
     return left
 
 
@@ -98,13 +84,8 @@ class ColumnParts(QScrollArea):
 
     def __init__(self, left: Column, right: QWidget) -> None:
         super().__init__()
-        self.splitter = QSplitter()
+        self.splitter = split(left, right, sizes=(LEFT_WIDTH, LEFT_WIDTH), grows=right)
         self.splitter.setHandleWidth(5)
-        self.splitter.addWidget(left)
-        self.splitter.addWidget(right)
-        self.splitter.setChildrenCollapsible(False)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([LEFT_WIDTH, LEFT_WIDTH])
         scrolling(self, self.splitter)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached, and is scrolled to then
 
@@ -167,8 +148,7 @@ class TellDialog(QDialog):
         self.accept_button.setText(self.tr("Tell Codex"))
         buttons.accepted.connect(self._tell)
         buttons.rejected.connect(self.reject)
-        outer = column(self, what, self.text, self.message, gap=MARGIN)
-        outer.addWidget(buttons)
+        column(self, what, self.text, self.message, buttons, gap=MARGIN)
         self.text.textChanged.connect(self._judge)
         self._judge()
 
@@ -315,13 +295,9 @@ class MemoryTab(QWidget):
         self.tree.setFrameShape(MemoryTreeView.Shape.NoFrame)
         self._parts = ColumnParts(column_of(self), self.pane)
         self.splitter = self._parts.splitter
-        self._pages = QStackedWidget()
         # Blank at first: nobody knows yet whether there is a home.
-        for page in (QWidget(), self.no_home, self._parts, self.notice):
-            self._pages.addWidget(page)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._pages)
+        self._pages = stacked(QWidget(), self.no_home, self._parts, self.notice)
+        column(self, self._pages, margin=0, gap=None)
         self.no_home.say(
             self.tr("No home is open"),
             self.tr(

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QListWidgetItem, QWidget
 
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, Icons
+from reverie.ui.appearance import Icons
 from reverie.ui.display_text import age, as_tooltip, human_size, visible, when
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.edit_dialogs import PathDialog
@@ -23,7 +23,7 @@ from reverie.ui.translation import counted, tr, translated
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.frames import SideWindow
 from reverie.ui.widgets.layouts import FlowLayout, Panes, pane
-from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines
+from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.text_views import TextView
 
 if TYPE_CHECKING:
@@ -55,18 +55,14 @@ class TrashWindow(SideWindow):
         self.resize(900, 560)
         self.title = WrapLabel()
         self.filter = SearchField(self.tr("Search deleted memories"))
-        self.list = QListWidget()
-        self.list.setItemDelegate(TwoLineDelegate(self.list))
-        self.list.setAccessibleName(self.tr("Deleted memories, newest first"))
+        self.list = two_line_list(self.tr("Deleted memories, newest first"))
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.none = WrapLabel()
         self.none.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.facts = WrapLabel()
         self.text = TextView()
         self.text.setAccessibleName(self.tr("What the deleted memory said"))
-        self.restore = FitPushButton(self.tr("&Restore"))
-        self.restore.setIcon(icons.icon("undo"))
+        self.restore = FitPushButton(self.tr("&Restore"), icon=icons.icon("undo"))
         self.restore_as = FitPushButton(self.tr("Restore &as…"))
         self.more = FitPushButton(self.tr("Look further &back"))
         self._arrange()
@@ -78,9 +74,7 @@ class TrashWindow(SideWindow):
         self.more.clicked.connect(self._read_more)
 
     def _arrange(self) -> None:
-        row = FlowLayout(gap=GAP)
-        row.addWidget(self.restore)
-        row.addWidget(self.restore_as)
+        row = FlowLayout(self.restore, self.restore_as)
         left = pane(self.filter, self.none, self.list, self.more, grows=self.list)
         right = pane(self.facts, self.text, row, grows=self.text)
         panes = Panes(left, right, beside_from=SIDE_BY_SIDE, sizes=(380, 520))

@@ -25,12 +25,11 @@ from PySide6.QtWidgets import (
     QLabel,
     QLayout,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, LARGEST_FONT, MARGIN, Icons
+from reverie.ui.appearance import LARGEST_FONT, Icons
 from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.settings.draft import Setting, SettingsDraft, explanation
@@ -47,7 +46,7 @@ from reverie.ui.settings.fields import (
 )
 from reverie.ui.settings.model_pages import EnginePage, ProvidersPage
 from reverie.ui.widgets.controls import SearchField, WrapLabel
-from reverie.ui.widgets.layouts import scrolled
+from reverie.ui.widgets.layouts import column, scrolled
 from reverie.ui.widgets.message_bar import MessageBar
 
 MOST_RUNS = 1000
@@ -84,18 +83,12 @@ class BackgroundPage(SettingsPage):
         self.stack(without, self.switch, self.what, fill(QFormLayout(), rows))
         without.setVisible(not home)
         self.switch.setEnabled(bool(home))
-        self.switch.toggled.connect(self._on_switch)
         self.bind("background.*", enabled=self.switch, runs_per_day=self.runs, tokens_per_day=self.tokens)
-        self._on_switch(False)
+        self.enable_while(self.switch, self.runs, self.tokens)
 
     @property
     def values(self) -> dict[str, Any]:
         return super().values if self._home else {}
-
-    @Slot(bool)
-    def _on_switch(self, on: bool) -> None:
-        self.runs.setEnabled(on)
-        self.tokens.setEnabled(on)
 
 
 MOST_TURNS = 50
@@ -142,7 +135,6 @@ class System1Page(ModelPage):
         self.count = number(1, MOST_TRACES, self.tr("Traces to keep at most"))
         self.room = number(1, MOST_MEGABYTES, self.tr("Megabytes of traces to keep at most"), self.tr(" MB"))
         self._lay_out()
-        self.switch.toggled.connect(self._on_switch)
         self.bind(
             "system1",
             {"keep_bytes": MB},
@@ -155,7 +147,16 @@ class System1Page(ModelPage):
             keep_count=self.count,
             keep_bytes=self.room,
         )
-        self._on_switch(False)
+        self.enable_while(
+            self.switch,
+            self.interval,
+            self.target,
+            self.model,
+            self.time,
+            self.traces,
+            self.count,
+            self.room,
+        )
 
     def _lay_out(self) -> None:
         self.lay_out(
@@ -171,19 +172,6 @@ class System1Page(ModelPage):
             self.switch,
             self.what,
         )
-
-    @Slot(bool)
-    def _on_switch(self, on: bool) -> None:
-        for control in (
-            self.interval,
-            self.target,
-            self.model,
-            self.time,
-            self.traces,
-            self.count,
-            self.room,
-        ):
-            control.setEnabled(on)
 
 
 NOTES_MOST_TOKENS = 10_000_000
@@ -214,7 +202,6 @@ class NotesPage(ModelPage):
             1, NOTES_MOST_SECONDS, self.tr("Time limit of an update, in seconds"), self.tr(" s")
         )
         self._lay_out()
-        self.switch.toggled.connect(self._on_switch)
         self.bind(
             "notes",
             enabled=self.switch,
@@ -224,7 +211,8 @@ class NotesPage(ModelPage):
             tool_calls=self.calls,
             time_limit_s=self.time,
         )
-        self._on_switch(False)
+        # The model stays: an update by hand uses it, whether notes are kept or not.
+        self.enable_while(self.switch, self.start, self.growth, self.calls)
 
     def _lay_out(self) -> None:
         self.lay_out(
@@ -238,12 +226,6 @@ class NotesPage(ModelPage):
             self.switch,
             self.what,
         )
-
-    @Slot(bool)
-    def _on_switch(self, on: bool) -> None:
-        # The model stays: an update by hand uses it, whether notes are kept or not.
-        for control in (self.start, self.growth, self.calls):
-            control.setEnabled(on)
 
 
 class ExtractPage(ModelPage):
@@ -511,12 +493,7 @@ class SettingsDialog(QDialog):
         self.ok.clicked.connect(self._on_ok)
         self.apply.clicked.connect(self._on_apply)
         self.buttons.rejected.connect(self.discard)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(self.search)
-        outer.addWidget(self.nothing)
-        outer.addWidget(self.pages, 1)
+        outer = column(self, self.search, self.nothing, self.pages, grows=self.pages)
         outer.addStretch(0)
         outer.addWidget(self.message)
         outer.addWidget(self.buttons)

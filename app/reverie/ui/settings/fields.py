@@ -23,11 +23,10 @@ from PySide6.QtWidgets import (
     QLayout,
     QLineEdit,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
-from reverie.ui.appearance import GAP, MARGIN
+from reverie.ui.appearance import GAP
 from reverie.ui.display_text import visible
 from reverie.ui.settings.draft import (
     RULES,
@@ -149,6 +148,12 @@ class SettingsPage(QWidget):
         for key, field in self._fields.items():
             if key in values:
                 field.show_value(values[key])
+
+    def enable_while(self, switch: QCheckBox, *controls: QWidget) -> None:
+        """`controls` can be used only while `switch` is on."""
+        for control in controls:
+            control.setEnabled(switch.isChecked())
+            switch.toggled.connect(control.setEnabled)
 
     def stack(self, *parts: QWidget | QLayout) -> None:
         """Everything on the page, from the top."""
@@ -391,13 +396,9 @@ class ModelDialog(QDialog):
         self.run.setDefault(True)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.setSpacing(GAP)
-        column.addWidget(self.name)
-        column.addWidget(self.hint)
-        column.addStretch(1)
-        column.addWidget(self.buttons)
+        outer = column(self, self.name, self.hint)
+        outer.addStretch(1)
+        outer.addWidget(self.buttons)
         self.name.editTextChanged.connect(self._validate)
         self._validate()
 

@@ -19,14 +19,12 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
     QGridLayout,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QLineEdit,
     QRadioButton,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -36,6 +34,7 @@ from reverie.ui.settings.draft import AUTO, RULES, Setting, is_base_url, is_mode
 from reverie.ui.settings.fields import GeneratedFields, Rows, SettingsPage, number
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
+from reverie.ui.widgets.layouts import column, row_of
 
 if TYPE_CHECKING:
     from reverie.llm.catalogue import ProviderInfo
@@ -120,16 +119,8 @@ class EnginePage(SettingsPage):
         self._validate()
 
     def _lay_out(self) -> None:
-        line = QHBoxLayout()
-        line.setContentsMargins(MARGIN * 2, 0, 0, 0)
-        line.setSpacing(GAP)
-        line.addWidget(self.name, 1)
-        line.addWidget(self.test_button)
-        below = QVBoxLayout()
-        below.setContentsMargins(MARGIN * 2, 0, 0, 0)
-        below.setSpacing(UNIT)
-        below.addWidget(self.hint)
-        below.addWidget(self.results)
+        line = row_of(self.name, self.test_button, grows=self.name, margin=(MARGIN * 2, 0, 0, 0))
+        below = column(None, self.hint, self.results, margin=(MARGIN * 2, 0, 0, 0), gap=UNIT)
         limits = QGridLayout()
         limits.setHorizontalSpacing(GAP)
         limits.setVerticalSpacing(GAP)
@@ -296,10 +287,8 @@ class ProvidersPage(SettingsPage):
         self.key.setPlaceholderText(self.tr("Kept in the system's keyring, nowhere else"))
         self.key.textChanged.connect(self._validate)
         self.key.returnPressed.connect(self._on_key)
-        self.save_key = FitPushButton(self.tr("Save key"))
-        self.save_key.clicked.connect(self._on_key)
-        self.forget_key = FitPushButton(self.tr("Forget key"))
-        self.forget_key.clicked.connect(self._on_forget)
+        self.save_key = FitPushButton(self.tr("Save key"), clicked=self._on_key)
+        self.forget_key = FitPushButton(self.tr("Forget key"), clicked=self._on_forget)
         self._added: set[str] = set()
         self.new = QLineEdit()
         self.new.setAccessibleName(self.tr("Name of another provider"))
@@ -317,43 +306,29 @@ class ProvidersPage(SettingsPage):
         self.found = _tree((self.tr("Model"), self.tr("Server")), self.tr("Models of local servers"))
         self.found.itemActivated.connect(self._on_chosen)
         self.found.itemSelectionChanged.connect(self._validate)
-        self.use = FitPushButton(self.tr("Use this model"))
-        self.use.clicked.connect(self._on_use)
+        self.use = FitPushButton(self.tr("Use this model"), clicked=self._on_use)
         self.found.hide()
         self.use.hide()
         self._lay_out()
         self._show_current()
 
     def _lay_out(self) -> None:
-        keys = QHBoxLayout()
-        keys.setSpacing(GAP)
-        keys.addWidget(self.key, 1)
-        keys.addWidget(self.save_key)
-        keys.addWidget(self.forget_key)
+        keys = row_of(self.key, self.save_key, self.forget_key, grows=self.key)
         form = self._form = QFormLayout()
         form.setHorizontalSpacing(GAP)
         form.setVerticalSpacing(GAP)
         form.addRow(_buddy(self.tr("&Address"), self.address), self.address)
         form.addRow(_buddy(self.tr("&Key"), self.key), keys)
-        adding = QHBoxLayout()
-        adding.setSpacing(GAP)
-        adding.addWidget(_buddy(self.tr("An&other provider"), self.new))
-        adding.addWidget(self.new, 1)
-        adding.addWidget(self.add)
-        finding = QHBoxLayout()
-        finding.setSpacing(GAP)
-        finding.addWidget(self.look)
-        finding.addWidget(self.found_hint, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.setSpacing(GAP)
-        column.addWidget(self.table, 3)
-        column.addLayout(adding)
-        column.addLayout(form)
-        column.addWidget(self.hint)
-        column.addLayout(finding)
-        column.addWidget(self.found, 2)
-        column.addWidget(self.use, 0, Qt.AlignmentFlag.AlignLeft)
+        adding = row_of(_buddy(self.tr("An&other provider"), self.new), self.new, self.add, grows=self.new)
+        finding = row_of(self.look, self.found_hint, grows=self.found_hint)
+        outer = column(self)
+        outer.addWidget(self.table, 3)
+        outer.addLayout(adding)
+        outer.addLayout(form)
+        outer.addWidget(self.hint)
+        outer.addLayout(finding)
+        outer.addWidget(self.found, 2)
+        outer.addWidget(self.use, 0, Qt.AlignmentFlag.AlignLeft)
 
     # Values
 
@@ -607,8 +582,8 @@ def _tree(columns: Sequence[str], name: str) -> QTreeWidget:
     header = made.header()
     header.setStretchLastSection(True)
     header.setSectionsMovable(False)
-    for column in range(len(columns) - 1):
-        header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+    for section in range(len(columns) - 1):
+        header.setSectionResizeMode(section, QHeaderView.ResizeMode.ResizeToContents)
     made.setMinimumHeight(header.sizeHint().height() + 4 * made.fontMetrics().lineSpacing())
     CalmSelection(made)
     return made

@@ -30,7 +30,6 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QLabel,
     QListWidget,
     QListWidgetItem,
@@ -41,7 +40,6 @@ from PySide6.QtWidgets import (
     QTabWidget,
     QToolButton,
     QTreeView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -64,7 +62,7 @@ from reverie.ui.traces.timeline import (
 )
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel, embolden
-from reverie.ui.widgets.layouts import Column, FlowLayout, scrolled
+from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolled, split
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
 
@@ -346,25 +344,13 @@ class RawView(QWidget):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
-        row.addWidget(self.needle, 1)
-        row.addWidget(self.found)
-        row.addWidget(self.copy)
+        row = row_of(self.needle, self.found, self.copy, grows=self.needle)
         left = QSplitter(Qt.Orientation.Vertical)
         left.addWidget(self.tree)
         left.addWidget(self.list)
         left.setStretchFactor(0, 2)
-        self.splitter = QSplitter()
-        self.splitter.addWidget(left)
-        self.splitter.addWidget(self.value)
-        self.splitter.setSizes([520, 420])
-        self.splitter.setChildrenCollapsible(False)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP, GAP, GAP, 0)
-        column.setSpacing(GAP)
-        column.addLayout(row)
-        column.addWidget(self.splitter, 1)
+        self.splitter = split(left, self.value, sizes=(520, 420))
+        column(self, row, self.splitter, grows=self.splitter, margin=(GAP, GAP, GAP, 0))
 
     def show_document(self, source: JsonSource | None, root: JsonNode | None) -> None:
         self._source, self._root = source, root
@@ -479,18 +465,16 @@ class MessagesView(QScrollArea):
 
     def _show(self, letters: tuple[Letter, ...]) -> None:
         inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(GAP, GAP, GAP, GAP)
-        column.setSpacing(GAP)
+        outer = column(inside, margin=GAP)
         self.cards = [Card(letter) for letter in letters[:_MOST_CARDS]]
         for card in self.cards:
-            column.addWidget(card)
+            outer.addWidget(card)
         if len(letters) > _MOST_CARDS:
             more = WrapLabel(
                 self.tr("{n} more are in the raw document.").format(n=len(letters) - _MOST_CARDS)
             )
-            column.addWidget(more)
-        column.addStretch(1)
+            outer.addWidget(more)
+        outer.addStretch(1)
         self.setWidget(inside)
 
     def _letters(self, document: Mapping[str, Any], facts: TraceFacts) -> Iterator[Letter]:
@@ -556,12 +540,7 @@ class Card(QFrame):
         if not self.is_long:
             self.more.hide()  # showing what has no parent yet would open a window
         self.more.clicked.connect(self.toggle)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP, UNIT, GAP, UNIT)
-        column.setSpacing(UNIT)
-        column.addWidget(self.title)
-        column.addWidget(self.body)
-        column.addWidget(self.more)
+        column(self, self.title, self.body, self.more, margin=(GAP, UNIT, GAP, UNIT), gap=UNIT)
         self.folded = True
         self._show()
 
@@ -624,7 +603,7 @@ class TraceDetailView(Column):
         self.clear()
 
     def _lay_out(self, icons: Icons) -> None:
-        row = FlowLayout(gap=GAP)
+        row = FlowLayout()
         for key, icon, label, tip in (
             ("transcript", "open", self.tr("&Transcript"), self.tr("What was said just then")),
             ("compare", "preview", self.tr("C&ompare…"), self.tr("Two selected traces beside each other")),
@@ -632,9 +611,7 @@ class TraceDetailView(Column):
             ("copy", "copy", self.tr("Copy &summary"), self.tr("Verdict, evidence and facts as text")),
             ("export", "save", self.tr("&Export…"), self.tr("Save the document as a file")),
         ):  # fmt: skip
-            button = FitPushButton()
-            button.setIcon(icons.icon(icon))
-            button.say(label, tip)
+            button = FitPushButton(label, tip, icon=icons.icon(icon))
             button.setAccessibleName(label.replace("&", ""))
             button.setObjectName(key)
             button.clicked.connect(self._on_button)
@@ -643,11 +620,7 @@ class TraceDetailView(Column):
             self._signs[key] = icon
         area = scrolled(self.timeline)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.course = QSplitter(Qt.Orientation.Vertical)
-        self.course.addWidget(area)
-        self.course.addWidget(self.steps)
-        self.course.setSizes([_TIMELINE_HEIGHT, 260])
-        self.course.setChildrenCollapsible(False)
+        self.course = split(area, self.steps, sizes=(_TIMELINE_HEIGHT, 260), upright=True)
         for page, title in (
             (self.course, self.tr("Course")),
             (self.messages, self.tr("Messages")),
@@ -656,17 +629,8 @@ class TraceDetailView(Column):
         ):
             self.pages.addTab(page, title)
         self.pages.setDocumentMode(True)
-        top = QVBoxLayout()
-        top.setContentsMargins(GAP, GAP, GAP, 0)
-        top.setSpacing(GAP)
-        top.addWidget(self.verdict)
-        top.addWidget(self.facts)
-        top.addLayout(row)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(GAP)
-        outer.addLayout(top)
-        outer.addWidget(self.pages, 1)
+        top = column(None, self.verdict, self.facts, row, margin=(GAP, GAP, GAP, 0))
+        column(self, top, self.pages, grows=self.pages, margin=0)
 
     @property
     def _replay_tip(self) -> str:

@@ -44,7 +44,7 @@ from reverie.ui.traces.feed import ListedTrace, TraceFeed
 from reverie.ui.traces.timeline import TimelineView, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.translation import tr
 from reverie.ui.widgets.controls import WrapLabel
-from reverie.ui.widgets.layouts import column
+from reverie.ui.widgets.layouts import column, split
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
 
@@ -129,13 +129,13 @@ class TwoTraces(QWidget):
 
     def _lay_out(self) -> None:
         lines = QWidget()
-        column = QVBoxLayout(lines)
+        inner = QVBoxLayout(lines)
         self.titles = (QLabel(), QLabel())
         for title, timeline in zip(self.titles, self.timelines, strict=True):
             title.setTextFormat(Qt.TextFormat.PlainText)
-            column.addWidget(title)
-            column.addWidget(timeline)
-        column.addStretch(1)
+            inner.addWidget(title)
+            inner.addWidget(timeline)
+        inner.addStretch(1)
         beside = QSplitter()
         for answer in self.answers:
             beside.addWidget(answer)
@@ -146,14 +146,8 @@ class TwoTraces(QWidget):
             (self.diff, self.tr("Differences")),
         ):
             self.pages.addTab(page, name)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(self.table)
-        splitter.addWidget(self.pages)
-        splitter.setSizes([270, 330])
-        splitter.setChildrenCollapsible(False)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(splitter)
+        splitter = split(self.table, self.pages, sizes=(270, 330), upright=True)
+        column(self, splitter, margin=0, gap=None)
 
     def show_sides(self, one: ComparedTrace, other: ComparedTrace, diff: str) -> None:
         self.table.setHorizontalHeaderLabels([visible(one.title), visible(other.title)])

@@ -30,9 +30,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFileDialog,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -51,7 +48,7 @@ from reverie.ui.translation import translatable as _
 from reverie.ui.translation import translated
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
-from reverie.ui.widgets.layouts import column, scrolled
+from reverie.ui.widgets.layouts import column, scrolled, split, stacked
 from reverie.ui.widgets.lists import SearchedTable
 
 if TYPE_CHECKING:
@@ -438,20 +435,12 @@ class TracesTab(TabPage):
         self.detail.asked.connect(self._on_asked)
 
     def _lay_out(self) -> None:
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
-        self.splitter.addWidget(self.list)
         self.list.view.setMinimumHeight(_LEAST_ROWS)
-        self.splitter.addWidget(self.detail)
-        self.splitter.setSizes([220, 520])
-        self.splitter.setChildrenCollapsible(False)
-        self.pages = QStackedWidget()
-        self.pages.addWidget(self.empty)
+        self.splitter = split(self.list, self.detail, sizes=(220, 520), upright=True)
         self.area = scrolled(self.splitter)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached
-        self.pages.addWidget(self.area)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self.pages)
+        self.pages = stacked(self.empty, self.area)
+        column(self, self.pages, margin=0, gap=None)
 
     @Slot(object)
     def add_session(self, session: HomeSession) -> None:

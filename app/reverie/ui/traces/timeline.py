@@ -24,11 +24,9 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QPlainTextEdit,
     QSizePolicy,
-    QSplitter,
     QToolTip,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -48,7 +46,7 @@ from reverie.ui.appearance import (
 from reverie.ui.display_text import as_tooltip, visible, visible_lines
 from reverie.ui.run_kinds import kind_title
 from reverie.ui.translation import counted, tr
-from reverie.ui.widgets.layouts import size_sections
+from reverie.ui.widgets.layouts import column, size_sections, split
 from reverie.ui.widgets.message_bar import Tone
 
 # Labels of traces. Pure, except for translation.
@@ -413,19 +411,9 @@ class StepsView(QWidget):
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         left = QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP // 2)
-        column.addWidget(self.tree, 1)
-        column.addWidget(self.flat)
-        self.splitter = QSplitter()
-        self.splitter.addWidget(left)
-        self.splitter.addWidget(self.text)
-        self.splitter.setSizes([560, 380])
-        self.splitter.setChildrenCollapsible(False)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self.splitter)
+        column(left, self.tree, self.flat, grows=self.tree, margin=0, gap=GAP // 2)
+        self.splitter = split(left, self.text, sizes=(560, 380))
+        column(self, self.splitter, margin=0, gap=None)
 
     def show_facts(self, facts: TraceFacts | None, timeline: Timeline) -> None:
         self._facts = facts

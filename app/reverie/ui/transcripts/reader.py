@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from reverie.agents.transcripts import (
     Page,
@@ -30,10 +30,10 @@ from reverie.agents.transcripts import (
 )
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, Icons
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl, Lane, repeating
 from reverie.ui.transcripts.text import SEPARATOR, ReaderText, memory_used, read_so_far
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
-from reverie.ui.widgets.layouts import FlowLayout
+from reverie.ui.widgets.layouts import FlowLayout, column
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
@@ -65,18 +65,14 @@ class ReaderBar(QWidget):
         self.unfold = QCheckBox(self.tr("&Unfold all"))
         self.back.setAccessibleName(self.tr("Previous place"))
         self.forth.setAccessibleName(self.tr("Next place"))
-        row = FlowLayout(gap=GAP)
-        for widget in (
+        row = FlowLayout(
             *(self.search, self.back, self.forth, self.prompt_back, self.prompt_forth),
             *(self.to_start, self.to_end, self.copy, self.unfold),
-        ):
-            row.addWidget(widget)
+        )
         self.search.setMinimumWidth(200)
         for button in (self.back, self.forth):
             button.setFixedWidth(34)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addLayout(row)
+        column(self, row, margin=0, gap=None)
 
     def follow(self, *, there: bool) -> None:
         """Enabled is what can be done; `there`: a transcript is shown."""
@@ -89,8 +85,7 @@ class ReaderBar(QWidget):
 
     @staticmethod
     def _button(text: str, tip: str) -> FitPushButton:
-        made = FitPushButton()
-        made.say(text, tip)
+        made = FitPushButton(text, tip)
         made.setAutoDefault(False)  # Enter in a list or in the text is not for a button
         return made
 
@@ -235,21 +230,23 @@ class TranscriptView(QWidget):
         self.found = WrapLabel()
         self.bar = ReaderBar()
         self.search = self.bar.search
-        self._ask = QTimer(self)
-        self._ask.setInterval(ASK_MS)
-        self._ask.timeout.connect(self._ask_growth)
+        self._ask = repeating(self, ASK_MS, self._ask_growth)
         self._lay_out()
         self._connect()
         self.follow()
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP, GAP, GAP, UNIT)
-        column.setSpacing(UNIT)
-        for widget in (self.bar, self.found, self.message):
-            column.addWidget(widget)
-        column.addWidget(self.text, 1)
-        column.addWidget(self.facts)
+        column(
+            self,
+            self.bar,
+            self.found,
+            self.message,
+            self.text,
+            self.facts,
+            grows=self.text,
+            margin=(GAP, GAP, GAP, UNIT),
+            gap=UNIT,
+        )
         self.found.hide()
 
     def _connect(self) -> None:

@@ -24,7 +24,6 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QSize,
     Qt,
-    QTimer,
     Signal,
     Slot,
 )
@@ -33,19 +32,14 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QHeaderView,
-    QSplitter,
-    QStackedWidget,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from reverie.clock import Clock
 from reverie.errors import UserError
 from reverie.ui.appearance import (
-    GAP,
-    MARGIN,
     SIGN_CONTRAST,
     UNIT,
     CalmSelection,
@@ -55,12 +49,12 @@ from reverie.ui.appearance import (
     theme_of,
 )
 from reverie.ui.display_text import age, as_tooltip, human_size, visible, when
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl, Lane, repeating, single_shot
 from reverie.ui.transcripts.reader import TranscriptView
 from reverie.ui.transcripts.text import job_kind, job_state, state_of
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
-from reverie.ui.widgets.layouts import size_sections
+from reverie.ui.widgets.layouts import column, size_sections, split, stacked
 from reverie.ui.widgets.lists import SearchedTable
 from reverie.ui.widgets.message_bar import MessageBar
 
@@ -378,28 +372,16 @@ class TranscriptsTab(TabPage):
             self.tr("What was said between you and the agent shows here as soon as there is a session."),
         )
         self._lay_out()
-        self._again = QTimer(self)
-        self._again.setInterval(LIST_MS)
-        self._again.timeout.connect(self.read_again)
-        self._pick = QTimer(self)
-        self._pick.setSingleShot(True)
-        self._pick.setInterval(PICK_MS)
-        self._pick.timeout.connect(self._open_selected)
+        self._again = repeating(self, LIST_MS, self.read_again)
+        self._pick = single_shot(self, PICK_MS, self._open_selected)
         self.list.picked.connect(self._pick.start)
         self.list.opened.connect(self._on_opened)
 
     def _lay_out(self) -> None:
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
-        self.splitter.addWidget(self.list)
-        self.splitter.addWidget(self.view)
-        self.splitter.setSizes([220, 520])
-        self.splitter.setChildrenCollapsible(False)
-        self.pages = QStackedWidget()
-        for page in (QWidget(), self.empty, self.splitter):  # blank until they are listed
-            self.pages.addWidget(page)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self.pages)
+        self.splitter = split(self.list, self.view, sizes=(220, 520), upright=True)
+        # blank until they are listed
+        self.pages = stacked(QWidget(), self.empty, self.splitter)
+        column(self, self.pages, margin=0, gap=None)
 
     def set_session(self, session: HomeSession | None) -> None:
         """Another home is shown, or none."""
@@ -577,8 +559,7 @@ class JobsDialog(QDialog):
         self.message = MessageBar(icons, "jobs-message", closable=False)
         self.table = QTreeWidget()
         self.reason = WrapLabel()
-        self.open_button = FitPushButton()
-        self.open_button.say(self.tr("&Open transcript"), self.tr("What the job is about"))
+        self.open_button = FitPushButton(self.tr("&Open transcript"), self.tr("What the job is about"))
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -603,14 +584,7 @@ class JobsDialog(QDialog):
         for button in (self.open_button, buttons.button(QDialogButtonBox.StandardButton.Close)):
             button.setAutoDefault(False)
         self.open_button.clicked.connect(self._on_open)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        for widget in (self.summary, self.message):
-            outer.addWidget(widget)
-        outer.addWidget(table, 1)
-        outer.addWidget(self.reason)
-        outer.addWidget(buttons)
+        column(self, self.summary, self.message, table, self.reason, buttons, grows=table)
 
     def show_jobs(self, session: HomeSession) -> None:
         """Read the books of a home and show them; they are read again when they change."""

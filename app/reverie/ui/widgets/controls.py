@@ -6,10 +6,14 @@ None asks for more width than it is given; a screen reader always gets the full 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
+    QAction,
     QActionEvent,
     QFontMetrics,
+    QIcon,
     QPainter,
     QPaintEvent,
     QResizeEvent,
@@ -190,11 +194,22 @@ _RESIZING = (QEvent.Type.FontChange, QEvent.Type.StyleChange)
 class FitPushButton(QPushButton):
     """Set its text with `say`."""
 
-    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(
+        self,
+        text: str = "",
+        tip: str = "",
+        *,
+        icon: QIcon | None = None,
+        clicked: Callable[[], object] | None = None,
+    ) -> None:
+        super().__init__()
         self._whole = ""
         self._hint = QSize()
-        self.say(text)
+        if icon is not None:
+            self.setIcon(icon)
+        self.say(text, tip)
+        if clicked is not None:
+            self.clicked.connect(clicked)
 
     def say(self, text: str, tip: str = "") -> None:
         """Another text, and what its tool tip says besides."""
@@ -227,6 +242,16 @@ class FitPushButton(QPushButton):
 
     def _fit(self) -> None:
         self.setText(_shortened(self, self._whole, self._hint.width()))
+
+
+def flat_button(action: QAction) -> QToolButton:
+    """A button without a frame for `action`, whose text and state it follows."""
+    button = QToolButton()
+    button.setDefaultAction(action)
+    button.setAutoRaise(True)
+    button.setAccessibleName(action.text().replace("&", ""))
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
 
 
 class FitToolButton(QToolButton):

@@ -17,9 +17,8 @@ from PySide6.QtWidgets import (
     QLabel,
     QLayout,
     QListView,
+    QMessageBox,
     QPushButton,
-    QSplitter,
-    QStackedWidget,
     QTabBar,
     QToolButton,
     QVBoxLayout,
@@ -27,8 +26,8 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
-from reverie.ui.widgets.controls import ElidedLabel, WrapLabel, embolden
-from reverie.ui.widgets.layouts import FlowLayout, Panes, column
+from reverie.ui.widgets.controls import ElidedLabel, WrapLabel, embolden, flat_button
+from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of, split, stacked
 from reverie.ui.widgets.message_bar import MessageBar
 
 _NARROWEST = 320
@@ -55,27 +54,15 @@ class Heading(QWidget):
         self.title = ElidedLabel()
         self.below = ElidedLabel()
         embolden(self.title, 1.15)
-        texts = QVBoxLayout()
-        texts.setSpacing(0)
-        texts.addWidget(self.title)
-        texts.addWidget(self.below)
+        texts = column(None, self.title, self.below, margin=0, gap=0)
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(0)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(MARGIN, GAP, GAP, GAP)
-        row.setSpacing(GAP)
-        row.addLayout(texts, 1)
-        row.addLayout(self._buttons)
+        row_of(texts, self._buttons, holder=self, grows=texts, margin=(MARGIN, GAP, GAP, GAP))
         self._tint()
 
     def set_actions(self, actions: Sequence[QAction]) -> None:
         for action in actions:
-            button = QToolButton()
-            button.setDefaultAction(action)
-            button.setAutoRaise(True)
-            button.setAccessibleName(action.text().replace("&", ""))
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            self._buttons.addWidget(button)
+            self._buttons.addWidget(flat_button(action))
 
     def say(self, title: str, below: str) -> None:
         self.title.say(title)
@@ -92,6 +79,19 @@ class Heading(QWidget):
             palette = self.below.palette()
             palette.setColor(QPalette.ColorRole.WindowText, dim)
             self.below.setPalette(palette)
+
+
+def message_box(
+    parent: QWidget | None, icon: QMessageBox.Icon, title: str, text: str, more: str
+) -> QMessageBox:
+    """A question with plain text, `more` of it below; the caller adds the buttons."""
+    box = QMessageBox(parent)
+    box.setIcon(icon)
+    box.setWindowTitle(title)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(text)
+    box.setInformativeText(more)
+    return box
 
 
 class EmptyPage(QWidget):
@@ -114,9 +114,7 @@ class EmptyPage(QWidget):
         self._buttons.setSpacing(GAP)
         centred.addLayout(self._buttons)
         centred.addStretch(1)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN * 2, MARGIN, MARGIN * 2, MARGIN)
-        outer.setSpacing(GAP + UNIT)
+        outer = column(self, margin=(MARGIN * 2, MARGIN, MARGIN * 2, MARGIN), gap=GAP + UNIT)
         outer.addStretch(2)
         outer.addWidget(self._sign)
         outer.addWidget(self.title)
@@ -167,9 +165,7 @@ class PartTab(TabPage):
         self.bar.setUsesScrollButtons(True)
         self.nothing = EmptyPage(icons, sign)
         self.blank, self.page = QWidget(), QWidget()
-        self._pages = QStackedWidget()
-        for each in (self.blank, self.nothing, self.page):
-            self._pages.addWidget(each)
+        self._pages = stacked(self.blank, self.nothing, self.page)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
@@ -188,33 +184,17 @@ class PartTab(TabPage):
     ) -> None:
         """`head` stands below the title, `below` and `buttons` below the bar; `sizes`: of the rows and of
         what is selected."""
-        above = QVBoxLayout()
-        above.setContentsMargins(MARGIN, MARGIN, MARGIN, UNIT)
-        above.setSpacing(UNIT)
-        for part in (self.title, *head):
-            above.addWidget(part)
-        under = QVBoxLayout()
-        under.setContentsMargins(MARGIN, UNIT, MARGIN, UNIT)
-        under.setSpacing(UNIT)
+        above = column(None, self.title, *head, margin=(MARGIN, MARGIN, MARGIN, UNIT), gap=UNIT)
+        under = column(None, margin=(MARGIN, UNIT, MARGIN, UNIT), gap=UNIT)
         for part in below:
             under.addWidget(part)
-        row = FlowLayout(gap=GAP)
+        row = FlowLayout()
         for button in buttons:
             row.addWidget(button)
         under.addLayout(row)
         rows.setFrameShape(QListView.Shape.NoFrame)
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
-        self.splitter.addWidget(rows)
-        self.splitter.addWidget(selected)
-        self.splitter.setSizes(list(sizes))
-        self.splitter.setChildrenCollapsible(False)
-        outer = QVBoxLayout(self.page)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addLayout(above)
-        outer.addWidget(self.bar)
-        outer.addLayout(under)
-        outer.addWidget(self.splitter, 1)
+        self.splitter = split(rows, selected, sizes=sizes, upright=True)
+        column(self.page, above, self.bar, under, self.splitter, grows=self.splitter, margin=0, gap=0)
 
     def turn_to(self, page: QWidget) -> None:
         """The page below the rows: a part, or why there is none."""

@@ -7,11 +7,14 @@ Threading: GUI thread.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from PySide6.QtCore import QCoreApplication, QEvent, QMargins, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
+    QHBoxLayout,
     QHeaderView,
     QLayout,
     QLayoutItem,
@@ -19,6 +22,7 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QSizePolicy,
     QSplitter,
+    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -26,6 +30,9 @@ from PySide6.QtWidgets import (
 from reverie.ui.appearance import GAP, MARGIN, UNIT, CalmSelection
 
 Part = QWidget | QLayout
+Margins = int | tuple[int, int, int, int]
+"""The same on each side, or left, top, right, bottom; in pixels."""
+_Box = TypeVar("_Box", bound=QBoxLayout)
 
 _LEAST_COLUMN = 300
 _USUAL_LINE = 14
@@ -61,28 +68,85 @@ class Column(QWidget):
 
 
 def column(
-    holder: QWidget,
+    holder: QWidget | None,
     *parts: Part,
-    grows: QWidget | None = None,
-    margin: int = MARGIN,
-    gap: int = GAP,
+    grows: Part | None = None,
+    margin: Margins | None = MARGIN,
+    gap: int | None = GAP,
 ) -> QVBoxLayout:
-    """Lay `parts` out in `holder`, from its top; `grows`, one of them, takes the room that is left."""
-    made = QVBoxLayout(holder)
-    made.setContentsMargins(margin, margin, margin, margin)
-    made.setSpacing(gap)
+    """Lay `parts` out in `holder`, from its top; without a holder the column is a part of another layout.
+    `grows`, one of them, takes the room that is left. `margin`, `gap`: None for those of the style."""
+    return _filled(QVBoxLayout(), holder, parts, grows, margin, gap)
+
+
+def row_of(
+    *parts: Part,
+    holder: QWidget | None = None,
+    grows: Part | None = None,
+    margin: Margins | None = 0,
+    gap: int | None = GAP,
+) -> QHBoxLayout:
+    """As `column`, but from left to right."""
+    return _filled(QHBoxLayout(), holder, parts, grows, margin, gap)
+
+
+def _filled(
+    box: _Box,
+    holder: QWidget | None,
+    parts: Sequence[Part],
+    grows: Part | None,
+    margin: Margins | None,
+    gap: int | None,
+) -> _Box:
+    if holder is not None:
+        holder.setLayout(box)
+    if isinstance(margin, int):
+        margin = (margin, margin, margin, margin)
+    if margin is not None:
+        box.setContentsMargins(*margin)
+    if gap is not None:
+        box.setSpacing(gap)
     for part in parts:
+        stretch = 1 if part is grows else 0
         if isinstance(part, QLayout):
-            made.addLayout(part)
+            box.addLayout(part, stretch)
         else:
-            made.addWidget(part, 1 if part is grows else 0)
-    return made
+            box.addWidget(part, stretch)
+    return box
 
 
 def pane(*parts: Part, grows: QWidget, gap: int = UNIT) -> QWidget:
     """A part of a window: a column without margins."""
     made = QWidget()
     column(made, *parts, grows=grows, margin=0, gap=gap)
+    return made
+
+
+def split(
+    first: QWidget,
+    second: QWidget,
+    *,
+    sizes: tuple[int, int],
+    upright: bool = False,
+    grows: QWidget | None = None,
+) -> QSplitter:
+    """Two parts side by side, or one above the other if `upright`; neither can be folded away. `sizes`: in
+    pixels, at first; `grows`: the one of them that takes the room that is left."""
+    made = QSplitter(Qt.Orientation.Vertical if upright else Qt.Orientation.Horizontal)
+    made.addWidget(first)
+    made.addWidget(second)
+    if grows is not None:
+        made.setStretchFactor(made.indexOf(grows), 1)
+    made.setSizes(list(sizes))
+    made.setChildrenCollapsible(False)
+    return made
+
+
+def stacked(*pages: QWidget) -> QStackedWidget:
+    """Pages of which one is seen; the first one at first."""
+    made = QStackedWidget()
+    for page in pages:
+        made.addWidget(page)
     return made
 
 
@@ -115,12 +179,16 @@ class FlowLayout(QLayout):
     """Left to right, then down. An item wider than the layout is cut to its width. `rightwards`: rows end at
     the right edge."""
 
-    def __init__(self, parent: QWidget | None = None, *, gap: int = 8, rightwards: bool = False) -> None:
-        super().__init__(parent)
+    def __init__(
+        self, *widgets: QWidget, holder: QWidget | None = None, gap: int = GAP, rightwards: bool = False
+    ) -> None:
+        super().__init__(holder)
         self._items: list[QLayoutItem] = []
         self._gap = gap
         self._rightwards = rightwards
         self.setContentsMargins(QMargins(0, 0, 0, 0))
+        for widget in widgets:
+            self.addWidget(widget)
 
     def addItem(self, item: QLayoutItem) -> None:
         self._items.append(item)

@@ -26,14 +26,13 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QBoxLayout,
     QComboBox,
-    QHBoxLayout,
     QHeaderView,
     QListView,
+    QListWidget,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTreeView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -51,7 +50,7 @@ from reverie.ui.appearance import (
 from reverie.ui.tree.node_model import NodeModel
 from reverie.ui.tree.rows import RowLook, RowNode, shared
 from reverie.ui.widgets.controls import FitCombo, SearchField
-from reverie.ui.widgets.layouts import size_sections
+from reverie.ui.widgets.layouts import column, row_of, size_sections
 
 _SIGN = 16
 
@@ -171,6 +170,16 @@ VALUE = TwoLineDelegate.ROLE + 1
 """The role of the value itself."""
 _SPOKEN = (int(Qt.ItemDataRole.DisplayRole), int(Qt.ItemDataRole.AccessibleTextRole))
 _TOOLTIP = int(Qt.ItemDataRole.ToolTipRole)
+
+
+def two_line_list(name: str) -> QListWidget:
+    """A list whose items have `TwoLines`, never scrolled sideways. `name`: its accessible name."""
+    made = QListWidget()
+    made.setItemDelegate(TwoLineDelegate(made))
+    made.setUniformItemSizes(True)
+    made.setAccessibleName(name)
+    made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    return made
 
 
 class LineModel(NodeModel):
@@ -516,9 +525,7 @@ class SearchedTable(QWidget):
 
     def _lay_out(self, boxes: Sequence[QComboBox]) -> None:
         self._narrowing = QWidget()
-        boxed = QHBoxLayout(self._narrowing)
-        boxed.setContentsMargins(0, 0, 0, 0)
-        boxed.setSpacing(GAP)
+        boxed = row_of(holder=self._narrowing)
         for box in boxes:
             boxed.addWidget(box)
         self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -526,11 +533,7 @@ class SearchedTable(QWidget):
         self._head.setSpacing(GAP)
         self._head.addWidget(self.text, 1)
         self._head.addWidget(self._narrowing)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addLayout(self._head)
-        column.addWidget(self.view, 1)
+        column(self, self._head, self.view, grows=self.view, margin=0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

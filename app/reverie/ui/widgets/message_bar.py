@@ -10,12 +10,12 @@ from typing import Literal
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, Icons, readable, theme_of
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.layouts import FlowLayout
+from reverie.ui.widgets.layouts import FlowLayout, row_of
 
 Tone = Literal["info", "warn", "bad"]
 # Sign, cross and the distances between.
@@ -49,16 +49,14 @@ class MessageBar(QWidget):
             self._close.hide()  # showing what has no parent yet would open a window
         self._close.clicked.connect(self._dismiss)
         self._buttons: dict[str, FitPushButton] = {}
-        self._row = FlowLayout(gap=GAP)
+        self._row = FlowLayout()
         self._middle = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         self._middle.setSpacing(UNIT)
         self._middle.addWidget(self._text, 1)
         self._middle.addLayout(self._row)
-        outer = QHBoxLayout(self)
-        outer.setContentsMargins(GAP, UNIT + 2, UNIT, UNIT + 2)
-        outer.setSpacing(GAP)
-        outer.addWidget(self._sign)
-        outer.addLayout(self._middle, 1)
+        outer = row_of(
+            self._sign, self._middle, holder=self, grows=self._middle, margin=(GAP, UNIT + 2, UNIT, UNIT + 2)
+        )
         outer.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
         self._tint()
         self.hide()

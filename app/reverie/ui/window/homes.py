@@ -31,7 +31,7 @@ from reverie.profile import Profile
 from reverie.ui import dialogs
 from reverie.ui.appearance import CalmSelection, Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible
-from reverie.ui.jobs import JobControl, Lanes
+from reverie.ui.jobs import JobControl, Lanes, repeating
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
 from reverie.ui.session import HomeSession, OpenedHome, adopt_home_job, open_home_job
 from reverie.ui.traces.feed import Followed
@@ -385,9 +385,7 @@ class OpenHomes(QObject):
         self._lost: dict[str, tuple[LostStore, ...]] = {}
         self._troubled: dict[Path, TroubledPlace] = {}
         self._asking_places: dict[Path, DiskCheck] = {}
-        self._asking_again = QTimer(self)
-        self._asking_again.setInterval(_ASK_AGAIN_MS)
-        self._asking_again.timeout.connect(self._ask_again)
+        self._asking_again = repeating(self, _ASK_AGAIN_MS, self._ask_again)
 
     @property
     def sessions(self) -> tuple[HomeSession, ...]:

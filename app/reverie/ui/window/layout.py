@@ -10,14 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSplitter, QWidget
 
 from reverie.files.paths import DiskCheck
 from reverie.ui.appearance import GAP
 from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.jobs import Lane
+from reverie.ui.jobs import Lane, repeating
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
@@ -105,9 +105,7 @@ class SlowDiskIndicator(QLabel):
         self.setContentsMargins(GAP, 0, GAP, 0)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.hide()
-        self._timer = QTimer(self)
-        self._timer.setInterval(CHECK_MS)
-        self._timer.timeout.connect(self._update)
+        self._timer = repeating(self, CHECK_MS, self._update)
         for lane in lanes:
             lane.busy_changed.connect(self._on_busy)
         self._on_busy(any(lane.busy for lane in lanes))

@@ -32,7 +32,7 @@ from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.display_text import visible
-from reverie.ui.jobs import Lane, Lanes
+from reverie.ui.jobs import Lane, Lanes, repeating
 from reverie.ui.window.splash_tree import SplashTree
 
 if TYPE_CHECKING:
@@ -74,9 +74,7 @@ class GcScheduler(QObject):
         self._stopped = False
         self._frozen = False
         self._last_full = time.monotonic()
-        self._timer = QTimer(self)
-        self._timer.setInterval(INTERVAL_MS)
-        self._timer.timeout.connect(self.collect_due)
+        self._timer = repeating(self, INTERVAL_MS, self.collect_due)
         self._timer.start()
         GcScheduler._alive += 1
         gc.disable()

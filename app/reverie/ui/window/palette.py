@@ -34,7 +34,6 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 from rapidfuzz import fuzz
@@ -42,6 +41,7 @@ from rapidfuzz import fuzz
 from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.translation import tr
+from reverie.ui.widgets.layouts import column
 from reverie.ui.window.actions import ActionRow, ActionState, Rule
 
 # Ranking: what starts with the typed text, or has a word that does, comes before what contains it; then
@@ -326,11 +326,7 @@ class Palette(QDialog):
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setFrameShape(QListView.Shape.NoFrame)
         CalmSelection(self.list)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP, GAP, GAP, GAP)
-        column.setSpacing(GAP)
-        column.addWidget(self.field)
-        column.addWidget(self.list, 1)
+        column(self, self.field, self.list, grows=self.list, margin=GAP)
         self.field.textChanged.connect(self._on_typed)
         self.field.installEventFilter(self)
         self.list.clicked.connect(self._on_clicked)
