@@ -197,10 +197,12 @@ class WriterEngines(_Engines):
 
 
 class SessionNotesService:
-    """Session notes as the window shows and updates them."""
+    """Session notes as the window shows and updates them, and as a host follows the sessions. `cancel` ends
+    what `follow` began."""
 
-    def __init__(self, parts: HomeContainer) -> None:
+    def __init__(self, parts: HomeContainer, cancel: threading.Event | None = None) -> None:
         self._parts = parts
+        self._cancel = cancel
 
     def keeps_notes(self, session_id: str) -> bool:
         """Whether this home has notes for this session (there need be none yet). Raises `UserError`."""
@@ -223,22 +225,10 @@ class SessionNotesService:
         """Update the notes now, whatever the thresholds say. Blocks until it is done; `cancel` ends it."""
         return open_notes(self._parts, cancel, by_hand=True).update_now(session_id, force=force)
 
-    @cached_property
-    def _service(self) -> NotesService:
-        return open_notes(self._parts)
-
-
-class NotesFollower:
-    """What a host does with a transcript that changed, where the agent keeps session notes."""
-
-    def __init__(self, parts: HomeContainer, cancel: threading.Event) -> None:
-        self._parts = parts
-        self._cancel = cancel
-
     def follow(self, session_id: str) -> bool:
-        """Update its notes if they are due; False for a session that has none. Raises `UserError`."""
-        notes = self._parts.home.notes
-        if notes is None or notes.notes_place(session_id) is None:
+        """The transcript changed: update the notes if they are due; False for a session that has none. Raises
+        `UserError`."""
+        if not self.keeps_notes(session_id):
             return False
         self._service.on_change(session_id)
         return True

@@ -122,7 +122,12 @@ class HostServices:
 def home_services(parts: HomeContainer, cancel: threading.Event) -> HostServices:
     """Memory writer, session notes, triggers and start-up extraction of a home; `cancel` ends what they have
     under way."""
-    from reverie.services.background import BackgroundJobs, NotesFollower, extract_at_launch, open_writer
+    from reverie.services.background import (
+        BackgroundJobs,
+        SessionNotesService,
+        extract_at_launch,
+        open_writer,
+    )
 
     writer = open_writer(parts, cancel)
     triggers = BackgroundJobs(parts).triggers(cancel)
@@ -140,7 +145,7 @@ def home_services(parts: HomeContainer, cancel: threading.Event) -> HostServices
         launched=launched,
         compacted=triggers.on_compaction,
         archived=triggers.on_archived,
-        follow=NotesFollower(parts, cancel).follow,
+        follow=SessionNotesService(parts, cancel).follow,
     )
 
 
