@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.memory.store import sha256_of_text
-from reverie.runs.result import Progress
 
 if TYPE_CHECKING:
     from reverie.agents.base import Companion, HomeContents
@@ -27,27 +26,6 @@ if TYPE_CHECKING:
     from reverie.runs.journal import Journal
     from reverie.runs.record import Parts
     from reverie.runs.result import Outcome
-
-
-__all__ = [
-    "ChangedFile",
-    "CoverageRow",
-    "FileText",
-    "HandChange",
-    "HarvestRow",
-    "HomeInfo",
-    "MemoryView",
-    "Progress",
-    "Relevance",
-    "ReviewFile",
-    "ReviewGroup",
-    "ReviewHunk",
-    "ReviewView",
-    "RunSummary",
-    "Spent",
-    "StatusView",
-    "Undo",
-]
 
 
 @dataclass(frozen=True, slots=True)
