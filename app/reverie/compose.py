@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from reverie.agents.base import Home
 from reverie.agents.capabilities import AgentWriterConfig
-from reverie.agents.discovery import DiscoveredHomes, FoundHome, User, find_homes, find_projects, open_home
+from reverie.agents.discovery import DiscoveredHomes, User, find_homes, find_projects, open_home
 from reverie.agents.identity import HomeRegistry, OpenedHome
 from reverie.clock import Clock
 from reverie.errors import StoreError, UserError
@@ -45,14 +45,6 @@ def look_for_stores(
     """The stores in the projects that the homes `found` list, and what could not be looked at."""
     around = os.environ if env is None else env
     return find_projects(found.homes, home_dir or Path.home(), profile.homes_cache, around)
-
-
-def discover_all(
-    profile: Profile, env: Mapping[str, str] | None = None, home_dir: Path | None = None
-) -> tuple[FoundHome, ...]:
-    """The agents' homes of this user, then the stores in the projects that those list."""
-    found = look_for_homes(env, home_dir)
-    return (*found.homes, *look_for_stores(found, profile, env, home_dir).homes)
 
 
 def open_parts(

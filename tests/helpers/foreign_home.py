@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from reverie.agents.base import Home, HomeContents, LostStore, Orphan, OrphanedStores, Project, WatchedPlace
+from reverie.agents.base import Home, HomeContents, LostStore, Orphan, Project, WatchedPlace
 from reverie.agents.scopes import (
     EDITABLE,
     Caps,
@@ -46,6 +46,7 @@ class ForeignHome(Home):
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
+        self.orphans = self
         self.rules: dict[str, FileRule] = {}
         self.said: dict[str, str] = {}
 
@@ -94,10 +95,6 @@ class ForeignHome(Home):
             for book in (sorted(books.iterdir()) if books.is_dir() else [])
         ]
         return tuple(found)
-
-    @property
-    def orphans(self) -> OrphanedStores:
-        return self
 
     def lost_stores(self) -> tuple[LostStore, ...]:
         return tuple(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from helpers.claude_transcripts import SESSION, Chat
-from reverie.agents.base import AgentNotes, Home, HomeContents, Project, WatchedPlace, Workspace, no_workspace
+from reverie.agents.base import Home, HomeContents, Project, WatchedPlace, Workspace, no_workspace
 from reverie.agents.capabilities import NotesPlace, SessionMeter
 from reverie.agents.claude import transcript
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
@@ -30,6 +30,10 @@ class NotesHome(Home):
 
     kind = "claude"
     caps = Caps(1_000_000, 1000, 200, 4096, 5)
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.notes = self
 
     def _sessions(self) -> dict[str, Path]:
         return {path.stem: path for path in sorted(self.root.glob("projects/*/*.jsonl"))}
@@ -57,10 +61,6 @@ class NotesHome(Home):
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         return ()
-
-    @property
-    def notes(self) -> AgentNotes:
-        return self
 
     def session_scan(self, place: NotesPlace) -> SessionMeter:
         return transcript.SessionScan(place.transcript)

@@ -69,10 +69,39 @@ if TYPE_CHECKING:
 class Home(ABC):
     """One agent's state directory.
 
-    What every agent has is a member; what only some have is an optional capability, a property that is None
+    What every agent has is a member; what only some have is an optional capability, an attribute that is None
     where the agent has no such thing. A method of a capability never says "this agent has none", only the
-    property does. One object may implement several: mostly the home itself does.
+    attribute does. One object may implement several: mostly the home itself does.
     """
+
+    # Capabilities: protocols below. A home sets those that it has when it is made.
+
+    sidecars: Sidecars | None = None
+    """The agent's files of pins, use and coverage; None: Reverie keeps these in its own directory."""
+    transcripts: Transcripts | None = None
+    """Transcripts that can be opened."""
+    sessions: Sessions | None = None
+    """Workspaces that come into use and whose transcripts grow."""
+    writer: AgentWriter | None = None
+    """A memory writer and the chat that it follows, turn by turn."""
+    notes: AgentNotes | None = None
+    """Notes that the agent keeps of each session."""
+    jobs: AgentJobs | None = None
+    """What the agent says of its own background jobs."""
+    records: Records | None = None
+    """Files that hold many memories each, record by record."""
+    consolidation: ConsolidationRules | None = None
+    """What a consolidation must keep to beside the rules for every file."""
+    store_rules: StoreRules | None = None
+    """A store that the agent rewrites itself: what it accepts, its lock, notes to it."""
+    extraction: Extraction | None = None
+    """Threads whose memories can be extracted."""
+    models: ModelPreferences | None = None
+    """Models and services that the agent's own settings name."""
+    failures: FailureStore | None = None
+    """A store of failures and what was learnt of them."""
+    orphans: OrphanedStores | None = None
+    """Stores that nothing points at, with what is known of them."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -170,73 +199,6 @@ class Home(ABC):
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
         """What the agent's own kind of file says, as Markdown; None for a file that is shown as it is. A
         rendered file is not `editable`. Pure: `data` is what the file holds."""
-        return None
-
-    # Capabilities (the protocols below)
-
-    @property
-    def sidecars(self) -> Sidecars | None:
-        """The agent's files of pins, use and coverage; None: Reverie keeps these in its own directory."""
-        return None
-
-    @property
-    def transcripts(self) -> Transcripts | None:
-        """Transcripts that can be opened."""
-        return None
-
-    @property
-    def sessions(self) -> Sessions | None:
-        """Workspaces that come into use and whose transcripts grow."""
-        return None
-
-    @property
-    def writer(self) -> AgentWriter | None:
-        """A memory writer and the chat that it follows, turn by turn."""
-        return None
-
-    @property
-    def notes(self) -> AgentNotes | None:
-        """Notes that the agent keeps of each session."""
-        return None
-
-    @property
-    def jobs(self) -> AgentJobs | None:
-        """What the agent says of its own background jobs."""
-        return None
-
-    @property
-    def records(self) -> Records | None:
-        """Files that hold many memories each, record by record."""
-        return None
-
-    @property
-    def consolidation(self) -> ConsolidationRules | None:
-        """What a consolidation must keep to beside the rules for every file."""
-        return None
-
-    @property
-    def store_rules(self) -> StoreRules | None:
-        """A store that the agent rewrites itself: what it accepts, its lock, notes to it."""
-        return None
-
-    @property
-    def extraction(self) -> Extraction | None:
-        """Threads whose memories can be extracted."""
-        return None
-
-    @property
-    def models(self) -> ModelPreferences | None:
-        """Models and services that the agent's own settings name."""
-        return None
-
-    @property
-    def failures(self) -> FailureStore | None:
-        """A store of failures and what was learnt of them."""
-        return None
-
-    @property
-    def orphans(self) -> OrphanedStores | None:
-        """Stores that nothing points at, with what is known of them."""
         return None
 
     def _require_available(self) -> None:

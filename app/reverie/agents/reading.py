@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from reverie.files.paths import read_regular
+from reverie.resources import resource_table
 
 
 def entries_in(directory: Path) -> Iterator[os.DirEntry[str]]:
@@ -78,7 +79,7 @@ def _is(entry: os.DirEntry[str], kind: Callable[[os.DirEntry[str]], bool]) -> bo
 #
 # An instruction file can import any path, and a repository is written by others. So every place that opens
 # a file because another file names it asks here first, with the path as written and the one that it
-# resolves to.
+# resolves to. The lists are in `resources/never_opened.toml`.
 
 
 UNAPPROVED = (
@@ -87,75 +88,8 @@ UNAPPROVED = (
 
 CREDENTIAL = "Claude Code loads it. It may hold credentials, so Reverie never opens it."
 
-# Pseudo files: to read one may wait, act on a device, or show the environment of this process.
-_SYSTEM = ("/proc", "/sys", "/dev", "/run/secrets", "/run/credentials", "/var/run/secrets")
-# `/dev/shm` holds plain files of people and programs.
-_PLAIN = ("/dev/shm",)
-
-# Directories that hold keys, tokens or the secrets of a keyring, wherever they are.
-_FOLDERS = frozenset(
-    [
-        ".ssh",
-        ".aws",
-        ".azure",
-        ".gnupg",
-        ".kube",
-        ".gcloud",
-        ".password-store",
-        ".vault",
-        ".terraform.d",
-        ".oci",
-        ".aliyun",
-        ".bluemix",
-        ".1password",
-        "keyrings",
-        "gcloud",
-        ".databricks",
-        ".snowsql",
-        ".fly",
-        ".mc",
-        ".sops",
-        ".minikube",
-        ".step",
-        ".chef",
-        ".helm",
-        ".pulumi",
-    ]
-)
-# Names of files, in small letters; `*` stands for any characters.
-_NAMES = (
-    ".env", ".env.*", "*.env", ".envrc", ".netrc", "_netrc", ".authinfo", ".authinfo.gpg", ".pgpass",
-    "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc",
-    ".git-credentials", ".dockercfg", ".boto", ".s3cfg", ".htpasswd", ".credentials.json", ".claude.json",
-    "auth.json", "providers.jsonc", ".vault-token", ".terraformrc", "terraform.rc", "*.tfvars",
-    "*.tfvars.json", "*.tfstate", "*.tfstate.backup", ".msmtprc", ".fetchmailrc", ".mbsyncrc",
-    ".databrickscfg", ".cdsapirc", "kaggle.json", "kubeconfig", "kubeconfig.*", "*.kubeconfig",
-    "rclone.conf", ".rediscli_auth", ".ngrok.yml", "ngrok.yml", ".pgservice.conf", ".pg_service.conf",
-    "service-account*.json", "service_account*.json", "client_secret*.json", "*-credentials.json",
-    "*_credentials.json", "credentials", "credentials.*", "credentials-*", "credentials_*", "secret",
-    "secrets", "secrets.*", "secret.*", "*.secret", "*.secrets", "token", "token.json", "tokens.json",
-    "application_default_credentials.json", "gradle.properties", "nuget.config", "hosts.yml",
-    "oauth_creds.json", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "id_xmss*", "*.pem", "*.key",
-    "*.p8", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.ovpn", "*.asc", "*.gpg", "*.age",
-    "*.agekey", "key.txt", "keys.txt", "*_history", ".viminfo", ".lesshst", "shadow", "gshadow",
-    "master.passwd", "login.keychain-db", "cookies.sqlite", "cookies", "login data", "logins.json",
-    "key4.db",
-)  # fmt: skip
-# A directory and a name in it, where the name alone says nothing.
-_IN = (
-    (".docker", "config.json"), ("gh", "hosts.yml"), ("hub", "*"), (".cargo", "credentials*"),
-    (".gem", "credentials"), (".m2", "settings*.xml"), (".bundle", "config"), ("heroku", "*"),
-    (".huggingface", "token"), ("huggingface", "token"), ("containers", "auth.json"), (".subversion", "*"),
-    ("doctl", "*"), ("op", "*"), ("rclone", "*"), ("stripe", "*"), (".wrangler", "*"),
-    ("wrangler", "*.toml"), (".netlify", "config.json"), ("netlify", "config.json"),
-    ("github-copilot", "*"), ("sops", "*"), ("composer", "auth.json"), (".composer", "auth.json"),
-    (".kaggle", "*"), ("etc", "shadow*"), ("etc", "sudoers*"), ("etc", "passwd*"), ("ssl", "private"),
-)  # fmt: skip
-# Instructions, documentation and templates may have such a name; so may the public half of a key.
-_HARMLESS = (
-    "*.md", "*.mdc", "*.mdx", "*.markdown", "*.rst", "*.adoc", "*.pub", ".env.example", ".env.sample",
-    ".env.template", ".env.dist", "*.example", "*.sample", "*.template",
-)  # fmt: skip
+_TABLE = resource_table("never_opened.toml")
+_FOLDERS = frozenset(_TABLE["folders"])
 
 
 def never_opened(*paths: Path) -> bool:
@@ -173,8 +107,8 @@ def may_be_named(path: Path, real: Path) -> bool:
 
 
 def _is_system(path: PurePath) -> bool:
-    return any(path.is_relative_to(place) for place in _SYSTEM) and not any(
-        path.is_relative_to(place) for place in _PLAIN
+    return any(path.is_relative_to(place) for place in _TABLE["system"]) and not any(
+        path.is_relative_to(place) for place in _TABLE["plain"]
     )
 
 
@@ -183,8 +117,11 @@ def _is_credential(path: PurePath) -> bool:
     if not _FOLDERS.isdisjoint(folders):
         return True
     name = path.name.casefold()
-    if any(fnmatchcase(name, pattern) for pattern in _HARMLESS):
+    if any(fnmatchcase(name, pattern) for pattern in _TABLE["harmless"]):
         return False
-    if any(fnmatchcase(name, pattern) for pattern in _NAMES):
+    if any(fnmatchcase(name, pattern) for pattern in _TABLE["names"]):
         return True
-    return any(folder in folders[-2:] and fnmatchcase(name, pattern) for folder, pattern in _IN)
+    return any(
+        folder in folders[-2:] and fnmatchcase(name, pattern)
+        for folder, pattern in _TABLE["names_in_folders"]
+    )

@@ -101,6 +101,14 @@ def with_next_step(summary: str, next_step: str) -> str:
     return summary if next_step in summary else f"{summary} {next_step}"
 
 
+def ended(*, succeeded: bool, text: str, next_step: str) -> int:
+    """The exit code of a run that ended; why one failed, and what to do, goes to stderr."""
+    if succeeded:
+        return DONE
+    trouble(with_next_step(text, next_step))
+    return FAILED
+
+
 def printable(text: str) -> str:
     """Untrusted text for a terminal: control characters and unpaired surrogates are shown escaped."""
     return "".join(

@@ -5,9 +5,10 @@ A home that cannot be read, or whose disk hangs, is named on stderr, and the com
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.cli import answers
@@ -52,6 +53,26 @@ def every_home(session: Invocation) -> AskedHomes:
     stores = look_for_stores(found, session.profile)
     homes, troubled = (*found.homes, *stores.homes), (*found.troubled, *stores.troubled)
     return AskedHomes(tuple(home.root for home in homes), tuple(place.error for place in troubled))
+
+
+Found = TypeVar("Found")
+
+
+def from_each(
+    session: Invocation, asked: AskedHomes, read: Callable[[HomeContainer], Found]
+) -> tuple[list[Found], list[UserError]]:
+    """What `read` returns for each home, and what could not be looked at or read. Raises the first such error
+    where no home could be read."""
+    found: list[Found] = []
+    errors = [*asked.problems]
+    for root in asked.roots:
+        try:
+            found.append(read(open_parts(root, session.profile, session.clock)))
+        except UserError as error:
+            errors.append(error)
+    if errors and not found:
+        raise errors[0]
+    return found, errors
 
 
 def only_home(given: list[Path] | None) -> Path:
@@ -166,16 +187,7 @@ def show_homes(session: Invocation) -> int:
     given = session.arguments.home
     if session.arguments.adopt:
         adopt_home(only_home(given), session.arguments.adopt, session.profile, session.clock)
-    asked = every_home(session)
-    homes: list[dict[str, Any]] = []
-    errors: list[UserError] = [*asked.problems]
-    for root in asked.roots:
-        try:
-            homes.append(_home_json(open_parts(root, session.profile, session.clock)))
-        except UserError as error:
-            errors.append(error)
-    if errors and not homes:
-        raise errors[0]
+    homes, errors = from_each(session, every_home(session), _home_json)
     for problem in errors:
         answers.trouble(str(problem))
     code = FAILED if errors else DONE

@@ -130,15 +130,14 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
 
 def _add_options(command: argparse.ArgumentParser, name: str) -> None:
     """What the command `name` takes besides what all take."""
+    add = command.add_argument
     if name in _WITH_CONTEXT:
         _add_context(command, suppress=True)
     if name in _WITH_RUN:
-        command.add_argument("run", metavar="RUN", help="a run id, as `reverie runs` lists them")
+        add("run", metavar="RUN", help="a run id, as `reverie runs` lists them")
     if name == "revert":
-        command.add_argument(
-            "--path", action="append", metavar="P", help="only this file of the run; may be given again"
-        )
-        command.add_argument(
+        add("--path", action="append", metavar="P", help="only this file of the run; may be given again")
+        add(
             "--hunk",
             action="append",
             type=_count,
@@ -146,11 +145,11 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
             help="only this hunk of the one --path, as `reverie diff RUN` numbers it; may be given again",
         )
     if name in ("consolidate", "sweep", "extract"):
-        command.add_argument("--dry-run", action="store_true", help="show what it would do; change nothing")
+        add("--dry-run", action="store_true", help="show what it would do; change nothing")
     if name == "consolidate":
-        command.add_argument("--trigger", choices=TRIGGERS, default="manual", help="why it runs")
+        add("--trigger", choices=TRIGGERS, default="manual", help="why it runs")
     if name in _WITH_ENGINE:
-        command.add_argument(
+        add(
             "--engine",
             default="auto",
             metavar="rules|PROVIDER:MODEL",
@@ -158,72 +157,59 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
             "where a person has agreed to it, else rules",
         )
     if name == "traces":
-        command.add_argument("trace", metavar="ID", nargs="?", help="one trace, as the list names it")
-        command.add_argument(
-            "--workspace", metavar="ID", default=argparse.SUPPRESS, help="only of this workspace"
-        )
+        add("trace", metavar="ID", nargs="?", help="one trace, as the list names it")
+        add("--workspace", metavar="ID", default=argparse.SUPPRESS, help="only of this workspace")
     if name == "extract":
-        command.add_argument(
-            "--project", metavar="PATH", default=argparse.SUPPRESS, help="only threads of this directory"
-        )
+        add("--project", metavar="PATH", default=argparse.SUPPRESS, help="only threads of this directory")
     if name == "write":
-        command.add_argument("--force", action="store_true", help="run whether it is due or not")
+        add("--force", action="store_true", help="run whether it is due or not")
     if name == "notes":
-        command.add_argument(
+        add(
             *("--session", "--workspace"),
             dest="workspace",
             metavar="ID",
             default=argparse.SUPPRESS,
             help="a session of the home",
         )
-        command.add_argument("--force", action="store_true", help="also where nothing new was said")
+        add("--force", action="store_true", help="also where nothing new was said")
     if name == "doctor":
-        command.add_argument("--self", action="store_true", help="examine Reverie itself")
-        command.add_argument(
-            "--probe", action="store_true", help="ask the model for real (one tool call; may cost)"
-        )
-        command.add_argument("--fix", metavar="CHECK", help="apply the fix of this check, look again")
+        add("--self", action="store_true", help="examine Reverie itself")
+        add("--probe", action="store_true", help="ask the model for real (one tool call; may cost)")
+        add("--fix", metavar="CHECK", help="apply the fix of this check, look again")
     if name == "failures":
         _add_failures(command)
     if name == "homes":
-        command.add_argument(
-            "--adopt", metavar="ID", help="this home was moved here: take over history and runs of ID"
-        )
+        add("--adopt", metavar="ID", help="this home was moved here: take over history and runs of ID")
     if name == "runs":
-        command.add_argument("--limit", type=_count, metavar="N", help="at most N runs")
+        add("--limit", type=_count, metavar="N", help="at most N runs")
     if name == "search":
-        command.add_argument(
+        add(
             "query",
             metavar="QUERY",
             nargs="+",
             help='such as: retry "exact words" scope:project home:mux pinned:yes changed:<7d by:agent',
         )
-        command.add_argument("--limit", type=_count, metavar="N", help="at most N results (50)")
+        add("--limit", type=_count, metavar="N", help="at most N results (50)")
 
 
 def _add_failures(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
+    add = command.add_argument
+    add(
         "action",
         choices=("record", "resolve"),
         nargs="?",
         help="record: store a failed episode, for the hook of an agent; resolve: say what mended an error",
     )
-    command.add_argument("--project", metavar="DIR", default=argparse.SUPPRESS, help="the project")
-    command.add_argument(
-        "--redact", type=Path, metavar="FILE", help="print this crash record without what is private"
-    )
-    command.add_argument("--phase", metavar="PHASE", help="REASON, ACT, REFLECT or VERIFY")
-    command.add_argument("--exit", type=int, metavar="CODE", help="how the iteration ended")
-    command.add_argument(
-        "--crash", type=Path, metavar="FILE", help="its crash record; without it the newest one"
-    )
-    command.add_argument("--goal", metavar="TEXT", help="what the iteration is about")
-    command.add_argument("--task", metavar="ID", help="the task that failed")
-    command.add_argument("--episode", metavar="ID", help="resolve: the episode, as --json names it")
-    command.add_argument(
-        "--error", type=_count, default=1, metavar="N", help="resolve: which of its errors; the first one"
-    )
-    command.add_argument("--text", metavar="TEXT", help="resolve: what mended it")
+    add("--project", metavar="DIR", default=argparse.SUPPRESS, help="the project")
+    add("--redact", type=Path, metavar="FILE", help="print this crash record without what is private")
+    add("--phase", metavar="PHASE", help="REASON, ACT, REFLECT or VERIFY")
+    add("--exit", type=int, metavar="CODE", help="how the iteration ended")
+    add("--crash", type=Path, metavar="FILE", help="its crash record; without it the newest one")
+    add("--goal", metavar="TEXT", help="what the iteration is about")
+    add("--task", metavar="ID", help="the task that failed")
+    add("--episode", metavar="ID", help="resolve: the episode, as --json names it")
+    add("--error", type=_count, default=1, metavar="N", help="resolve: which of its errors; the first one")
+    add("--text", metavar="TEXT", help="resolve: what mended it")
 
 
 def _count(text: str) -> int:
@@ -240,8 +226,8 @@ def _time(text: str) -> int:
 
 def _common(*, suppress: bool) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    absent = argparse.SUPPRESS if suppress else None
-    parser.add_argument(
+    absent, add = argparse.SUPPRESS if suppress else None, parser.add_argument
+    add(
         "--home",
         type=Path,
         action="append",
@@ -249,29 +235,25 @@ def _common(*, suppress: bool) -> argparse.ArgumentParser:
         default=absent,
         help="an agent's home; repeatable for the window",
     )
-    parser.add_argument(
-        "--profile", type=Path, metavar="DIR", default=absent, help="put all of Reverie's own files here"
-    )
-    parser.add_argument(
+    add("--profile", type=Path, metavar="DIR", default=absent, help="put all of Reverie's own files here")
+    add(
         "--json",
         action="store_true",
         default=argparse.SUPPRESS if suppress else False,
         help="machine output on stdout",
     )
-    parser.add_argument(
-        "--now", type=_time, metavar="MS", default=absent, help="recorded time, UTC ms since the epoch"
-    )
+    add("--now", type=_time, metavar="MS", default=absent, help="recorded time, UTC ms since the epoch")
     if not suppress:
         _add_context(parser, suppress=False)
     return parser
 
 
 def _add_context(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
-    absent = argparse.SUPPRESS if suppress else None
-    parser.add_argument("--workspace", metavar="ID", default=absent, help="a workspace of the home")
-    parser.add_argument("--project", metavar="PATH", default=absent, help="a project of the home")
+    absent, add = argparse.SUPPRESS if suppress else None, parser.add_argument
+    add("--workspace", metavar="ID", default=absent, help="a workspace of the home")
+    add("--project", metavar="PATH", default=absent, help="a project of the home")
     if suppress:
-        parser.add_argument(
+        add(
             "--session",
             metavar="ID",
             dest="workspace",

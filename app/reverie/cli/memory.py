@@ -28,10 +28,17 @@ from reverie.agents.scopes import (
 )
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_json, print_json_line, print_text, printable, trouble
-from reverie.cli.homes import NAME_ONE, NO_HOME, every_home, require_workspace, the_context, the_home
+from reverie.cli.homes import (
+    NAME_ONE,
+    NO_HOME,
+    every_home,
+    from_each,
+    require_workspace,
+    the_context,
+    the_home,
+)
 from reverie.cli.main import Invocation
 from reverie.clock import DAY_MS, HOUR_MS, is_time
-from reverie.compose import open_parts
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.jobs.consolidate.coverage import Status, status_of
 from reverie.memory.commands import COMMANDS, MemoryCommands, normalise
@@ -446,14 +453,7 @@ def search(session: Invocation) -> int:
 
     asked = every_home(session)
     service = SearchService()
-    errors: list[UserError] = [*asked.problems]
-    for root in asked.roots:
-        try:
-            service.add(open_parts(root, session.profile, session.clock))
-        except UserError as error:
-            errors.append(error)
-    if errors and len(errors) == len(asked.roots) + len(asked.problems):
-        raise errors[0]
+    _added, errors = from_each(session, asked, service.add)
     service.update()
     limit = session.arguments.limit
     answer = service.search(" ".join(session.arguments.query), count=COUNT if limit is None else limit)

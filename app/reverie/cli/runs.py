@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
+from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,16 @@ from reverie.cli.answers import (
     printable,
     trouble,
 )
-from reverie.cli.homes import NAME_ONE, NO_HOME, choices, every_home, require_workspace, the_context, the_home
+from reverie.cli.homes import (
+    NAME_ONE,
+    NO_HOME,
+    choices,
+    every_home,
+    from_each,
+    require_workspace,
+    the_context,
+    the_home,
+)
 from reverie.cli.main import Invocation
 from reverie.compose import open_parts
 from reverie.errors import Ambiguous, Busy, Unavailable, UserError
@@ -196,16 +205,7 @@ def consolidate(session: Invocation) -> int:
             DreamRequest(context, arguments.trigger, engine.name, arguments.dry_run), engine, cancel=cancel
         )
     if session.as_json:
-        ended = {
-            "runId": result.run_id,
-            "outcome": result.outcome,
-            "reason": result.reason,
-            "dryRun": arguments.dry_run,
-            "engine": engine.name,
-            "costUsd": result.cost_usd,
-        }
-        body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
-        print_json({**body, **ended})
+        print_json({**_dream_json(result), "dryRun": arguments.dry_run, "engine": engine.name})
     elif result.succeeded:
         print_table(answers.ops_rows(result.ops))
         print_text(
@@ -213,10 +213,7 @@ def consolidate(session: Invocation) -> int:
             f"{answers.spent_words(engine.name, result.usage, result.cost_usd)}"
         )
     parts.coverage.look_again()
-    if result.succeeded:
-        return DONE
-    answers.trouble(answers.with_next_step(result.summary, result.next_step))
-    return FAILED
+    return answers.ended(succeeded=result.succeeded, text=result.summary, next_step=result.next_step)
 
 
 def show_runs(session: Invocation) -> int:
@@ -339,10 +336,7 @@ def write(session: Invocation) -> int:
         print_json(outcome.as_json())
     elif outcome.ran:
         print_text(f"{printable(outcome.text)}\nRun {outcome.run_id}: {outcome.outcome}, {outcome.model}.")
-    if outcome.succeeded:
-        return DONE
-    answers.trouble(" ".join(part for part in (outcome.text, outcome.next_step) if part))
-    return FAILED
+    return answers.ended(succeeded=outcome.succeeded, text=outcome.text, next_step=outcome.next_step)
 
 
 # `notes`: one update of session notes, by hand. Neither the switch nor the thresholds count.
@@ -369,10 +363,7 @@ def notes(session: Invocation) -> int:
         if outcome.ran:
             print_text(f"Run {outcome.run_id}: {outcome.outcome}, {outcome.model}.")
         print_text(UNREAD)
-    if outcome.succeeded:
-        return DONE
-    answers.trouble(answers.with_next_step(outcome.text, outcome.next_step))
-    return FAILED
+    return answers.ended(succeeded=outcome.succeeded, text=outcome.text, next_step=outcome.next_step)
 
 
 def _only_session(parts: HomeContainer) -> str:
@@ -423,10 +414,7 @@ def extract(session: Invocation) -> int:
         )
         if result.succeeded:
             print_text(printable(result.summary))
-    if result.succeeded:
-        return DONE
-    answers.trouble(answers.with_next_step(result.summary, result.next_step))
-    return FAILED
+    return answers.ended(succeeded=result.succeeded, text=result.summary, next_step=result.next_step)
 
 
 def _print_candidates(found: tuple[ExtractCandidate, ...], *, as_json: bool, to_notes: bool) -> None:
@@ -474,18 +462,10 @@ def traces(session: Invocation) -> int:
 
 
 def _list(session: Invocation) -> int:
-    rows: list[TraceSummary] = []
-    asked = every_home(session)
-    errors: list[UserError] = [*asked.problems]
-    for root in asked.roots:
-        try:
-            rows += _rows(session, root)
-        except UserError as error:
-            errors.append(error)
-    if errors and len(errors) == len(asked.roots) + len(asked.problems):
-        raise errors[0]
+    found, errors = from_each(session, every_home(session), lambda parts: list(TraceService(parts).rows()))
     for problem in errors:
         trouble(str(problem))
+    rows = list(chain.from_iterable(found))
     rows.sort(key=lambda row: row.started_at, reverse=True)
     wanted = session.arguments.workspace
     if wanted is not None:
@@ -509,7 +489,7 @@ def _one(session: Invocation, wanted: str) -> int:
     for place in asked.problems:
         trouble(str(place))
     for root in asked.roots:
-        service = TraceService(_parts(session, root))
+        service = TraceService(open_parts(root, session.profile, session.clock))
         try:
             detail = service.open(wanted)
         except UserError as error:
@@ -525,15 +505,6 @@ def _one(session: Invocation, wanted: str) -> int:
     if missing is not None:
         raise missing
     raise Unavailable(NO_HOME, next_step=NAME_ONE)
-
-
-def _parts(session: Invocation, root: Path) -> Any:
-    return open_parts(root, session.profile, session.clock)
-
-
-def _rows(session: Invocation, root: Path) -> list[TraceSummary]:
-
-    return list(TraceService(_parts(session, root)).rows())
 
 
 def _line(row: TraceSummary) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ where the home is gone; whatever else cannot be read is a fact, too.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,10 +39,11 @@ from reverie.doctor.run_checks import (
     DREAM_CHECKS,
     LAYOUT_CHECKS,
     MACHINE_CHECKS,
+    NO_WRITER,
     WRITER_CHECKS,
-    feature,
+    WRITER_SWITCH,
+    Check,
     needs_no_writer,
-    no_writer,
 )
 from reverie.errors import UserError
 from reverie.jobs.consolidate.run import dream_lease_name
@@ -254,8 +255,6 @@ def _log_level(env: Mapping[str, str]) -> str:
     return "debug" if is_debug() else env.get("REVERIE_LOG_LEVEL", "").lower() or "info"
 
 
-Check = Callable[[WorkspaceFacts, Fixes], Finding]
-
 CHECKS: tuple[Check, ...] = (*LAYOUT_CHECKS, *WRITER_CHECKS, *MACHINE_CHECKS, *DREAM_CHECKS)
 
 
@@ -279,10 +278,10 @@ def judge(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
     where it is on or the agent is of a version that has one."""
     checks = CHECKS
     if not facts.has_writer:
-        checks = (*LAYOUT_CHECKS, no_writer, *MACHINE_CHECKS, *DREAM_CHECKS)
+        checks = (*LAYOUT_CHECKS, NO_WRITER, *MACHINE_CHECKS, *DREAM_CHECKS)
     elif needs_no_writer(facts):
-        checks = (*LAYOUT_CHECKS, feature, *MACHINE_CHECKS, *DREAM_CHECKS)
+        checks = (*LAYOUT_CHECKS, WRITER_SWITCH, *MACHINE_CHECKS, *DREAM_CHECKS)
     return (
         *agent_findings(facts, fixes),
-        *(check(facts, fixes) for check in checks),
+        *(check.finding(facts, fixes) for check in checks),
     )

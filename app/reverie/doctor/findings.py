@@ -27,6 +27,10 @@ class Fix:
     """What a person has to read and agree to first; empty where the press itself is enough."""
 
 
+Verdict = tuple[State, str] | tuple[State, str, Fix | None]
+"""How a check ended, what was seen, and what mends it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One check. `check` is its name for scripts, `title` for people; `evidence` is what was seen, in

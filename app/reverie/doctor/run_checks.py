@@ -7,49 +7,67 @@ about it is a warning.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from reverie.agents.transcripts import Turn
 from reverie.doctor.facts import FileFacts, ModelFacts, StateFacts, WorkspaceFacts, dump_time
-from reverie.doctor.findings import MINUTE_MS, Finding, Fix, State, ago, size
+from reverie.doctor.findings import MINUTE_MS, Finding, Fix, State, Verdict, ago, size
 from reverie.doctor.fixes import RULES, Fixes
 from reverie.jobs.consolidate.run import DEBOUNCE_MS
 from reverie.text.summaries import some
 
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check of a workspace: what it is called, and how it judges."""
+
+    name: str
+    """For scripts."""
+    title: str
+    """For people."""
+    judge: Callable[[WorkspaceFacts, Fixes], Verdict]
+
+    def finding(self, facts: WorkspaceFacts, fixes: Fixes) -> Finding:
+        """What the facts mean, with what to do about it."""
+        return Finding(self.name, self.title, *self.judge(facts, fixes))
+
+
 # Whether Reverie knows the layout and versions of the stores in use, and so may write. Pure.
 
 
-def known_layout(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-    check, title = "known-layout", "Reverie knows this layout"
+def known_layout(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     refused = [refusal for refusal, permitted in facts.refusals if not permitted]
     if refused:
         sentences = (" ".join((each.title, each.evidence, each.next_step)) for each in refused)
-        return Finding(check, title, "fail", " ".join(sentences), fixes.write_anyway(refused))
+        return "fail", " ".join(sentences), fixes.write_anyway(refused)
     if facts.refusals:
         evidence = " ".join(each.evidence for each, _permitted in facts.refusals)
-        return Finding(check, title, "warn", f"{evidence} You chose to write anyway.")
-    return Finding(check, title, "pass", "All layouts and versions found here are known.")
+        return "warn", f"{evidence} You chose to write anyway."
+    return "pass", "All layouts and versions found here are known."
 
 
-LAYOUT_CHECKS = (known_layout,)
+LAYOUT_CHECKS = (Check("known-layout", "Reverie knows this layout", known_layout),)
 
 
 # Findings that several lists of checks have in common. Pure.
 
 
-def last_activity(facts: WorkspaceFacts, check: str, title: str, *sources: str) -> Finding:
+def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
     """The newest line of Activity about this workspace from one of `sources`."""
     last = facts.last(*sources)
     if last is None:
-        return Finding(check, title, "pass", "Nothing yet about this workspace.")
+        return "pass", "Nothing yet about this workspace."
     state: State = "warn" if last.level in ("warning", "error") else "pass"
     times = f" ({last.times} times)" if last.times > 1 else ""
-    return Finding(check, title, state, f"{ago(facts.now, last.last_at)}{times}: {last.text}")
+    return state, f"{ago(facts.now, last.last_at)}{times}: {last.text}"
 
 
-def no_model(found: ModelFacts | None, check: str, title: str, fix: Fix) -> Finding:
+def no_model(found: ModelFacts | None, fix: Fix) -> Verdict:
     """What is to be said where no model was looked at, or it has a problem, which `fix` mends."""
     if found is None:
-        return Finding(check, title, "pass", "It was not looked at here: this place knows no models.")
-    return Finding(check, title, "fail", f"{found.engine}: {found.problem}", fix)
+        return "pass", "It was not looked at here: this place knows no models."
+    return "fail", f"{found.engine}: {found.problem}", fix
 
 
 DEFAULT_INTERVAL = 2
@@ -78,86 +96,68 @@ def needs_no_writer(facts: WorkspaceFacts) -> bool:
     return not facts.settings.system1.enabled and kinds.project_store is True and kinds.project_file is False
 
 
-def feature(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-    title = "The memory writer is switched on"
+def feature(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     if needs_no_writer(facts):
-        evidence = (
-            "Reverie's memory writer is off, as it is until you turn it on. This agent writes memories "
-        )
-        return Finding("feature", title, "off", f"{evidence}with tools of its own.", fixes.switch_writer_on())
+        evidence = "Reverie's memory writer is off, as it is until you turn it on. "
+        evidence += "This agent writes memories with tools of its own."
+        return "off", evidence, fixes.switch_writer_on()
     if not facts.settings.system1.enabled:
-        return Finding(
-            "feature",
-            title,
-            "fail",
-            "It is switched off in Reverie's settings, as it is until somebody switches it on.",
-            fixes.switch_writer_on(),
-        )
+        evidence = "It is switched off in Reverie's settings, as it is until somebody switches it on."
+        return "fail", evidence, fixes.switch_writer_on()
     if facts.agent_switched_off:
-        return Finding(
-            "feature",
-            title,
-            "fail",
-            "The agent's own configuration switches its memory writer off, and Reverie follows it. "
-            "Switch it on there: Reverie never writes that file.",
-        )
-    return Finding("feature", title, "pass", "It is switched on in the settings.")
+        evidence = "The agent's own configuration switches its memory writer off, and Reverie follows it. "
+        return "fail", f"{evidence}Switch it on there: Reverie never writes that file."
+    return "pass", "It is switched on in the settings."
 
 
-def root_workspace(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
-    check, title = "root-workspace", "The workspace has a writer of its own"
+def root_workspace(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     workspace = facts.workspace
     if facts.context.workspace_id is None:
-        return Finding(check, title, "fail", "No workspace is chosen. Choose one with turns in it.")
+        return "fail", "No workspace is chosen. Choose one with turns in it."
     if workspace is None:
-        return Finding(
-            check, title, "fail", "This home does not list the workspace, or its list is unreadable."
-        )
+        return "fail", "This home does not list the workspace, or its list is unreadable."
     if workspace.parent_id is not None:
         evidence = f"It is a task of workspace {workspace.parent_id}; memories are written for that one only."
-        return Finding(check, title, "fail", f"{evidence} Look there.")
+        return "fail", f"{evidence} Look there."
     if workspace.archived:
-        return Finding(check, title, "warn", "The workspace is archived, so no turn ends in it any more.")
-    return Finding(check, title, "pass", "It is listed, and no other workspace's task.")
+        return "warn", "The workspace is archived, so no turn ends in it any more."
+    return "pass", "It is listed, and no other workspace's task."
 
 
-def interval(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-    check, title = "interval", "The interval is valid"
+def interval(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     found = facts.interval
     where = "the agent's configuration" if found.source == "agent" else "Reverie's settings"
     if found.turns is None:
         evidence = f"In {where}: {found.problem}. Mend or remove it there: Reverie never writes that file."
-        return Finding(check, title, "fail", evidence)
+        return "fail", evidence
     bad = next((problem for problem in facts.settings_problems if problem.startswith("system1.interval")), "")
     if bad and found.source == "settings":
-        return Finding(check, title, "warn", bad, fixes.set_interval(DEFAULT_INTERVAL))
+        return "warn", bad, fixes.set_interval(DEFAULT_INTERVAL)
     every = "every turn" if found.turns == 1 else f"every {found.turns} turns"
-    return Finding(check, title, "pass", f"It runs after {every}, as set in {where}.")
+    return "pass", f"It runs after {every}, as set in {where}."
 
 
-def transcript(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
-    check, title = "transcript", "The transcript is there and grows"
+def transcript(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     file = facts.transcript
     if file is None:
-        return Finding(check, title, "fail", "This agent keeps no transcript that could be followed.")
+        return "fail", "This agent keeps no transcript that could be followed."
     if facts.transcript_problem:
-        return Finding(check, title, "fail", facts.transcript_problem)
+        return "fail", facts.transcript_problem
     if file.kind == "missing":
-        return Finding(check, title, "fail", f"{file.path} does not exist: nothing was said here yet.")
+        return "fail", f"{file.path} does not exist: nothing was said here yet."
     if file.kind != "file":
-        return Finding(check, title, "fail", f"{file.path} is no regular file. {file.problem}".strip())
+        return "fail", f"{file.path} is no regular file. {file.problem}".strip()
     seen = f"{size(file.size)}, last grew {ago(facts.now, file.changed_at)}"
     if not facts.turns:
-        return Finding(check, title, "fail", f"There is no whole turn at its end ({seen}).")
-    return Finding(check, title, "pass", f"{file.path.name}: {seen}.")
+        return "fail", f"There is no whole turn at its end ({seen})."
+    return "pass", f"{file.path.name}: {seen}."
 
 
-def last_turn(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
+def last_turn(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     """Only a completed stream counts as a turn."""
-    check, title = "last-turn", "The last turn came to its end"
     answers = _answers(facts)
     if not answers:
-        return Finding(check, title, "warn", f"The assistant has not answered here yet. {_NO_RUN_YET}")
+        return "warn", f"The assistant has not answered here yet. {_NO_RUN_YET}"
     cut = 0
     for turn in reversed(answers):
         if turn.finished:
@@ -170,46 +170,40 @@ def last_turn(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
             if cut == 1
             else f"The last {cut} answers were cut off or ended in an error; such turns never count."
         )
-        return Finding(check, title, state, f"{evidence} The next one that comes to its end does.")
+        return state, f"{evidence} The next one that comes to its end does."
     when = answers[-1].timestamp
     at = "" if when is None else f", {ago(facts.now, when)}"
     partial = facts.partial is not None and facts.partial.kind == "file"
     running = " Another answer is being written." if partial else ""
-    return Finding(check, title, "pass", f"{answers[-1].id} ended{at}.{running}")
+    return "pass", f"{answers[-1].id} ended{at}.{running}"
 
 
-def state_file(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-    check, title = "state-file", "The state file says that runs happen"
+def state_file(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     state = facts.state
     if state is None:
-        return Finding(check, title, "fail", "This home has no place for the state of a memory writer.")
-    result = _state_damage(state, fixes) or _state_result(facts, state, fixes)
-    return Finding(check, title, *result)
+        return "fail", "This home has no place for the state of a memory writer."
+    return _state_damage(state, fixes) or _state_result(facts, state, fixes)
 
 
-def model(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-    check, title = "model", "A model is configured, or the rules"
+def model(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     found = facts.model
     if found is None or found.problem:
-        return no_model(found, check, title, fixes.use_rules())
+        return no_model(found, fixes.use_rules())
     if found.engine == RULES:
-        return Finding(check, title, "pass", f"The rules engine writes; it needs no model. {found.reason}")
-    return Finding(check, title, "pass", f"{found.engine}. {found.reason}")
+        return "pass", f"The rules engine writes; it needs no model. {found.reason}"
+    return "pass", f"{found.engine}. {found.reason}"
 
 
-def reachable(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-    return _probed(
-        facts, fixes, "model-reachable", "The model answers", ("settings", "reachable", "key", "model")
-    )
+def reachable(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    return _probed(facts, fixes, "settings", "reachable", "key", "model")
 
 
-def tool_calling(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-    return _probed(facts, fixes, "tool-calling", "The model can call tools", ("tool-calling", "streaming"))
+def tool_calling(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    return _probed(facts, fixes, "tool-calling", "streaming")
 
 
-def target(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
+def target(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     """Whether the agent in this home loads what the writer writes."""
-    check, title = "target", "The agent loads what is written"
     chosen, kinds = facts.settings.system1.target, facts.kinds
     to_file = chosen == "project-file"
     loaded, other = kinds.project_file, kinds.project_store
@@ -218,52 +212,43 @@ def target(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
     what = "one file a project" if to_file else "a project memory"
     if loaded is False and other:
         instead = "project-memory" if to_file else "project-file"
-        return Finding(
-            check,
-            title,
+        return (
             "warn",
             f"The writer writes {what}, which the agent of this home does not load. {kinds.evidence}",
             fixes.set_target(instead),
         )
-    return Finding(check, title, "pass", f"The writer writes {what}. {kinds.evidence}")
+    return "pass", f"The writer writes {what}. {kinds.evidence}"
 
 
-def memory_file(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-    check, title = "memory-file", "The memory file can be written"
+def memory_file(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     file = facts.memory
     if file is None:
-        return Finding(check, title, "fail", f"There is none for this workspace. {facts.memory_problem}")
+        return "fail", f"There is none for this workspace. {facts.memory_problem}"
     if file.kind in ("directory", "other"):
         evidence = f"Something that is no file lies at {file.path}. {file.problem}".strip()
-        return Finding(check, title, "fail", evidence, fixes.set_aside(file.path))
+        return "fail", evidence, fixes.set_aside(file.path)
     if file.kind == "file" and not file.writable:
-        return Finding(
-            check, title, "fail", f"{file.path} is write-protected.", fixes.make_writable(file.path)
-        )
+        return "fail", f"{file.path} is write-protected.", fixes.make_writable(file.path)
     above = facts.memory_directory
     if above is not None and (above.kind != "directory" or not above.writable):
         fix = fixes.make_writable(above.path) if above.kind == "directory" else None
-        return Finding(check, title, "fail", f"Nothing can be made in {above.path}.", fix)
+        return "fail", f"Nothing can be made in {above.path}.", fix
     if file.kind == "missing":
-        return Finding(check, title, "pass", f"{file.path} is not there yet; the first run makes it.")
+        return "pass", f"{file.path} is not there yet; the first run makes it."
     seen = f"{size(file.size)}, last changed {ago(facts.now, file.changed_at)}"
-    return Finding(check, title, "pass", f"{file.path}: {seen}.")
+    return "pass", f"{file.path}: {seen}."
 
 
-def traces(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-    check, title = "traces", "Failures leave a trace"
+def traces(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     wanted = facts.settings.system1.traces
     if wanted == "never":
         evidence = "Traces are switched off, so why a run failed is not kept."
-        return Finding(check, title, "warn", evidence, fixes.keep_traces_of_failures())
+        return "warn", evidence, fixes.keep_traces_of_failures()
     if not facts.dumps:
-        return Finding(check, title, "pass", "There is none: no run failed here while traces were kept.")
+        return "pass", "There is none: no run failed here while traces were kept."
     newest = facts.dumps[0]
     at = f"{some(len(facts.dumps), 'trace')}, the newest {ago(facts.now, dump_time(newest))}"
-    return Finding(check, title, "pass", f"{at}: {newest.name}. {facts.verdict}".strip())
-
-
-_Result = tuple[State, str] | tuple[State, str, Fix | None]
+    return "pass", f"{at}: {newest.name}. {facts.verdict}".strip()
 
 
 def _answers(facts: WorkspaceFacts) -> list[Turn]:
@@ -271,17 +256,16 @@ def _answers(facts: WorkspaceFacts) -> list[Turn]:
     return [turn for turn in facts.turns if turn.role == "assistant" and turn.kind == "message"]
 
 
-def _state_damage(state: StateFacts, fixes: Fixes) -> _Result | None:
+def _state_damage(state: StateFacts, fixes: Fixes) -> Verdict | None:
     file = state.file
     if state.problem:
-        evidence = f"{file.path.name}: {state.problem} It counts as no turns."
-        return "fail", evidence, fixes.set_aside(file.path)
+        return "fail", f"{file.path.name}: {state.problem} It counts as no turns.", fixes.set_aside(file.path)
     if file.kind == "file" and not file.writable:
         return "fail", f"{file.path} is write-protected.", fixes.make_writable(file.path)
     return None
 
 
-def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> _Result:
+def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict:
     """What a sound state file means; the order is that of a run's life."""
     missed = _uncounted(facts, state)
     on = facts.settings.system1.enabled and facts.host is not None
@@ -292,8 +276,7 @@ def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> _Re
         return ("fail" if on else "warn"), f"There is none. {why}"
     newest = facts.last("writer")
     if newest is not None and newest.event == "writer.stood-down":
-        evidence = f"{newest.text} ({ago(facts.now, newest.last_at)}) Let one of the two do it."
-        return "warn", evidence
+        return "warn", f"{newest.text} ({ago(facts.now, newest.last_at)}) Let one of the two do it."
     turns, k = state.turns, facts.interval.turns or DEFAULT_INTERVAL
     counted = f"{turns} of {some(k, 'turn')} counted"
     if facts.writer is not None:
@@ -316,7 +299,7 @@ def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> _Re
     return _last_run(facts, state, counted, fixes)
 
 
-def _last_run(facts: WorkspaceFacts, state: StateFacts, counted: str, fixes: Fixes) -> _Result:
+def _last_run(facts: WorkspaceFacts, state: StateFacts, counted: str, fixes: Fixes) -> Verdict:
     if state.started_at is None:
         return "pass", f"{counted}; no run was due yet."
     at = ago(facts.now, state.started_at)
@@ -354,109 +337,100 @@ def _written_since(file: FileFacts | None, started_at: int) -> bool:
     return file is not None and file.kind == "file" and file.changed_at >= started_at
 
 
-def _probed(facts: WorkspaceFacts, fixes: Fixes, check: str, title: str, steps: tuple[str, ...]) -> Finding:
+def _probed(facts: WorkspaceFacts, fixes: Fixes, *steps: str) -> Verdict:
     found = facts.model
     if found is not None and found.engine == RULES and not found.problem:
-        return Finding(check, title, "pass", "The rules engine asks no model.")
+        return "pass", "The rules engine asks no model."
     if facts.probe is None:
-        return Finding(check, title, "pass", "Not tested: that asks the model for real, on request only.")
+        return "pass", "Not tested: that asks the model for real, on request only."
     steps_done = [step for step in facts.probe if step.name in steps]
     failed = next((step for step in steps_done if step.state == "fail"), None)
     if failed is not None:
-        return Finding(check, title, "fail", failed.sentence, fixes.use_rules())
+        return "fail", failed.sentence, fixes.use_rules()
     if not any(step.state == "pass" for step in steps_done):
-        return Finding(check, title, "warn", "It could not be tested, because an earlier step failed.")
-    return Finding(
-        check, title, "pass", " ".join(step.sentence for step in steps_done if step.state == "pass")
-    )
+        return "warn", "It could not be tested, because an earlier step failed."
+    return "pass", " ".join(step.sentence for step in steps_done if step.state == "pass")
 
 
+WRITER_SWITCH = Check("feature", "The memory writer is switched on", feature)
 WRITER_CHECKS = (
-    feature,
-    root_workspace,
-    interval,
-    transcript,
-    last_turn,
-    state_file,
-    model,
-    reachable,
-    tool_calling,
-    target,
-    memory_file,
-    traces,
+    WRITER_SWITCH,
+    Check("root-workspace", "The workspace has a writer of its own", root_workspace),
+    Check("interval", "The interval is valid", interval),
+    Check("transcript", "The transcript is there and grows", transcript),
+    Check("last-turn", "The last turn came to its end", last_turn),
+    Check("state-file", "The state file says that runs happen", state_file),
+    Check("model", "A model is configured, or the rules", model),
+    Check("model-reachable", "The model answers", reachable),
+    Check("tool-calling", "The model can call tools", tool_calling),
+    Check("target", "The agent loads what is written", target),
+    Check("memory-file", "The memory file can be written", memory_file),
+    Check("traces", "Failures leave a trace", traces),
 )
 """In the order of the gates."""
 
 
-def no_writer(_facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
-    """Instead of all of them where the agent of this home has no memory writer."""
-    return Finding(
-        "feature",
-        "No gate of a memory writer is shut",
-        "pass",
-        "This agent has no memory writer, so there are none. Its notes are its own, and those of dreams, "
-        "extraction and session notes.",
-    )
+def no_writer(_facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
+    evidence = "This agent has no memory writer, so there are none. Its notes are its own, and those of "
+    return "pass", f"{evidence}dreams, extraction and session notes."
+
+
+NO_WRITER = Check("feature", "No gate of a memory writer is shut", no_writer)
+"""Instead of all of them where the agent of this home has no memory writer."""
 
 
 # The gates of dreams that run by themselves (formats/mux.md sections 10 and 11). Pure.
 
 
-def switched_on(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-    check, title = "dream-switch", "Dreams may run by themselves"
+def switched_on(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     if facts.settings.background.of(facts.home_id).enabled:
-        return Finding(check, title, "pass", "Background runs are switched on for this home.")
+        return "pass", "Background runs are switched on for this home."
     evidence = "Background runs are off for this home, as they are until you turn them on. "
     evidence += "You can consolidate by hand all the same."
-    return Finding(check, title, "off", evidence, fixes.switch_background_on())
+    return "off", evidence, fixes.switch_background_on()
 
 
-def budget(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-    check, title = "dream-budget", "The day's budget is not used up"
+def budget(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     background = facts.settings.background.of(facts.home_id)
     spent = f"{facts.recent_runs} of {some(background.runs_per_day, 'run')}, "
     spent += f"{facts.recent_tokens:,} of {some(background.tokens_per_day, 'token')} in the last 24 hours."
     over = facts.recent_runs >= background.runs_per_day or facts.recent_tokens >= background.tokens_per_day
     if background.enabled and over:
-        return Finding(check, title, "fail", f"Used up: {spent}", fixes.raise_budget())
-    return Finding(check, title, "pass", spent)
+        return "fail", f"Used up: {spent}", fixes.raise_budget()
+    return "pass", spent
 
 
-def dream_model(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-    check, title = "dream-model", "A dream has a model, or the rules"
+def dream_model(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     found = facts.dream_model
     if found is None or found.problem:
-        return no_model(found, check, title, fixes.dream_by_rules())
+        return no_model(found, fixes.dream_by_rules())
     name = "The rules engine" if found.engine == RULES else found.engine
-    return Finding(check, title, "pass", f"{name}. {found.reason}")
+    return "pass", f"{name}. {found.reason}"
 
 
-def coverage(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
-    check, title = "dream-coverage", "The last dream of this workspace"
+def coverage(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     if facts.coverage_problems:
-        return Finding(check, title, "warn", facts.coverage_problems[0])
+        return "warn", facts.coverage_problems[0]
     if facts.dream is not None:
         since = ago(facts.now, facts.dream.acquired_at_ms)
-        return Finding(check, title, "pass", f"One is at work since {since}: {facts.dream.purpose}.")
+        return "pass", f"One is at work since {since}: {facts.dream.purpose}."
     if facts.coverage_at is None:
-        return Finding(check, title, "pass", "None yet.")
-    at = ago(facts.now, facts.coverage_at)
-    if facts.now - facts.coverage_at < DEBOUNCE_MS:
-        return Finding(check, title, "pass", f"{at}; the next one by itself comes after 6 hours.")
-    return Finding(check, title, "pass", f"{at}.")
+        return "pass", "None yet."
+    waits = facts.now - facts.coverage_at < DEBOUNCE_MS
+    following = "; the next one by itself comes after 6 hours" if waits else ""
+    return "pass", f"{ago(facts.now, facts.coverage_at)}{following}."
 
 
-def last_decision(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
-    title = "What the triggers of dreams said last"
-    return last_activity(facts, "dream-last", title, "trigger", "dream", "harvest")
+def last_decision(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
+    return last_activity(facts, "trigger", "dream", "harvest")
 
 
 DREAM_CHECKS = (
-    switched_on,
-    budget,
-    dream_model,
-    coverage,
-    last_decision,
+    Check("dream-switch", "Dreams may run by themselves", switched_on),
+    Check("dream-budget", "The day's budget is not used up", budget),
+    Check("dream-model", "A dream has a model, or the rules", dream_model),
+    Check("dream-coverage", "The last dream of this workspace", coverage),
+    Check("dream-last", "What the triggers of dreams said last", last_decision),
 )
 """In the order of the gates."""
 
@@ -469,60 +443,53 @@ FULL_BYTES = 20 << 20
 _AHEAD_MS = 5 * MINUTE_MS
 
 
-def log_level(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-    check, title = "log-level", "What the log tells"
+def log_level(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     if facts.log_level.startswith("debug"):
-        return Finding(check, title, "pass", f"{facts.log_level}: every gate and outcome is logged.")
+        return "pass", f"{facts.log_level}: every gate and outcome is logged."
     evidence = f"{facts.log_level}: a successful write is logged; gates and outcomes stand in Activity."
-    return Finding(check, title, "pass", evidence, fixes.debug_logging())
+    return "pass", evidence, fixes.debug_logging()
 
 
-def host(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
-    check, title = "services", "The background services run"
+def host(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     if facts.lease_problem:
-        return Finding(check, title, "fail", facts.lease_problem)
+        return "fail", facts.lease_problem
     holder = facts.host
     if holder is not None:
         since = ago(facts.now, holder.acquired_at_ms)
-        return Finding(check, title, "pass", f"{holder.purpose}, process {holder.owner.pid}, since {since}.")
+        return "pass", f"{holder.purpose}, process {holder.owner.pid}, since {since}."
     wanted = facts.settings.system1.enabled or facts.settings.background.of(facts.home_id).enabled
     if not wanted:
-        return Finding(check, title, "pass", "Nothing is switched on, so nothing has to run.")
-    evidence = "Nobody runs them for this home. Leave the window open, or run `reverie watch`."
-    return Finding(check, title, "fail", evidence)
+        return "pass", "Nothing is switched on, so nothing has to run."
+    return "fail", "Nobody runs them for this home. Leave the window open, or run `reverie watch`."
 
 
-def watcher(facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-    check, title = "watcher", "Changes on disk are noticed"
+def watcher(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     polling = facts.settings.watch.polling
     state = facts.watch
     if state is not None and state.mode == "stopped":
-        evidence = "The watcher of this window is stopped. Open the home again."
-        return Finding(check, title, "fail", evidence)
+        return "fail", "The watcher of this window is stopped. Open the home again."
     if state is not None and state.mode == "polling":
         words = f"The folders are looked through again and again. {state.message}".strip()
         fix = fixes.watch_with("auto") if polling == "always" else None
-        return Finding(check, title, "pass" if polling == "always" else "warn", words, fix)
+        return "pass" if polling == "always" else "warn", words, fix
     if state is not None and state.failures:
-        evidence = f"Changes could not be handed over ({some(state.failures, 'time')}); the log says why."
-        return Finding(check, title, "warn", evidence)
+        return "warn", f"Changes could not be handed over ({some(state.failures, 'time')}); the log says why."
     if state is not None and state.message:
         fix = fixes.watch_with("auto") if polling == "never" else None
-        return Finding(check, title, "warn", state.message, fix)
+        return "warn", state.message, fix
     if state is not None:
-        return Finding(check, title, "pass", f"By events, in {some(state.watches, 'folder')}.")
+        return "pass", f"By events, in {some(state.watches, 'folder')}."
     last = facts.last("host.watch")
     if last is not None and facts.host is not None and last.last_at >= facts.host.acquired_at_ms:
-        return Finding(check, title, "warn", last.text)
+        return "warn", last.text
     if polling == "never":
         evidence = "By events only; where the system gives none, changes show at the next full scan."
-        return Finding(check, title, "warn", evidence, fixes.watch_with("auto"))
+        return "warn", evidence, fixes.watch_with("auto")
     how = "again and again" if polling == "always" else "by events, or by looking where there are none"
-    return Finding(check, title, "pass", f"The settings say: {how}.")
+    return "pass", f"The settings say: {how}."
 
 
-def disk(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
-    check, title = "disk", "There is space on the disk"
+def disk(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     known = [
         (free, where)
         for free, where in (
@@ -532,16 +499,20 @@ def disk(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
         if free is not None
     ]
     if not known:
-        return Finding(check, title, "warn", "How much is free could not be found out.")
+        return "warn", "How much is free could not be found out."
     free, where = min(known)
-    state: State = "fail" if free < FULL_BYTES else "warn" if free < SCARCE_BYTES else "pass"
+    state = space_state(free)
     advice = "" if state == "pass" else " Free some space."
-    return Finding(check, title, state, f"{size(free)} are free where {where}.{advice}")
+    return state, f"{size(free)} are free where {where}.{advice}"
 
 
-def clock(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
+def space_state(free: int) -> State:
+    """Whether `free` bytes are enough."""
+    return "fail" if free < FULL_BYTES else "warn" if free < SCARCE_BYTES else "pass"
+
+
+def clock(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     """A clock that is behind makes every age wrong: debounce, retention, and which run was last."""
-    check, title = "clock", "The clock is right"
     stamps = [(turn.timestamp, f"turn {turn.id}") for turn in facts.turns if turn.timestamp is not None]
     if facts.state is not None:
         stamps += [
@@ -554,23 +525,22 @@ def clock(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
         evidence = (
             f"{what[:1].upper()}{what[1:]} is dated {ago(facts.now, newest)}. Set this machine's clock."
         )
-        return Finding(check, title, "fail", evidence)
-    return Finding(check, title, "pass", "Nothing here is dated in the future.")
+        return "fail", evidence
+    return "pass", "Nothing here is dated in the future."
 
 
-def activity(facts: WorkspaceFacts, _fixes: Fixes) -> Finding:
-    check, title = "activity", "What the services said last"
+def activity(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     if facts.activity_damage:
-        return Finding(check, title, "warn", facts.activity_damage)
-    return last_activity(facts, check, title, "writer", "host")
+        return "warn", facts.activity_damage
+    return last_activity(facts, "writer", "host")
 
 
 MACHINE_CHECKS = (
-    log_level,
-    host,
-    watcher,
-    disk,
-    clock,
-    activity,
+    Check("log-level", "What the log tells", log_level),
+    Check("services", "The background services run", host),
+    Check("watcher", "Changes on disk are noticed", watcher),
+    Check("disk", "There is space on the disk", disk),
+    Check("clock", "The clock is right", clock),
+    Check("activity", "What the services said last", activity),
 )
 """In the order of the gates."""

@@ -21,8 +21,8 @@ from urllib.parse import unquote, urlsplit
 
 import reverie
 from reverie.doctor.facts import free_bytes, look_at
-from reverie.doctor.findings import Finding, Fix, State, size
-from reverie.doctor.run_checks import FULL_BYTES, SCARCE_BYTES
+from reverie.doctor.findings import Finding, Fix, State, Verdict, size
+from reverie.doctor.run_checks import space_state
 from reverie.errors import UserError, user_error_from_os
 from reverie.files.lease import Leases
 from reverie.profile import Profile
@@ -123,18 +123,18 @@ def examine_self(
     """Every check of Reverie itself. `homes`: how many agents' homes were found."""
     ours = installation()
     found = [
-        _python(),
-        _installation(ours),
-        _libraries(ours),
-        _full_text(),
-        _redaction(),
+        Finding("python", "Python is new enough", *_python()),
+        Finding("installation", "The installation is known", *_installation(ours)),
+        Finding("libraries", "The libraries are there", *_libraries(ours)),
+        Finding("sqlite", "SQLite can search full text", *_full_text()),
+        Finding("redaction", "Secrets are found before anything is sent", *_redaction()),
         *_folders(profile),
-        _settings(profile),
-        _leases(profile),
-        _watch_limit(limits),
-        _space(profile),
-        _display(os.environ if env is None else env),
-        _homes(homes),
+        Finding("settings", "The settings count", *_settings(profile)),
+        Finding("leases", "The list of running jobs is readable", *_leases(profile)),
+        Finding("watch-limit", "Enough folders can be watched", *_watch_limit(limits)),
+        Finding("disk", "There is space on the disk", *_space(profile)),
+        Finding("display", "A window can open", *_display(os.environ if env is None else env)),
+        Finding("homes", "There are agents' homes", *_homes(homes)),
     ]
     if now < _built():
         found.append(
@@ -143,49 +143,47 @@ def examine_self(
     return tuple(found)
 
 
-def _python() -> Finding:
+def _python() -> Verdict:
     version = platform.python_version()
     state: State = "pass" if sys.version_info >= (3, 11) else "fail"
-    return Finding("python", "Python is new enough", state, f"CPython {version}, at {sys.executable}.")
+    return state, f"CPython {version}, at {sys.executable}."
 
 
-def _installation(ours: Installation) -> Finding:
-    return Finding("installation", "The installation is known", "pass", f"{ours.sentence} {ours.next_step}")
+def _installation(ours: Installation) -> Verdict:
+    return "pass", f"{ours.sentence} {ours.next_step}"
 
 
-def _libraries(ours: Installation) -> Finding:
-    title, missing, present = "The libraries are there", [], []
+def _libraries(ours: Installation) -> Verdict:
+    missing, present = [], []
     for name in LIBRARIES:
         try:
             present.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
             missing.append(name)
     if missing:
-        return Finding("libraries", title, "fail", f"Missing: {', '.join(missing)}. {ours.next_step}")
-    return Finding("libraries", title, "pass", ", ".join(present) + ".")
+        return "fail", f"Missing: {', '.join(missing)}. {ours.next_step}"
+    return "pass", ", ".join(present) + "."
 
 
-def _full_text() -> Finding:
-    title = "SQLite can search full text"
+def _full_text() -> Verdict:
     connection = sqlite3.connect(":memory:")
     try:
         connection.execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
     except sqlite3.OperationalError as error:
-        return Finding("sqlite", title, "fail", f"SQLite {sqlite3.sqlite_version}: {error}.")
+        return "fail", f"SQLite {sqlite3.sqlite_version}: {error}."
     finally:
         connection.close()
-    return Finding("sqlite", title, "pass", f"SQLite {sqlite3.sqlite_version}.")
+    return "pass", f"SQLite {sqlite3.sqlite_version}."
 
 
-def _redaction() -> Finding:
-    title = "Secrets are found before anything is sent"
+def _redaction() -> Verdict:
     failed = failed_checks()
     if failed:
         evidence = f"The test missed {', '.join(failed)}. No model is asked until this is repaired. "
-        return Finding("redaction", title, "fail", evidence + installation().next_step)
+        return "fail", evidence + installation().next_step
     evidence = f"{some(len(PLANTED), 'planted secret')} of {len(PLANTED)} found. "
     evidence += f"Keys of {some(len(services()), 'service')} are known by their own marks."
-    return Finding("redaction", title, "pass", evidence)
+    return "pass", evidence
 
 
 def _folders(profile: Profile) -> Iterator[Finding]:
@@ -195,25 +193,24 @@ def _folders(profile: Profile) -> Iterator[Finding]:
         ("cache", profile.cache),
         ("state", profile.state),
     ):
-        yield _folder(f"folder-{name}", f"Reverie's {name} folder is usable", path)
+        yield Finding(f"folder-{name}", f"Reverie's {name} folder is usable", *_folder(name, path))
 
 
-def _folder(check: str, title: str, path: Path) -> Finding:
+def _folder(name: str, path: Path) -> Verdict:
     found = look_at(path)
     if found.kind == "missing":
-        return Finding(check, title, "pass", f"{path} is not there yet; it is made when it is needed.")
+        return "pass", f"{path} is not there yet; it is made when it is needed."
     if found.kind != "directory":
-        return Finding(check, title, "fail", f"{path} is no folder. {found.problem} Move it away.")
+        return "fail", f"{path} is no folder. {found.problem} Move it away."
     mode = stat.S_IMODE(path.stat().st_mode)
     if not found.writable or mode & _PRIVATE != _PRIVATE:
-        return Finding(check, title, "fail", f"{path} is write-protected.", _private(path))
+        return "fail", f"{path} is write-protected.", _private(path)
     if os.name != "nt" and mode & 0o022:
         evidence = f"{path} may be changed by others (mode {mode:o}); Reverie trusts what is in it."
-        return Finding(check, title, "warn", evidence, _private(path))
-    if os.name != "nt" and mode & ~_PRIVATE and check != "folder-config":
-        evidence = f"{path} may be read by others (mode {mode:o}); it holds memory text."
-        return Finding(check, title, "warn", evidence, _private(path))
-    return Finding(check, title, "pass", f"{path}.")
+        return "warn", evidence, _private(path)
+    if os.name != "nt" and mode & ~_PRIVATE and name != "config":
+        return "warn", f"{path} may be read by others (mode {mode:o}); it holds memory text.", _private(path)
+    return "pass", f"{path}."
 
 
 def _private(path: Path) -> Fix:
@@ -226,64 +223,54 @@ def _private(path: Path) -> Fix:
     return Fix(f"Make {path.name} yours alone", apply)
 
 
-def _settings(profile: Profile) -> Finding:
-    title = "The settings count"
+def _settings(profile: Profile) -> Verdict:
     _settings_read, problems = load_settings(profile.settings_file)
     if problems:
-        return Finding("settings", title, "warn", " ".join(problems))
+        return "warn", " ".join(problems)
     if look_at(profile.settings_file).kind == "missing":
-        evidence = f"{profile.settings_file} is not there yet: every setting has its default."
-        return Finding("settings", title, "pass", evidence)
-    return Finding("settings", title, "pass", f"{profile.settings_file}.")
+        return "pass", f"{profile.settings_file} is not there yet: every setting has its default."
+    return "pass", f"{profile.settings_file}."
 
 
-def _leases(profile: Profile) -> Finding:
-    title = "The list of running jobs is readable"
+def _leases(profile: Profile) -> Verdict:
     try:
         Leases(profile.leases_database).holder("doctor")
     except UserError as error:
-        return Finding("leases", title, "fail", str(error))
+        return "fail", str(error)
     if look_at(profile.leases_database).kind == "missing":
-        return Finding("leases", title, "pass", f"There is none yet; {profile.leases_database} will hold it.")
-    return Finding("leases", title, "pass", f"{profile.leases_database}.")
+        return "pass", f"There is none yet; {profile.leases_database} will hold it."
+    return "pass", f"{profile.leases_database}."
 
 
-def _watch_limit(limits: Path) -> Finding:
-    title = "Enough folders can be watched"
+def _watch_limit(limits: Path) -> Verdict:
     try:
         watches = int((limits / "max_user_watches").read_text("ascii"))
     except (OSError, ValueError):
-        return Finding("watch-limit", title, "pass", "This system names no limit.")
+        return "pass", "This system names no limit."
     if watches < _FEW_WATCHES:
         evidence = f"fs.inotify.max_user_watches is {watches:,}; large homes are looked through instead. "
         evidence += "To raise it: sudo sysctl fs.inotify.max_user_watches=524288."
-        return Finding("watch-limit", title, "warn", evidence)
-    return Finding("watch-limit", title, "pass", f"fs.inotify.max_user_watches is {watches:,}.")
+        return "warn", evidence
+    return "pass", f"fs.inotify.max_user_watches is {watches:,}."
 
 
-def _space(profile: Profile) -> Finding:
-    title = "There is space on the disk"
+def _space(profile: Profile) -> Verdict:
     free = free_bytes(profile.data)
     if free is None:
-        return Finding("disk", title, "warn", "How much is free could not be found out.")
-    state: State = "fail" if free < FULL_BYTES else "warn" if free < SCARCE_BYTES else "pass"
-    return Finding("disk", title, state, f"{size(free)} are free for Reverie's own files.")
+        return "warn", "How much is free could not be found out."
+    return space_state(free), f"{size(free)} are free for Reverie's own files."
 
 
-def _display(env: Mapping[str, str]) -> Finding:
-    title = "A window can open"
+def _display(env: Mapping[str, str]) -> Verdict:
     if sys.platform != "linux" or env.get("WAYLAND_DISPLAY") or env.get("DISPLAY"):
-        return Finding("display", title, "pass", "There is a display.")
-    evidence = "There is no display. Commands work without one; `--offscreen --screenshot FILE` does too."
-    return Finding("display", title, "warn", evidence)
+        return "pass", "There is a display."
+    return "warn", "There is no display. Commands work without one; `--offscreen --screenshot FILE` does too."
 
 
-def _homes(count: int) -> Finding:
-    title = "There are agents' homes"
+def _homes(count: int) -> Verdict:
     if count == 0:
-        evidence = "None was found. Name one with --home DIR, or try `reverie --demo`."
-        return Finding("homes", title, "warn", evidence)
-    return Finding("homes", title, "pass", f"{some(count, 'home')} found.")
+        return "warn", "None was found. Name one with --home DIR, or try `reverie --demo`."
+    return "pass", f"{some(count, 'home')} found."
 
 
 def _built() -> int:

@@ -27,6 +27,7 @@ from types import TracebackType
 from typing import Self
 
 from reverie.errors import NotRegularFileError, Unavailable, user_error_from_os
+from reverie.files.paths import leads_to_directory
 
 if sys.platform != "win32":
     import fcntl
@@ -442,7 +443,7 @@ def walk_paths(
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    (folders if _is_folder(entry) else names).append(entry.name)
+                    (folders if leads_to_directory(entry) else names).append(entry.name)
         except OSError as error:
             onerror(error)
             continue
@@ -474,13 +475,6 @@ def remove_tree(directory: Directory, name: str) -> None:
 
 def _leads_to(above: str, rel: str) -> bool:
     return not above or (rel.startswith(above) and rel[len(above) : len(above) + 1] in ("", "/"))
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
 
 
 # Names on file systems that ignore case. There a path finds a file however it is spelled, and the history

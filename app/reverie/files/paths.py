@@ -33,6 +33,15 @@ def is_directory(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112
 
 
+def leads_to_directory(entry: os.DirEntry[str]) -> bool:
+    """Whether a listed name is a directory or a link to one; False where that cannot be found out (a link in
+    a circle, or to a place that may not be looked at)."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
 def is_file(path: Path) -> bool:
     """Whether it is a regular file that can be reached; unlike `Path.is_file`, never raises."""
     return os.path.isfile(path)  # noqa: PTH113

@@ -42,6 +42,7 @@ from reverie.files.watch_sources import (
     WatchTarget,
     locate_all,
 )
+from reverie.resources import resource_table
 
 # Many events in, few sets of dirty paths out.
 #
@@ -163,33 +164,12 @@ class Coalescer:
 
 # When events cannot be had, and how to say so: one sentence on what happened, one on what to do.
 #
-# The table of file systems is a judgement: network and host-shared file systems deliver no event for a
-# change that was made on the other side. `watch.polling` in the settings overrides it.
+# The table of file systems (`resources/file_systems.toml`) is a judgement: network and host-shared file
+# systems deliver no event for a change that was made on the other side. `watch.polling` in the settings
+# overrides it.
 
 
-NETWORK_FILE_SYSTEMS = frozenset(
-    (
-        "9p",
-        "afs",
-        "ceph",
-        "cifs",
-        "drvfs",
-        "fuse.glusterfs",
-        "fuse.grpcfuse",
-        "fuse.rclone",
-        "fuse.s3fs",
-        "fuse.sshfs",
-        "fuse.vmhgfs-fuse",
-        "glusterfs",
-        "lustre",
-        "nfs",
-        "nfs4",
-        "prl_fs",
-        "smb3",
-        "vboxsf",
-        "virtiofs",
-    )
-)
+NETWORK_FILE_SYSTEMS = frozenset(resource_table("file_systems.toml")["network"])
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _LIMITS = Path("/proc/sys/fs/inotify")

@@ -14,12 +14,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.capabilities import AgentWriterConfig
+from reverie.agents.capabilities import AgentWriterConfig, Thread
 from reverie.agents.scopes import ScopeContext
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.extractors import ModelExtractor, RulesExtractor, candidates_in, sentences
@@ -49,17 +49,21 @@ if TYPE_CHECKING:
     from reverie.jobs.consolidate.extractors import Extractor
 
 
-class BackgroundJobs:
-    """Background runs of one home.
-
-    `requested`: the engine that the user named on the command line. `by_hand`: the user started the run and
-    chose its engine, by option or in the settings.
-    """
+class _Engines:
+    """Chooses engines of one home. `by_hand`: the user started the run and chose its engine, by option or in
+    the settings, so that a remote one needs no further consent."""
 
     def __init__(self, parts: HomeContainer, models: Models | None = None, *, by_hand: bool = False) -> None:
         self._parts = parts
         self._models = models or Models(parts)
         self._by_hand = by_hand
+
+
+class BackgroundJobs(_Engines):
+    """Background runs of one home.
+
+    `requested`: the engine that the user named on the command line.
+    """
 
     def engine_for(self, context: ScopeContext, trigger: Trigger, requested: str = AUTO) -> Engine:
         """What dreams. Raises `UserError`."""
@@ -78,7 +82,6 @@ class BackgroundJobs:
         """The triggers of this home; `cancel` ends what they have under way."""
 
         parts = self._parts
-        seen = parts.own_sidecars / "seen-coverage.json"
         return Triggers(
             TriggerDependencies(
                 home=parts.home,
@@ -88,7 +91,7 @@ class BackgroundJobs:
                 dreams=parts.dreams,
                 harvests=parts.harvests,
                 sweeps=parts.sweeps,
-                seen=Sidecar(seen, lock_dir=parts.profile.locks, clock=parts.clock),
+                seen=parts.own_sidecar("seen-coverage.json"),
                 clock=parts.clock,
                 budget=self._budget,
                 engine_for=self.engine_for,
@@ -130,12 +133,9 @@ def writer_dependencies(
     parts: HomeContainer, models: Models | None = None, *, by_hand: bool = False
 ) -> WriterDependencies:
     """What the writer of this home works with."""
-    engines = WriterEngines(parts, models or Models(parts), by_hand=by_hand)
+    engines = WriterEngines(parts, models, by_hand=by_hand)
 
     require = parts.write_guard.require
-
-    def sidecar(path: Path) -> Sidecar:
-        return Sidecar(path, lock_dir=parts.profile.locks, clock=parts.clock)
 
     def sidecar_in_home(path: Path) -> Sidecar:
         return Sidecar(path, lock_dir=parts.profile.locks, clock=parts.clock, require=require)
@@ -143,9 +143,9 @@ def writer_dependencies(
     return WriterDependencies(
         run=parts.run_dependencies,
         activity=parts.activity,
-        dumps=Dumps(parts.home.root, sidecar(parts.own_sidecars / "writer-dumps.json"), require),
+        dumps=Dumps(parts.home.root, parts.own_sidecar("writer-dumps.json"), require),
         save_trace=lambda run_id, document: parts.traces.save(run_id, document),
-        marks=OwnMarks(sidecar(parts.own_sidecars / "writer-marks.json")),
+        marks=OwnMarks(parts.own_sidecar("writer-marks.json")),
         sidecar_for=sidecar_in_home,
         lock_dir=parts.profile.locks,
         lock_place=parts.own_sidecars,
@@ -160,13 +160,8 @@ def debugging() -> bool:
     return bool(asked_by(os.environ)) or is_debug()
 
 
-class WriterEngines:
-    """Chooses the engine of one run."""
-
-    def __init__(self, parts: HomeContainer, models: Models, *, by_hand: bool = False) -> None:
-        self._parts = parts
-        self._models = models
-        self._by_hand = by_hand
+class WriterEngines(_Engines):
+    """Chooses the engine of one run of the memory writer."""
 
     def engine(
         self, context: ScopeContext, config: AgentWriterConfig, turn_model: str | None
@@ -202,10 +197,12 @@ class WriterEngines:
 
 
 class SessionNotesService:
-    """Session notes as the window shows and updates them."""
+    """Session notes as the window shows and updates them, and as a host follows the sessions. `cancel` ends
+    what `follow` began."""
 
-    def __init__(self, parts: HomeContainer) -> None:
+    def __init__(self, parts: HomeContainer, cancel: threading.Event | None = None) -> None:
         self._parts = parts
+        self._cancel = cancel
 
     def keeps_notes(self, session_id: str) -> bool:
         """Whether this home has notes for this session (there need be none yet). Raises `UserError`."""
@@ -220,7 +217,7 @@ class SessionNotesService:
     def engine(self, session_id: str) -> tuple[str, str]:
         """The engine that `update` would use, and why. Raises `UserError` where it cannot be asked."""
         context = self._parts.home.context(workspace_id=session_id)
-        return NotesEngines(self._parts, Models(self._parts), by_hand=True).choose(context)
+        return NotesEngines(self._parts, by_hand=True).choose(context)
 
     def update(
         self, session_id: str, cancel: threading.Event | None = None, *, force: bool = False
@@ -228,22 +225,10 @@ class SessionNotesService:
         """Update the notes now, whatever the thresholds say. Blocks until it is done; `cancel` ends it."""
         return open_notes(self._parts, cancel, by_hand=True).update_now(session_id, force=force)
 
-    @cached_property
-    def _service(self) -> NotesService:
-        return open_notes(self._parts)
-
-
-class NotesFollower:
-    """What a host does with a transcript that changed, where the agent keeps session notes."""
-
-    def __init__(self, parts: HomeContainer, cancel: threading.Event) -> None:
-        self._parts = parts
-        self._cancel = cancel
-
     def follow(self, session_id: str) -> bool:
-        """Update its notes if they are due; False for a session that has none. Raises `UserError`."""
-        notes = self._parts.home.notes
-        if notes is None or notes.notes_place(session_id) is None:
+        """The transcript changed: update the notes if they are due; False for a session that has none. Raises
+        `UserError`."""
+        if not self.keeps_notes(session_id):
             return False
         self._service.on_change(session_id)
         return True
@@ -262,10 +247,7 @@ def open_notes(
 ) -> NotesService:
     """The session notes of this home. `by_hand`: a person starts it and has chosen the model in the
     settings, so that a remote one needs no further consent."""
-    engines = NotesEngines(parts, models or Models(parts), by_hand=by_hand)
-
-    def sidecar(path: Path) -> Sidecar:
-        return Sidecar(path, lock_dir=parts.profile.locks, clock=parts.clock)
+    engines = NotesEngines(parts, models, by_hand=by_hand)
 
     def is_ours(file: Path, sha256: str) -> bool:
         found = parts.actors.actor_of(file, sha256)
@@ -275,7 +257,7 @@ def open_notes(
         NotesDependencies(
             run=parts.run_dependencies,
             activity=parts.activity,
-            book=NotesBook(sidecar(parts.own_sidecars / "session-notes.json")),
+            book=NotesBook(parts.own_sidecar("session-notes.json")),
             save_trace=lambda run_id, document: parts.traces.save(run_id, document),
             settings=lambda: parts.read_settings().notes,
             engine_for=engines.engine,
@@ -285,13 +267,8 @@ def open_notes(
     )
 
 
-class NotesEngines:
-    """Chooses the engine of one update."""
-
-    def __init__(self, parts: HomeContainer, models: Models, *, by_hand: bool) -> None:
-        self._parts = parts
-        self._models = models
-        self._by_hand = by_hand
+class NotesEngines(_Engines):
+    """Chooses the engine of one update of session notes."""
 
     def engine(self, context: ScopeContext) -> NotesEngine:
         """The engine for a run in `context`. Raises `UserError`."""
@@ -384,20 +361,13 @@ class ExtractionService:
     def candidates(self, project_path: str | None = None) -> tuple[ExtractCandidate, ...]:
         """Every thread that was looked at, chosen ones first."""
         found = self._service().plan(self._request(project_path))
-        chosen = tuple(
-            ExtractCandidate(each.id, each.title, each.cwd, each.updated_at, each.size, True)
-            for each in found.chosen
-        )
+        chosen = tuple(_candidate(each) for each in found.chosen)
         return chosen + tuple(
-            ExtractCandidate(
-                each.thread.id,
-                each.thread.title,
-                each.thread.cwd,
-                each.thread.updated_at,
-                each.thread.size,
-                False,
-                each.reason,
-                f"Left out: {SKIP_WORDS[each.reason]}.",
+            replace(
+                _candidate(each.thread),
+                chosen=False,
+                reason=each.reason,
+                sentence=f"Left out: {SKIP_WORDS[each.reason]}.",
             )
             for each in found.skipped
         )
@@ -459,6 +429,10 @@ class ExtractionService:
         )
 
 
+def _candidate(thread: Thread) -> ExtractCandidate:
+    return ExtractCandidate(thread.id, thread.title, thread.cwd, thread.updated_at, thread.size, True)
+
+
 def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractResult | None:
     """The extraction at the start of the background services; None where it is switched off, which Activity
     tells, or this home has none. Raises `UserError` for an engine that cannot be asked."""
@@ -466,22 +440,11 @@ def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractR
     if not service.available or cancel.is_set():
         return None
     if service.to_notes:
-        parts.activity.add(
-            "extract.by-agent",
-            level="info",
-            text="This Codex extracts memories by itself. `reverie extract` offers its results as notes.",
-            home=str(parts.home.root),
-            workspace_id=None,
-        )
+        text = "This Codex extracts memories by itself. `reverie extract` offers its results as notes."
+        parts.report("extract.by-agent", text)
         return None
     if not parts.read_settings().extract.at_launch:
-        parts.activity.add(
-            "extract.disabled",
-            level="info",
-            text="Extraction at the start is off. Switch it on in the settings.",
-            home=str(parts.home.root),
-            workspace_id=None,
-        )
+        parts.report("extract.disabled", "Extraction at the start is off. Switch it on in the settings.")
         return None
     return service.run(cancel=cancel, trigger="launch")
 

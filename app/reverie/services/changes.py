@@ -495,8 +495,8 @@ class ChangeSet:
         self._forget()
 
     def _tell(self, what: str) -> None:
-        home, text = str(self._parts.home.root), f"A change by hand had been interrupted. {what}"
-        self._parts.activity.add("edit.interrupted", level="warning", text=text, home=home, workspace_id=None)
+        text = f"A change by hand had been interrupted. {what}"
+        self._parts.report("edit.interrupted", text, "warning")
 
     def _forget(self) -> None:
         """The journal goes first, durably: with the mark alone nothing can be taken for interrupted."""

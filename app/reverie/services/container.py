@@ -26,6 +26,7 @@ from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.clock import Clock
 from reverie.files.lease import Leases
 from reverie.files.rooted import RootedDirectory
+from reverie.files.sidecar import Sidecar
 from reverie.memory.attribution import WriteLog
 from reverie.memory.history.history import History
 from reverie.memory.record_files import run_files
@@ -145,15 +146,20 @@ class HomeContainer:
             lock_dir=self.profile.locks,
             clock=self.clock,
             pack_after=self.settings.history.pack_after,
-            notify=self._report_history,
+            notify=lambda sentence: self.report("history.damaged", sentence, "warning"),
         )
         return Snapshots(
             self.home, history, self.usage, self.actors, self.clock, require_same=self.require_same_home
         )
 
-    def _report_history(self, sentence: str) -> None:
+    def report(self, event: str, text: str, level: str = "info", workspace_id: str | None = None) -> None:
+        """Tell Activity what happened in this home."""
         home = str(self.home.root)
-        self.activity.add("history.damaged", level="warning", text=sentence, home=home, workspace_id=None)
+        self.activity.add(event, level=level, text=text, home=home, workspace_id=workspace_id)
+
+    def own_sidecar(self, name: str) -> Sidecar:
+        """A file of Reverie's own for this home."""
+        return Sidecar(self.own_sidecars / name, lock_dir=self.profile.locks, clock=self.clock)
 
     @cached_property
     def leases(self) -> Leases:

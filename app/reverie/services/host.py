@@ -44,13 +44,10 @@ def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
     kept = parts.usage.reapply_lost(patient=patient)
     if kept.announce:
         changes = "1 change" if kept.announce == 1 else f"{kept.announce:,} changes"
-        parts.activity.add(
+        parts.report(
             EVENT,
-            level="info",
-            text=f"{parts.home.kind} is running and overwrites pins and use counts; "
+            f"{parts.home.kind} is running and overwrites pins and use counts; "
             f"Reverie keeps {changes} until it is restarted.",
-            home=str(parts.home.root),
-            workspace_id=None,
         )
     return kept
 
@@ -125,7 +122,12 @@ class HostServices:
 def home_services(parts: HomeContainer, cancel: threading.Event) -> HostServices:
     """Memory writer, session notes, triggers and start-up extraction of a home; `cancel` ends what they have
     under way."""
-    from reverie.services.background import BackgroundJobs, NotesFollower, extract_at_launch, open_writer
+    from reverie.services.background import (
+        BackgroundJobs,
+        SessionNotesService,
+        extract_at_launch,
+        open_writer,
+    )
 
     writer = open_writer(parts, cancel)
     triggers = BackgroundJobs(parts).triggers(cancel)
@@ -143,7 +145,7 @@ def home_services(parts: HomeContainer, cancel: threading.Event) -> HostServices
         launched=launched,
         compacted=triggers.on_compaction,
         archived=triggers.on_archived,
-        follow=NotesFollower(parts, cancel).follow,
+        follow=SessionNotesService(parts, cancel).follow,
     )
 
 
@@ -401,14 +403,7 @@ class HostSession:
         return targets
 
     def _report(self, event: str, text: str, key: str, level: str) -> None:
-        home = str(self._parts.home.root)
-        self._parts.activity.add(
-            event,
-            level=level,
-            text=text,
-            home=home,
-            workspace_id=key or None,
-        )
+        self._parts.report(event, text, level, key or None)
 
 
 def _newest_only(events: Iterable[TailEvent]) -> list[TailEvent]:
@@ -504,7 +499,7 @@ class Host:
         if keeper is not None and keeper is not threading.current_thread():
             keeper.join()
         if hosted:
-            self._report("host.stopped", "The background services of this home were stopped here.")
+            self._parts.report("host.stopped", "The background services of this home were stopped here.")
 
     def deliver(self, changes: Changes) -> None:
         """What a watcher saw; ignored while somebody else hosts."""
@@ -525,7 +520,8 @@ class Host:
                 if stopping.is_set():
                     return
                 if self._session is not None and self._session.lease.lost.is_set():
-                    self._report("host.lost", "Another process took the background services over.", "warning")
+                    text = "Another process took the background services over."
+                    self._parts.report("host.lost", text, "warning")
                     self._end_session()
                 if self._replaced is not None:
                     self._end_session()
@@ -562,10 +558,10 @@ class Host:
             return
         except UserError as error:
             if self._status.message != str(error):
-                self._report("host.waiting", str(error), "warning")
+                self._parts.report("host.waiting", str(error), "warning")
             self._set_status(HostStatus("waiting", message=str(error)))
             return
-        self._report("host.started", "The background services of this home run here.")
+        self._parts.report("host.started", "The background services of this home run here.")
         self._set_status(HostStatus("hosting"))
 
     def _begin(self, lease: Lease) -> HostSession:
@@ -580,7 +576,7 @@ class Host:
     def _view(self, holder: LeaseHolder) -> None:
         if self._status.holder != holder:
             text = f"Process {holder.owner.pid} runs the background services of this home ({holder.purpose})."
-            self._report("host.viewing", text)
+            self._parts.report("host.viewing", text)
         self._set_status(HostStatus("viewing", holder))
 
     def _end_session(self) -> None:
@@ -592,12 +588,3 @@ class Host:
         changed, self._status = status != self._status, status
         if changed:
             self._on_status(status)
-
-    def _report(self, event: str, text: str, level: str = "info") -> None:
-        self._parts.activity.add(
-            event,
-            level=level,
-            text=text,
-            home=str(self._parts.home.root),
-            workspace_id=None,
-        )

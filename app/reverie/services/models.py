@@ -55,13 +55,8 @@ def own_instructions(
         except StoreError as error:
             problem = f"The agent definition of {_OF[kind]} is not used. {error}"
     if problem:
-        parts.activity.add(
-            f"{kind}.prompt",
-            level="warning",
-            text=f"{problem} The built-in prompt is used.",
-            home=str(parts.home.root),
-            workspace_id=context.workspace_id,
-        )
+        text = f"{problem} The built-in prompt is used."
+        parts.report(f"{kind}.prompt", text, "warning", context.workspace_id)
     return ""
 
 
@@ -248,5 +243,4 @@ class Models(ModelServices):
 
     @cached_property
     def _consents(self) -> Sidecar:
-        path = self._parts.own_sidecars / "consent.json"
-        return Sidecar(path, lock_dir=self._parts.profile.locks, clock=self._parts.clock)
+        return self._parts.own_sidecar("consent.json")

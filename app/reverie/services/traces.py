@@ -85,22 +85,23 @@ class TraceSummary:
     path: Path
     home: str
     workspace_id: str
-    workspace_name: str
-    project_path: str
-    """As the document names it; many do not."""
     kind: str
     started_at: int
-    duration_ms: int | None
     verdict: str
     sentence: str
     evidence: str
     place: RunEvidence
-    attempts: int
-    model: str
-    tokens: int
     size: int
     own: bool
-    run_id: str
+    # What only the document tells.
+    workspace_name: str = ""
+    project_path: str = ""
+    """As the document names it; many do not."""
+    duration_ms: int | None = None
+    attempts: int = 0
+    model: str = ""
+    tokens: int = 0
+    run_id: str = ""
     damage: str = ""
 
     def judged(self, dump: Dump, facts: TraceFacts, verdict: RunVerdict) -> TraceSummary:
@@ -255,21 +256,14 @@ class TraceService:
             path=entry.path,
             home=str(self._parts.home.root),
             workspace_id=entry.workspace_id,
-            workspace_name="",
-            project_path="",
             kind="writer" if not entry.own else "",
             started_at=entry.started_at,
-            duration_ms=None,
             verdict=verdict.name,
             sentence=verdict.sentence,
             evidence=verdict.evidence.sentence(),
             place=verdict.evidence,
-            attempts=0,
-            model="",
-            tokens=0,
             size=entry.size,
             own=entry.own,
-            run_id="",
         )
 
 

@@ -23,27 +23,7 @@ from reverie.memory.store import sha256_of_text
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.journal import Journal
 from reverie.runs.record import Parts
-from reverie.runs.result import Outcome, Progress
-
-__all__ = [
-    "ChangedFile",
-    "CoverageRow",
-    "FileText",
-    "HandChange",
-    "HarvestRow",
-    "HomeInfo",
-    "MemoryView",
-    "Progress",
-    "Relevance",
-    "ReviewFile",
-    "ReviewGroup",
-    "ReviewHunk",
-    "ReviewView",
-    "RunSummary",
-    "Spent",
-    "StatusView",
-    "Undo",
-]
+from reverie.runs.result import Outcome
 
 
 @dataclass(frozen=True, slots=True)

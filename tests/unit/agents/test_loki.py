@@ -23,7 +23,7 @@ from reverie.agents.scopes import Scope, ScopeUnavailable
 from reverie.agents.transcripts import ReadStatistics
 from reverie.cli import main
 from reverie.clock import system_clock
-from reverie.compose import discover_all, open_parts
+from reverie.compose import look_for_homes, look_for_stores, open_parts
 from reverie.errors import Unavailable
 from reverie.memory.listing import names_only, scan_scope
 from reverie.profile import Profile
@@ -536,7 +536,9 @@ def test_stores_are_found_in_the_projects_of_other_homes_and_in_the_agents_list(
     ]
     assert snapshot(tmp_path) == before
     profile = Profile.under(tmp_path / "profile")
-    assert [home.kind for home in discover_all(profile, {}, tmp_path)] == ["mux", "loki", "loki"]
+    looked = look_for_homes({}, tmp_path)
+    all_homes = (*looked.homes, *look_for_stores(looked, profile, {}, tmp_path).homes)
+    assert [home.kind for home in all_homes] == ["mux", "loki", "loki"]
     user.file("knowledge/project-index.json", "{torn")
     assert len(discover_projects(found, tmp_path)) == 1
 

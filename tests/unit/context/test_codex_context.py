@@ -15,7 +15,6 @@ from helpers.samples import snapshot
 from reverie.agents.codex.prompt import (
     PIECE_BYTES,
     loaded_summary,
-    loads_memories,
     memory_pieces,
     project_documents,
     prompt_settings,
@@ -108,7 +107,7 @@ def test_memories_are_loaded_only_where_they_are_on(
 ) -> None:
     if config is not None:
         maker.file("config.toml", config)
-    assert loads_memories(maker.root)[0] is on
+    assert (not prompt_settings(maker.root).off) is on
 
 
 def test_the_summary_of_the_home_is_loaded_and_that_of_the_directory_is_not(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reverie.doctor import self_checks
+from reverie.doctor.findings import Finding
 from reverie.doctor.self_checks import Installation, installation
 
 
@@ -67,6 +68,6 @@ def test_missing_libraries_come_with_the_command_of_this_installation_and_no_oth
     monkeypatch.setattr(self_checks.importlib.metadata, "version", none)
     (tmp_path / "env").mkdir()
     (tmp_path / "env" / "pipx_metadata.json").touch()
-    found = self_checks._libraries(installed(tmp_path))
+    found = Finding("libraries", "", *self_checks._libraries(installed(tmp_path)))
     assert (found.state, "pipx reinstall env" in found.evidence) == ("fail", True)
     assert "dev.py" not in found.evidence

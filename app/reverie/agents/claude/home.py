@@ -24,17 +24,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.base import (
-    AgentJobs,
-    AgentNotes,
     Companion,
-    ConsolidationRules,
     Home,
     HomeContents,
     Project,
     SessionPlace,
-    Sessions,
     TitlesRead,
-    Transcripts,
     TranscriptSource,
     WatchedPlace,
     Workspace,
@@ -327,6 +322,11 @@ class ClaudeHome(Home):
         now: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(root)
+        self.transcripts = self
+        self.sessions = self
+        self.notes = self
+        self.jobs = self
+        self.consolidation = self
         self._machine = machine or Machine.this()
         self._known = ProjectCache(root, None if cache is None else cache / KIND)
         checkouts = Checkouts(None if cache is None else cache / KIND / "worktrees.json")
@@ -439,26 +439,6 @@ class ClaudeHome(Home):
         if root.scope is Scope.PROJECT and DAILY_LOG.fullmatch(rel):
             return "log"
         return "index" if rel.rpartition("/")[2] == INDEX else "memory"
-
-    @property
-    def transcripts(self) -> Transcripts:
-        return self
-
-    @property
-    def sessions(self) -> Sessions:
-        return self
-
-    @property
-    def notes(self) -> AgentNotes:
-        return self
-
-    @property
-    def jobs(self) -> AgentJobs:
-        return self
-
-    @property
-    def consolidation(self) -> ConsolidationRules:
-        return self
 
     def comparable(self, text: str) -> ComparableText:
         return comparable_text(text)

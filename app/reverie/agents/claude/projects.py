@@ -41,7 +41,7 @@ from reverie.agents.reading import directory_names, entries_in, read_json
 from reverie.agents.transcripts import opened_transcript
 from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
-from reverie.files.paths import is_directory, is_file
+from reverie.files.paths import is_directory, is_file, leads_to_directory
 
 # Sessions that run now, or were killed: `sessions/<pid>.json` (sections 12.1.1 and 12.3). A killed process
 # leaves its file. `<pid>.<hex>.key` beside it is a secret that is never opened, so only names of digits
@@ -134,7 +134,7 @@ def listed(
     for entry in _entries(projects, problems):
         if wanted is not None and entry.name not in wanted:
             continue
-        if DIRECTORY.fullmatch(entry.name) and _is_dir(entry):
+        if DIRECTORY.fullmatch(entry.name) and leads_to_directory(entry):
             one = _directory(entry, problems)
             if one.memory or one.sessions or one.sidechains:
                 found.append(one)
@@ -400,13 +400,6 @@ def _entries(directory: Path, problems: list[str]) -> Iterator[os.DirEntry[str]]
         return
     except OSError as error:
         problems.append(f"{directory} could not be listed: {error.strerror or error}.")
-
-
-def _is_dir(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
 
 
 # Which directory in `projects/` a session belongs to, where it is in two of them. Found places are

@@ -25,15 +25,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from reverie.agents.base import (
-    AgentJobs,
     Companion,
-    Extraction,
     Home,
     HomeContents,
-    ModelPreferences,
     Project,
-    StoreRules,
-    Transcripts,
     TranscriptSource,
     WatchedPlace,
     no_workspace,
@@ -133,6 +128,11 @@ class CodexHome(Home):
     ) -> None:
         """`sqlite_home`: where the agent's environment puts the databases, if it does."""
         super().__init__(root)
+        self.transcripts = self
+        self.jobs = self
+        self.store_rules = self
+        self.extraction = self
+        self.models = self
         self._sqlite_home = sqlite_home
         self._cache = None if cache is None else cache / "codex"
         self._now = now
@@ -235,26 +235,6 @@ class CodexHome(Home):
 
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
         return "memory" if root.scope is Scope.PROJECT else codex_store.file_role(rel)
-
-    @property
-    def transcripts(self) -> Transcripts:
-        return self
-
-    @property
-    def jobs(self) -> AgentJobs:
-        return self
-
-    @property
-    def store_rules(self) -> StoreRules:
-        return self
-
-    @property
-    def extraction(self) -> Extraction:
-        return self
-
-    @property
-    def models(self) -> ModelPreferences:
-        return self
 
     def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
         version = codex_store.version_of(self._root, root.directory)

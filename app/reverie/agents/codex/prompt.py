@@ -147,12 +147,6 @@ def memory_pieces(version: Version, directory: Path, summary: str) -> int:
     return 2 if version == "v2" and size > PIECE_BYTES else 1
 
 
-def loads_memories(root: Path) -> tuple[bool, str]:
-    """Whether Codex loads memories in this home, and the setting that says so. Off unless switched on."""
-    off = _off(_config(root))
-    return not off, off or "features.memories"
-
-
 def project_documents(cwd: Path, settings: PromptSettings) -> tuple[Path, ...]:
     """The instruction files of the project that a working directory is in, in the order in which they are
     loaded: one of each directory from the root of the project on. In a directory that has an override only

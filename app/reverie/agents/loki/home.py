@@ -19,13 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from reverie.agents.base import (
-    AgentJobs,
-    ConsolidationRules,
-    FailureStore,
     Home,
     HomeContents,
     Project,
-    Transcripts,
     TranscriptSource,
     WatchedPlace,
 )
@@ -34,7 +30,6 @@ from reverie.agents.capabilities import (
     AgentJob,
     AgentLock,
     ComparableText,
-    Records,
     RootChange,
     StatusLine,
 )
@@ -102,6 +97,11 @@ class LokiHome(Home):
         of a database may lie; without it none is read. `memory`: the memory root that the agent's environment
         names (sheet section 1)."""
         super().__init__(root)
+        self.transcripts = self
+        self.jobs = self
+        self.records = _RECORDS
+        self.failures = self
+        self.consolidation = self
         self._claude = claude
         self._cache = cache
         self._own = root / "memory"
@@ -167,26 +167,6 @@ class LokiHome(Home):
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
         """A dream looks after the consolidated anti-patterns, and after nothing else."""
         return "memory" if _RECORDS.holder(rel) else "kept"
-
-    @property
-    def transcripts(self) -> Transcripts:
-        return self
-
-    @property
-    def jobs(self) -> AgentJobs:
-        return self
-
-    @property
-    def records(self) -> Records:
-        return _RECORDS
-
-    @property
-    def failures(self) -> FailureStore:
-        return self
-
-    @property
-    def consolidation(self) -> ConsolidationRules:
-        return self
 
     def comparable(self, text: str) -> ComparableText:
         return comparable_text(text)

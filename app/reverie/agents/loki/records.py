@@ -20,7 +20,7 @@ from typing import Any
 
 from reverie.agents.capabilities import AntiPattern
 from reverie.agents.loki.locations import DATE
-from reverie.files.paths import read_regular
+from reverie.files.paths import leads_to_directory, read_regular
 
 LARGEST = 32 << 20
 """Bytes; more is no record."""
@@ -341,13 +341,7 @@ def _is_date(name: str) -> bool:
 def _names(directory: Path, *, directories: bool) -> list[str]:
     try:
         with os.scandir(directory) as entries:
-            return sorted((each.name for each in entries if _is_directory(each) is directories), reverse=True)
+            found = [each.name for each in entries if leads_to_directory(each) is directories]
+            return sorted(found, reverse=True)
     except OSError:
         return []
-
-
-def _is_directory(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False  # a link in a circle

@@ -61,7 +61,6 @@ from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.paths import is_directory, is_file, read_regular
 
 if TYPE_CHECKING:
-    from reverie.agents.base import AgentWriter, ModelPreferences, OrphanedStores, Sessions, Transcripts
     from reverie.agents.capabilities import (
         AgentDreamConfig,
         AgentWriterConfig,
@@ -103,31 +102,13 @@ class MuxHome(Home):
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
+        self.sidecars = Sidecars(self._root / USAGE, self._root / COVERAGE)
+        self.transcripts = self
+        self.sessions = self
+        self.writer = self
+        self.models = self
+        self.orphans = self
         self._stores = MuxStores(root)
-
-    @property
-    def sidecars(self) -> Sidecars:
-        return Sidecars(self._root / USAGE, self._root / COVERAGE)
-
-    @property
-    def transcripts(self) -> Transcripts:
-        return self
-
-    @property
-    def sessions(self) -> Sessions:
-        return self
-
-    @property
-    def writer(self) -> AgentWriter:
-        return self
-
-    @property
-    def models(self) -> ModelPreferences:
-        return self
-
-    @property
-    def orphans(self) -> OrphanedStores:
-        return self
 
     def contents(self) -> HomeContents:
         self._require_available()
