@@ -125,6 +125,7 @@ class EngineClient:
         named: dict[str, Any],
     ) -> Any:
         """Do one thing and return what it returns. `address`: home, its id, the name of the method."""
+        named = method.named(arguments, named)
         own = {key: named.pop(key) for key in method.local if key in named}
         progress, event, check = own.get("progress"), own.get("cancel"), own.get("check")
         reported = coder(method.progress) if method.progress is not None else None
@@ -133,7 +134,7 @@ class EngineClient:
             if progress is not None and reported is not None:
                 progress(reported.load(unpack(value)))
 
-        data = pack(method.bound(arguments, named))
+        data = pack(method.bound(named))
         cancelled = event.is_set if event is not None else lambda: False
         result = self.call_raw(address, data, report=report, cancelled=cancelled, check=check)
         return decode(result, method.result)
