@@ -49,6 +49,10 @@ MOST_CALLS = 256
 LEAVE_S = 1.5
 
 
+class Nonsense(Exception):
+    """A client asks for what no client of ours asks for; it is shut out."""
+
+
 class CallStopped(Exception):
     """The client does not want the answer any more."""
 
@@ -157,6 +161,10 @@ class ClientConnection:
             answer = Failed(call.id, error_message(error))
         except CallStopped:
             answer = Stopped(call.id)
+        except Nonsense as error:
+            log.warning("a client sent nonsense and was shut out: %s", error)
+            self.channel.shut()
+            answer = Stopped(call.id)
         except Exception:  # noqa: BLE001 - handed to the client, which has the crash path
             answer = Bug(call.id, traceback.format_exc())
         if timer is not None:
@@ -177,7 +185,7 @@ class ClientConnection:
         target = self._server.target(call.home, call.home_id)
         method = methods_of(cast(Any, type(target))).get(call.method)
         if method is None:
-            raise WireError(f"{call.method} cannot be asked for")
+            raise Nonsense(f"{call.method} cannot be asked for")
         return _perform(target, method, control)
 
     # Events
@@ -232,7 +240,10 @@ def _perform(target: Any, method: Method, control: CallControl) -> bytes:
     name = control.call.method
     if method.is_property:
         return encode(attrgetter(name)(target), method.result)
-    named = method.unbound(unpack(control.call.arguments))
+    try:
+        named = method.unbound(unpack(control.call.arguments))
+    except (WireError, TypeError, ValueError, KeyError, IndexError, RecursionError) as error:
+        raise Nonsense(str(error)) from error
     reported = coder(method.progress) if method.progress is not None else None
 
     def progress(value: Any) -> None:
