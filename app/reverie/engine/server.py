@@ -38,7 +38,6 @@ from reverie.engine.wire import (
     Refused,
     Stopped,
     Welcome,
-    error_message,
 )
 from reverie.errors import Busy, UserError
 
@@ -141,7 +140,7 @@ class ClientConnection:
         control = CallControl(self, message)
         if len(self._calls) >= MOST_CALLS:
             error = Busy("Reverie's engine is busy.", cause="Too much was asked at once.", next_step="Wait.")
-            self.channel.send(Failed(message.id, error_message(error)))
+            self.channel.send(Failed(message.id, error))
             return
         self._calls[message.id] = control
         thread = threading.Thread(target=self._do, args=(control,), name=message.method, daemon=True)
@@ -158,7 +157,7 @@ class ClientConnection:
         try:
             answer = Done(call.id, self._result(control))
         except UserError as error:
-            answer = Failed(call.id, error_message(error))
+            answer = Failed(call.id, error)
         except CallStopped:
             answer = Stopped(call.id)
         except Nonsense as error:
