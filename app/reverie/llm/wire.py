@@ -9,12 +9,12 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from reverie.llm.provider import Malformed, ModelRequest, ModelTurn, StreamProgress, ToolCall
+from reverie.llm.provider import FinishReason, Malformed, ModelRequest, ModelTurn, StreamProgress, ToolCall
 
 # Server-sent events from bytes that may be cut anywhere. Not `httpx_sse`, because it cannot tell a stream
 # that ends inside an event from one that ends after it. Lines end in LF, CRLF or CR; invalid UTF-8 becomes
@@ -114,6 +114,20 @@ class ReplyReader(Protocol):
 Progress = Callable[[StreamProgress], None]
 
 
+class AnswerReader:
+    """What the readers of all formats have in common: the model's name, and telling what has arrived."""
+
+    def __init__(self, model: str, progress: Progress) -> None:
+        self._model = model
+        self._progress = progress
+        self.handed_on = False
+        self.ended = False
+
+    def _show(self, *, text: str = "", tool_name: str = "") -> None:
+        self.handed_on = True
+        self._progress(StreamProgress(sanitise(text), sanitise(tool_name)))
+
+
 class Wire(Protocol):
     """A wire format, spoken to one kind of service."""
 
@@ -162,6 +176,16 @@ def count_of(counts: Mapping[str, Any], *names: str) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return value
     return 0
+
+
+def text_or_json(value: Any) -> str:
+    """A call's arguments as text: some servers send the object itself."""
+    return json.dumps(value) if isinstance(value, dict) else text_of(value)
+
+
+def finish_of(reason: FinishReason, calls: Sequence[ToolCall]) -> FinishReason:
+    """Why an answer ended. Some servers say that a turn with calls just stopped."""
+    return "tool-calls" if calls and reason == "stop" else reason
 
 
 def arguments_object(call: ToolCall) -> dict[str, Any]:
