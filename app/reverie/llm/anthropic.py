@@ -28,7 +28,6 @@ from reverie.llm.provider import (
     ToolSpec,
 )
 from reverie.llm.wire import (
-    AnswerReader,
     Progress,
     ReplyReader,
     ServerEvent,
@@ -99,7 +98,7 @@ class AnthropicWire:
         return cap_named(words) if status == 400 else None
 
 
-class MessageReader(AnswerReader):
+class MessageReader(ReplyReader):
     """Makes a `ModelTurn` from the events of a message."""
 
     def __init__(self, model: str, progress: Progress) -> None:

@@ -30,7 +30,6 @@ from reverie.llm.provider import (
     ToolSpec,
 )
 from reverie.llm.wire import (
-    AnswerReader,
     Progress,
     ReplyReader,
     ServerEvent,
@@ -131,7 +130,7 @@ class _Call:
         return ToolCall(self.id or f"call_{number}", name, sanitise("".join(self.arguments)))
 
 
-class ChatReader(AnswerReader):
+class ChatReader(ReplyReader):
     """Makes a `ModelTurn` from the chunks of a chat completion."""
 
     def __init__(self, model: str, progress: Progress) -> None:
@@ -360,7 +359,7 @@ class ResponsesWire:
         return _NO_STORE if "'store'" in words or '"store"' in words else None
 
 
-class ResponseReader(AnswerReader):
+class ResponseReader(ReplyReader):
     """Makes a `ModelTurn` from the events of a response."""
 
     def __init__(self, model: str, progress: Progress) -> None:

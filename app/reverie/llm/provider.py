@@ -257,26 +257,32 @@ def _rules() -> Mapping[str, _Rule]:
     )
 
 
-def _error(name: str, service: Service, addition: str = "", **more: object) -> ProviderError:
-    """The error that the table has under `name`. `addition` follows its cause; `more` is what its templates
-    name besides the service."""
-    online = "Check the connection, and base_url in the settings."
-    start = f"Start the server {service.name}, or correct its base_url in the settings."
-    words = {
-        "called": service.called,
-        "model": service.model,
-        "name": service.name,
-        "host": service.host,
-        "key_hint": service.key_hint,
-        "start": start if service.local else online,
-        **more,
-    }
+def problem(name: str, /, addition: str = "", **words: object) -> ProviderError:
+    """The error that the table has under `name`. `addition` follows its cause; `words` are what its templates
+    name."""
     rule = _rules()[name]
     return ProviderError(
         rule.fault,
         rule.title.format(**words),
         cause=rule.cause.format(**words) + addition,
         next_step=rule.next_step.format(**words).strip(),
+    )
+
+
+def _error(name: str, service: Service, addition: str = "", **more: object) -> ProviderError:
+    """The same for an error of `service`. `more`: what the templates name besides the service."""
+    online = "Check the connection, and base_url in the settings."
+    start = f"Start the server {service.name}, or correct its base_url in the settings."
+    return problem(
+        name,
+        addition,
+        called=service.called,
+        model=service.model,
+        name=service.name,
+        host=service.host,
+        key_hint=service.key_hint,
+        start=start if service.local else online,
+        **more,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -86,42 +87,36 @@ class EventParser:
         return None
 
 
-class ReplyReader(Protocol):
-    """Makes a `ModelTurn` of one answer. Raises `ServiceRefusal` and `Malformed`."""
-
-    @property
-    def handed_on(self) -> bool:
-        """Whether anything of the answer has been shown."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether the answer is whole, though more (usage) may follow."""
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more follows."""
-
-    def feed(self, event: ServerEvent) -> None:
-        """The next event of a stream."""
-
-    def whole(self, document: Mapping[str, Any]) -> None:
-        """The answer of a server that does not stream."""
-
-    def turn(self) -> ModelTurn:
-        """The answer, once complete."""
-
-
 Progress = Callable[[StreamProgress], None]
 
 
-class AnswerReader:
-    """What the readers of all formats have in common: the model's name, and telling what has arrived."""
+class ReplyReader(ABC):
+    """Makes a `ModelTurn` of one answer. Raises `ServiceRefusal` and `Malformed`."""
 
     def __init__(self, model: str, progress: Progress) -> None:
         self._model = model
         self._progress = progress
         self.handed_on = False
+        """Whether anything of the answer has been shown."""
         self.ended = False
+        """Whether nothing more follows."""
+
+    @property
+    @abstractmethod
+    def complete(self) -> bool:
+        """Whether the answer is whole, though more (usage) may follow."""
+
+    @abstractmethod
+    def feed(self, event: ServerEvent) -> None:
+        """The next event of a stream."""
+
+    @abstractmethod
+    def whole(self, document: Mapping[str, Any]) -> None:
+        """The answer of a server that does not stream."""
+
+    @abstractmethod
+    def turn(self) -> ModelTurn:
+        """The answer, once complete."""
 
     def _show(self, *, text: str = "", tool_name: str = "") -> None:
         self.handed_on = True
