@@ -252,14 +252,16 @@ class _Rule:
 
 @cache
 def _rules() -> Mapping[str, _Rule]:
-    return load_table(
-        "model_errors.toml", lambda table: {name: _Rule(**texts) for name, texts in table.items()}
-    )
+    return {**load_table("refusals.toml", _rules_of), **load_table("model_errors.toml", _rules_of)}
+
+
+def _rules_of(table: Mapping[str, Any]) -> dict[str, _Rule]:
+    return {name: _Rule(**texts) for name, texts in table.items()}
 
 
 def problem(name: str, /, addition: str = "", **words: object) -> ProviderError:
-    """The error that the table has under `name`. `addition` follows its cause; `words` are what its templates
-    name."""
+    """The error that the tables have under `name`. `addition` follows its cause; `words` are what its
+    templates name."""
     rule = _rules()[name]
     return ProviderError(
         rule.fault,

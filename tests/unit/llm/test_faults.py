@@ -170,7 +170,7 @@ def fails(url: str, **wishes: Any) -> ProviderError:
     return caught.value
 
 
-def test_every_text_of_the_table_names_only_what_is_known() -> None:
+def test_every_text_of_the_tables_names_only_what_is_known() -> None:
     known = {"called", "model", "name", "host", "key_hint", "start"}  # of every service
     more = {
         **{row: {"status"} for row in ("key", "address", "waited", "rate", "overloaded", "server", "other")},
@@ -178,7 +178,7 @@ def test_every_text_of_the_table_names_only_what_is_known() -> None:
         "redaction": {"missed"}, "model-name": {"known"}, "unknown-provider": {"known"},
         "keyring": {"state", "variable"}, "no-key": {"hint"}, "unusable-key": {"hint"},
     }  # fmt: skip
-    for row, texts in resource_table("model_errors.toml").items():
+    for row, texts in {**resource_table("refusals.toml"), **resource_table("model_errors.toml")}.items():
         named = {
             field
             for text in texts.values()
