@@ -173,6 +173,7 @@ class HomeEngine(Workbench):
         """The client that asks is gone, or does not look at this home any more."""
         self._watch.remove(client)
         self._sent.pop(client, None)
+        self.transcripts.forget_client(client)
 
 
 class Engine:

@@ -124,7 +124,7 @@ class Workbench:
     @property
     def replays(self) -> Replays:
         """Runs of the memory writer repeated on a copy."""
-        return Replays(self.models, self.parts.clock)
+        return Replays(self.traces, self.models, self.parts.clock)
 
     @cached_property
     def orphans(self) -> OrphanService:
