@@ -160,15 +160,17 @@ class EngineClient:
                 try:
                     answer = answers.get(timeout=_POLL_S)
                 except Empty:
-                    if check is not None:
-                        check()
-                    if not asked and cancelled():
-                        _send(channel, Cancel(call_id))
-                        asked = True
-                    continue
-                if not isinstance(answer, Progress):
-                    return _result(answer)
-                report(answer.value)
+                    pass
+                else:
+                    if not isinstance(answer, Progress):
+                        return _result(answer)
+                    report(answer.value)
+                # Also in between: what reports all the time must hear of it, too.
+                if check is not None:
+                    check()
+                if not asked and cancelled():
+                    _send(channel, Cancel(call_id))
+                    asked = True
         finally:
             if self._waiting.pop(call_id, None) is not None:
                 with contextlib.suppress(ConnectionLost):

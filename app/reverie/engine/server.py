@@ -124,7 +124,7 @@ class ClientConnection:
         if not isinstance(hello, Hello):
             raise WireError("a client that does not say hello")
         if (hello.protocol, hello.version) != (PROTOCOL, __version__):
-            self.channel.send(Refused(_other_version(hello.version)))
+            self.channel.send(Refused(_other_version(hello.version), os.getpid()))
             return False
         self.channel.send(Welcome(__version__, os.getpid()))
         return True
