@@ -30,7 +30,7 @@ from reverie.memory.lint import no_check
 from reverie.profile import Profile
 from reverie.services.contexts import asked_context
 from reverie.services.lint import LintResult
-from reverie.services.views import HomeInfo, MemoryView
+from reverie.services.views import HomeFacts, HomeInfo, MemoryView
 from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class Opened:
 
     info: HomeInfo
     caps: Caps
+    facts: HomeFacts
     recent_workspace: str
     """The workspace that was used last; empty where the home does not say."""
 
@@ -263,7 +264,7 @@ class EngineServices:
         listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
         recencies = () if agent.sessions is None else agent.sessions.recencies()
         recent = max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))
-        return Opened(info, agent.caps, recent[1])
+        return Opened(info, agent.caps, home.facts, recent[1])
 
     def adopt(self, path: Path, known_id: str) -> Opened:
         """Give the home at `path` the history of the known home that was moved there, and open it."""

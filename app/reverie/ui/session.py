@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from reverie.files.watch import WatchState
     from reverie.memory.usage import UsageRestored
     from reverie.services.drafts import LostSave
-    from reverie.services.views import HomeInfo, MemoryView, Relevance, StatusView
+    from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, StatusView
     from reverie.services.workbench import Workbench
 
 
@@ -305,6 +305,7 @@ class OpenedHome:
     local: Workbench
     info: HomeInfo
     caps: Caps
+    facts: HomeFacts
     recent_workspace: str = ""
 
 
@@ -334,7 +335,9 @@ def adopt_home_job(
 def _opened(opened: Opened, profile: Profile, clock: Clock, engine: EngineClient) -> OpenedHome:
     info = opened.info
     local = open_workbench(info.root, profile, clock)
-    return OpenedHome(engine.home(info.root, info.id), local, info, opened.caps, opened.recent_workspace)
+    return OpenedHome(
+        engine.home(info.root, info.id), local, info, opened.caps, opened.facts, opened.recent_workspace
+    )
 
 
 RETRY_MS = 3000
@@ -404,6 +407,7 @@ class HomeSession(QObject):
         self.local = opened.local
         self.info = opened.info
         self.caps = opened.caps
+        self.facts = opened.facts
         self.recent_workspace = opened.recent_workspace
         self.lanes = lanes
         self.rescan_on_focus = True
