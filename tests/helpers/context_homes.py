@@ -12,7 +12,7 @@ from typing import Any
 from reverie.agents.base import Home
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.context.assembly import assemble
-from reverie.context.facts import gather
+from reverie.context.gather import gather
 from reverie.context.view import ContextView
 from reverie.memory.listing import ScopeListing, scan_scope
 

@@ -18,7 +18,7 @@ from reverie.agents.mux.home import MuxHome
 from reverie.cli.context_report import lines
 from reverie.compose import open_parts
 from reverie.context.assembly import assemble
-from reverie.context.facts import gather
+from reverie.context.gather import gather
 from reverie.context.view import ContextView
 from reverie.profile import Profile
 from reverie.services.workbench import Workbench
