@@ -129,6 +129,7 @@ class ProviderError(UserError):
     hold no key, no header and no text of a memory."""
 
     reason = "provider"
+    fault: ProviderFault
 
     def __init__(self, fault: ProviderFault, title: str, *, cause: str = "", next_step: str = "") -> None:
         super().__init__(title, cause=cause, next_step=next_step, reason=f"provider-{fault}")
