@@ -26,6 +26,7 @@ from helpers.samples import copy_sample
 from helpers.turns import say_turns
 from helpers.window_churn import STORE, in_tree, on_disk
 from reverie.clock import system_clock
+from reverie.files.locks import is_running
 from reverie.profile import Profile
 from reverie.ui.app import is_loaded, make_application, wait_for
 from reverie.ui.appearance import Icons, StartupOptions
@@ -210,7 +211,7 @@ def soak(directory: Path, seconds: float, *, seed: int, flat: bool) -> Soaked:
         finally:
             agent.close()
         made.judge()
-        soaked, helper = made.soaked, window._helper
+        soaked, engine = made.soaked, window.engine
         soaked.acts["agent's answers"] = agent.answers
         soaked.problems += _idle(window, soaked)
     application.processEvents()
@@ -218,8 +219,9 @@ def soak(directory: Path, seconds: float, *, seed: int, flat: bool) -> Soaked:
     after = _left()
     soaked.handles = (before.handles, after.handles)
     soaked.problems += after.more_than(before)
-    if helper is None or helper.pid is not None:
-        soaked.problems.append("the helper process is not gone")
+    assert engine is not None
+    if not wait_for(lambda: not is_running(engine.pid), 5_000):
+        soaked.problems.append("the engine is not gone")
     soaked.problems += _grown(soaked.memory) if flat else []
     return soaked
 
