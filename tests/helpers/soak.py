@@ -1,4 +1,4 @@
-"""A window with its helper process under everything at once: the memory writer's turns, dreams, an agent that
+"""A window and its engine under everything at once: the memory writer's turns, dreams, an agent that
 changes memories and a person who clicks and types. Does it end as it began, and does it show what is there?
 
 The agent is another process (`reverie memory`); the writer runs by rules, as the window's own service. What
@@ -22,11 +22,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from helpers.engine_kills import pid_is_alive
 from helpers.samples import copy_sample
 from helpers.turns import say_turns
 from helpers.window_churn import STORE, in_tree, on_disk
 from reverie.clock import system_clock
-from reverie.files.locks import is_running
 from reverie.profile import Profile
 from reverie.ui.app import is_loaded, make_application, wait_for
 from reverie.ui.appearance import Icons, StartupOptions
@@ -219,8 +219,7 @@ def soak(directory: Path, seconds: float, *, seed: int, flat: bool) -> Soaked:
     after = _left()
     soaked.handles = (before.handles, after.handles)
     soaked.problems += after.more_than(before)
-    assert engine is not None
-    if not wait_for(lambda: not is_running(engine.pid), 5_000):
+    if engine is None or not wait_for(lambda: not pid_is_alive(engine.pid), 10_000):
         soaked.problems.append("the engine is not gone")
     soaked.problems += _grown(soaked.memory) if flat else []
     return soaked
@@ -238,7 +237,7 @@ def _opened(home: Path, profile: Profile) -> Iterator[MainWindow]:
         hosts = window.lazy_tabs.services.host._hosts
         wait_for(lambda: bool(hosts) and all(host.wait_until_ready(0.0) for host in hosts.values()), LIMIT_MS)
         session = window.session
-        wait_for(lambda: session.keeper.ready and not any(lane.busy for lane in window.lanes.all()), LIMIT_MS)
+        wait_for(lambda: session.is_recorded and not any(lane.busy for lane in window.lanes.all()), LIMIT_MS)
         yield window
     finally:
         window.tab.keeper.throw_away()

@@ -31,18 +31,16 @@ from reverie.engine.wire import (
     Bug,
     Call,
     Cancel,
-    Changed,
     Channel,
     ConnectionLost,
     Done,
+    Event,
     Failed,
     Hello,
-    Notice,
     Progress,
     Refused,
     Stopped,
     Welcome,
-    error_from,
 )
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours
@@ -82,14 +80,14 @@ class EngineGone(Unavailable):
 
 class EngineClient:
     """One connection to an engine, made when it is first needed. `connect` opens a channel, or raises
-    `UserError`. `on_event` hears `Changed` and `Notice`. With `on_again` a lost connection is made anew at
+    `UserError`. `on_event` hears events. With `on_again` a lost connection is made anew at
     once, and it is called then, so that whatever was shown can be asked for again. Neither may block."""
 
     def __init__(
         self,
         connect: Callable[[], Channel],
         *,
-        on_event: Callable[[Changed | Notice], None] = lambda _event: None,
+        on_event: Callable[[Event], None] = lambda _event: None,
         on_again: Callable[[], None] | None = None,
     ) -> None:
         self._connect = connect
@@ -222,7 +220,7 @@ class EngineClient:
         try:
             while True:
                 message = channel.receive()
-                if isinstance(message, Changed | Notice):
+                if isinstance(message, Event):
                     self._on_event(message)
                 elif isinstance(message, Progress):
                     waiting = self._waiting.get(message.id)
@@ -330,7 +328,7 @@ def _result(answer: Done | Failed | Stopped | Bug | None) -> bytes:
     if isinstance(answer, Done):
         return answer.value
     if isinstance(answer, Failed):
-        raise error_from(answer.error)
+        raise answer.error
     if isinstance(answer, Stopped):
         raise CallCancelled
     if isinstance(answer, Bug):

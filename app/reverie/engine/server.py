@@ -28,27 +28,28 @@ from reverie.engine.wire import (
     Bug,
     Call,
     Cancel,
-    Changed,
     Channel,
     ConnectionLost,
     Done,
+    Event,
     Failed,
     Hello,
-    Notice,
     Progress,
     Refused,
     Stopped,
     Welcome,
-    error_message,
 )
 from reverie.errors import Busy, UserError
-from reverie.files.watch import Changes
 
 log = logging.getLogger("reverie.engine")
 
 MOST_CALLS = 256
 """Calls of one client at once; a window has a dozen."""
 LEAVE_S = 1.5
+
+
+class Nonsense(Exception):
+    """A client asks for what no client of ours asks for; it is shut out."""
 
 
 class CallStopped(Exception):
@@ -99,7 +100,7 @@ class ClientConnection:
         self._calls: dict[int, CallControl] = {}
         self._threads: dict[int, threading.Thread] = {}
         self._lock = threading.Lock()
-        self._events: dict[Path, Changes] = {}
+        self._events: dict[tuple[type, Path], Event] = {}
         self._waking = threading.Condition()
         self._gone = False
 
@@ -139,7 +140,7 @@ class ClientConnection:
         control = CallControl(self, message)
         if len(self._calls) >= MOST_CALLS:
             error = Busy("Reverie's engine is busy.", cause="Too much was asked at once.", next_step="Wait.")
-            self.channel.send(Failed(message.id, error_message(error)))
+            self.channel.send(Failed(message.id, error))
             return
         self._calls[message.id] = control
         thread = threading.Thread(target=self._do, args=(control,), name=message.method, daemon=True)
@@ -156,8 +157,12 @@ class ClientConnection:
         try:
             answer = Done(call.id, self._result(control))
         except UserError as error:
-            answer = Failed(call.id, error_message(error))
+            answer = Failed(call.id, error)
         except CallStopped:
+            answer = Stopped(call.id)
+        except Nonsense as error:
+            log.warning("a client sent nonsense and was shut out: %s", error)
+            self.channel.shut()
             answer = Stopped(call.id)
         except Exception:  # noqa: BLE001 - handed to the client, which has the crash path
             answer = Bug(call.id, traceback.format_exc())
@@ -179,23 +184,19 @@ class ClientConnection:
         target = self._server.target(call.home, call.home_id)
         method = methods_of(cast(Any, type(target))).get(call.method)
         if method is None:
-            raise WireError(f"{call.method} cannot be asked for")
+            raise Nonsense(f"{call.method} cannot be asked for")
         return _perform(target, method, control)
 
     # Events
 
-    def changed(self, home: Path, changes: Changes) -> None:
-        """Tell the client soon; several changes of a home that wait become one. Any thread; returns at
-        once."""
+    def tell(self, event: Event) -> None:
+        """Send an event soon, after those of before; several of a kind that wait become one. Any thread;
+        returns at once."""
+        key = (type(event), event.home)
         with self._waking:
-            before = self._events.get(home)
-            self._events[home] = changes if before is None else before.merged(changes)
+            before: Any = self._events.pop(key, None)
+            self._events[key] = event if before is None else before.merged(event)
             self._waking.notify()
-
-    def notice(self, home: Path, sentence: str) -> None:
-        """Send a sentence for the person in front of the client."""
-        with contextlib.suppress(ConnectionLost):  # `serve` sees that too
-            self.channel.send(Notice(home, sentence))
 
     def _send_events(self) -> None:
         while True:
@@ -206,8 +207,8 @@ class ClientConnection:
                     return
                 events, self._events = self._events, {}
             with contextlib.suppress(ConnectionLost):
-                for home, changes in events.items():
-                    self.channel.send(Changed(home, changes))
+                for event in events.values():
+                    self.channel.send(event)
 
     def _leave(self) -> None:
         with self._waking:
@@ -238,7 +239,10 @@ def _perform(target: Any, method: Method, control: CallControl) -> bytes:
     name = control.call.method
     if method.is_property:
         return encode(attrgetter(name)(target), method.result)
-    named = method.unbound(unpack(control.call.arguments))
+    try:
+        named = method.unbound(unpack(control.call.arguments))
+    except (WireError, TypeError, ValueError, KeyError, IndexError, RecursionError) as error:
+        raise Nonsense(str(error)) from error
     reported = coder(method.progress) if method.progress is not None else None
 
     def progress(value: Any) -> None:

@@ -6,7 +6,8 @@ between hands them on unread.
 
 A connection: `Hello`, answered by `Welcome` or `Refused` and an end. Then the client sends `Call` and
 `Cancel`; the engine sends for each call any number of `Progress`, then exactly one of `Done`, `Failed`,
-`Stopped`, `Bug`. In between come `Changed` and `Notice` for the homes that the client watches.
+`Stopped`, `Bug`. In between come events of the homes that the client watches; while a client does
+not read, those of a kind become one.
 
 Threading: `Channel.send` from any thread, one frame at a time; `receive` from one. Failure: `ConnectionLost`
 where the other end is gone, `WireError` for a frame that is too large or no message: the connection is of no
@@ -21,11 +22,12 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, get_type_hints
+from typing import Any, BinaryIO
 
 from reverie.engine.codec import WireError, decode, encode
 from reverie.errors import UserError
 from reverie.files.watch import Changes
+from reverie.services.drafts import LostSave
 
 PROTOCOL = 1
 LARGEST_FRAME = 256 << 20
@@ -104,7 +106,7 @@ class Failed:
     """A call failed with an error that a person can fix."""
 
     id: int
-    error: ErrorMessage
+    error: UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,35 @@ class Changed:
     home: Path
     changes: Changes
 
+    def merged(self, later: Changed) -> Changed:
+        """Both, for a client that does not read as fast as they come."""
+        return Changed(self.home, self.changes.merged(later.changes))
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What was seen changing in a home is in the history now."""
+
+    home: Path
+    pins_kept: int
+    """How many pins and uses the agent overwrote and were put back; 0 where that was told already."""
+
+    def merged(self, later: Recorded) -> Recorded:
+        """Both."""
+        return Recorded(self.home, self.pins_kept + later.pins_kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Overwritten:
+    """Another program overwrote saves in a home; drafts keep their texts."""
+
+    home: Path
+    saves: tuple[LostSave, ...]
+
+    def merged(self, later: Overwritten) -> Overwritten:
+        """Both."""
+        return Overwritten(self.home, (*self.saves, *later.saves))
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:
@@ -137,22 +168,19 @@ class Notice:
     home: Path
     sentence: str
 
-
-@dataclass(frozen=True, slots=True)
-class ErrorMessage:
-    """A `UserError` on its way. `kinds`: its class and the classes above it, most special first."""
-
-    kinds: tuple[str, ...]
-    title: str
-    cause: str
-    next_step: str
-    reason: str
-    details: bytes
-    """The fields that the first of `kinds` adds, if any."""
+    def merged(self, later: Notice) -> Notice:
+        """Both, once where they say the same."""
+        return (
+            self
+            if later.sentence in self.sentence
+            else Notice(self.home, f"{self.sentence} {later.sentence}")
+        )
 
 
 FromClient = Hello | Call | Cancel
-FromEngine = Welcome | Refused | Progress | Done | Failed | Stopped | Bug | Changed | Notice
+Event = Changed | Recorded | Overwritten | Notice
+"""What a client hears without asking, of the homes that it watches."""
+FromEngine = Welcome | Refused | Progress | Done | Failed | Stopped | Bug | Event
 
 
 class Channel:
@@ -223,56 +251,3 @@ class Channel:
         except (OSError, ValueError) as error:
             raise ConnectionLost from error
         return bytes(parts)
-
-
-def error_message(error: UserError) -> ErrorMessage:
-    """`error` for the wire. What the other end does not know of it, it reads as the class above."""
-    kinds = tuple(kind.__name__ for kind in type(error).__mro__ if issubclass(kind, UserError))
-    hints = _own_fields(type(error))
-    plain = {name: getattr(error, name) for name in hints}
-    details = b"".join(_framed(encode(plain[name], hint)) for name, hint in hints.items())
-    return ErrorMessage(kinds, error.title, error.cause, error.next_step, error.reason, details)
-
-
-def error_from(message: ErrorMessage) -> UserError:
-    """The error that was sent, of the nearest class that is known here."""
-    known = {kind.__name__: kind for kind in _all_kinds(UserError)}
-    name = next((name for name in message.kinds if name in known), UserError.__name__)
-    kind = known[name]
-    error = kind.__new__(kind)
-    UserError.__init__(
-        error, message.title, cause=message.cause, next_step=message.next_step, reason=message.reason
-    )
-    if name == message.kinds[0]:
-        parts = _unframed(message.details)
-        for (field, hint), part in zip(_own_fields(kind).items(), parts, strict=True):
-            setattr(error, field, decode(part, hint))
-    return error
-
-
-def _own_fields(kind: type[UserError]) -> dict[str, Any]:
-    """The annotated fields of an error class, beside those that every error has."""
-    hints = get_type_hints(kind)
-    return {
-        name: hint for name, hint in hints.items() if name not in ("reason", "title", "cause", "next_step")
-    }
-
-
-def _all_kinds(kind: type[UserError]) -> list[type[UserError]]:
-    return [kind, *(each for below in kind.__subclasses__() for each in _all_kinds(below))]
-
-
-def _framed(data: bytes) -> bytes:
-    return _LENGTH.pack(len(data)) + data
-
-
-def _unframed(data: bytes) -> list[bytes]:
-    found, at = [], 0
-    while at < len(data):
-        (length,) = _LENGTH.unpack_from(data, at)
-        at += _LENGTH.size
-        if at + length > len(data):
-            raise WireError("an error that is cut off")
-        found.append(data[at : at + length])
-        at += length
-    return found
