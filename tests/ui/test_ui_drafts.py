@@ -14,7 +14,7 @@ from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.services.drafts import Draft, DraftService
-from reverie.services.edits import UserEdits
+from reverie.services.edits import UserEdits, current_text
 from reverie.ui import dialogs
 from reverie.ui.editor.documents import Address, Buffer, FileRef, from_draft
 from reverie.ui.memory.edit_dialogs import MoveDialog
@@ -77,7 +77,7 @@ def left_behind(windows: Windows, home: Path, typed: str = "mine\n") -> str:
     mark = "\ufeff" if base.content.startswith("\ufeff") else ""
     content = mark + typed + base.content.removeprefix(mark)
     draft = Draft(store, "deploy.md", PATH, context, content, base.content, base.sha256, 5, system_clock())
-    DraftService(parts, "00000001").keep(draft)
+    DraftService(parts, current_text(parts)).keep(draft, "00000001")
     return content
 
 

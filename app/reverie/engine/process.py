@@ -69,7 +69,8 @@ def serve_streams(profile: Profile) -> int:
     engine = Engine(profile, system_clock)
     reader = sys.stdin.buffer
     channel = Channel(reader, writer, FromClient, shut=writer.close, close=reader.close)
-    ClientConnection(channel, engine).serve()
+    # The client may be on another machine; this process ends with it.
+    ClientConnection(channel, engine, os.getpid()).serve()
     return 0
 
 
