@@ -139,7 +139,7 @@ class Guide:
 
     def _loaded(self) -> bool:
         session = self._window.session
-        return is_loaded(self._window) and session is not None and session.keeper.ready
+        return is_loaded(self._window) and session is not None and session.is_recorded
 
     def _consolidate(self) -> None:
         """Press the button; then the rows must follow by themselves."""

@@ -97,7 +97,7 @@ class _Person:
 
         window = self.window
         self.until("the window is loaded", lambda: is_loaded(window) and window.is_watching)
-        self.until("nothing goes on", lambda: self.session.keeper.ready and not window.lanes.busy())
+        self.until("nothing goes on", lambda: self.session.is_recorded and not window.lanes.busy())
 
     @property
     def session(self) -> Any:
@@ -325,9 +325,7 @@ def going(room: Room) -> None:
         room.check(person.unsaved, "what was typed is lost")
         person.window.tab.editor.save()
         person.until("it is saved", lambda: not person.unsaved)
-        person.until(
-            "nothing goes on", lambda: person.session.keeper.ready and not person.window.lanes.busy()
-        )
+        person.until("nothing goes on", lambda: person.session.is_recorded and not person.window.lanes.busy())
         person.close()
         after = room.memories()
         room.check(TYPED.encode() in after[NOTE_FILE], "what was typed is not there")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from reverie.engine.wire import Changed, Notice
+from reverie.engine.wire import Event
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lane
 
@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(patch.undo)
     post, submit = EngineLink._post, Lane.submit
 
-    def post_late(link: EngineLink, event: Changed | Notice) -> None:
+    def post_late(link: EngineLink, event: Event | None) -> None:
         time.sleep(dice.random() * EVENTS_S)
         post(link, event)
 

@@ -236,7 +236,7 @@ def _opened(home: Path, profile: Profile) -> Iterator[MainWindow]:
         hosts = window.lazy_tabs.services.host._hosts
         wait_for(lambda: bool(hosts) and all(host.wait_until_ready(0.0) for host in hosts.values()), LIMIT_MS)
         session = window.session
-        wait_for(lambda: session.keeper.ready and not any(lane.busy for lane in window.lanes.all()), LIMIT_MS)
+        wait_for(lambda: session.is_recorded and not any(lane.busy for lane in window.lanes.all()), LIMIT_MS)
         yield window
     finally:
         window.tab.keeper.throw_away()

@@ -39,7 +39,7 @@ def test_runs_marks_and_views_are_as_ever_also_after_the_engine_died(
     # What failed with the old process is done by the new one.
     driver.until(lambda: driver.tab.model.file_at(NEW) is not None)
     driver.until(lambda: bool(driver.tab.lint._known.get(NEW)))
-    driver.until(lambda: driver.session.keeper.ready and engine.pid != first)
+    driver.until(lambda: driver.session.is_recorded and engine.pid != first)
     assert driver.consolidate() == "completed"
     driver.settle()
     driver.window.shut_down()

@@ -30,10 +30,10 @@ def test_events_posted_on_another_thread_arrive_here(qtbot: Any, tmp_path: Path)
     engine = link(tmp_path)
     arrived: list[tuple[Any, Any, bool]] = []
 
-    def take(home: Any, found: Any) -> None:
-        arrived.append((home, found, QThread.currentThread().isMainThread()))
+    def take(event: Any) -> None:
+        arrived.append((event.home, event.changes, QThread.currentThread().isMainThread()))
 
-    engine.changed.connect(take)
+    engine.heard.connect(take)
     poster = threading.Thread(
         target=lambda: [engine._post(Changed(HOME, changes(str(number)))) for number in range(50)]
     )
@@ -48,7 +48,7 @@ def test_a_stopped_link_is_silent(qtbot: Any, tmp_path: Path) -> None:
     engine = link(tmp_path)
     engine._post(Changed(HOME, changes("before")))
     engine.stop()
-    with qtbot.assertNotEmitted(engine.changed, wait=50):
+    with qtbot.assertNotEmitted(engine.heard, wait=50):
         engine._post(Changed(HOME, changes("after")))
 
 

@@ -104,7 +104,7 @@ def test_a_run_of_the_services_stands_in_activity_and_cancel_pauses_them(
         model = '"test:test-model"'
         windows.settings(f"{ON}interval = 1\nmodel = {model}\n{server.settings_toml('test', 'openai')}")
         driver = windows.open(home)
-        driver.until(lambda: label(driver) == "Services on" and driver.session.keeper.ready)
+        driver.until(lambda: label(driver) == "Services on" and driver.session.is_recorded)
         host = driver.services.host._hosts[driver.session.info.id]
         driver.until(lambda: host.wait_until_ready(0.0))
         driver.do("view.activity")
@@ -134,7 +134,7 @@ def test_turns_on_disk_lead_to_a_run_in_the_window_and_the_tree_shows_what_it_wr
     memory.unlink()
     windows.settings(f'{ON}interval = 2\nmodel = "rules"\n')
     driver = windows.open(home)
-    driver.until(lambda: label(driver) == "Services on" and driver.session.keeper.ready)
+    driver.until(lambda: label(driver) == "Services on" and driver.session.is_recorded)
     host = driver.services.host._hosts[driver.session.info.id]
     driver.until(lambda: host.wait_until_ready(0.0))
     assert not is_shown(driver, memory)

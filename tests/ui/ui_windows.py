@@ -142,7 +142,7 @@ class Driver:
         session = self.window.session
         if session is None or session.status is None or not self.tab.has_full_tree:
             return False
-        watched = not self._watching or (session.is_watched and session.keeper.ready)
+        watched = not self._watching or (session.is_watched and session.is_recorded)
         return (
             watched
             and self.window.lazy_tabs.is_built

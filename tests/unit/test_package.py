@@ -98,7 +98,13 @@ def test_the_wheel_holds_the_program_and_no_tool_of_the_developers(tmp_path: Pat
     names = zipfile.ZipFile(wheel).namelist()
     assert {"reverie/__main__.py", "reverie/ui/app.py"} <= set(names)
     tables = {path.name for path in (dev.ROOT / "resources").iterdir() if path.suffix in (".json", ".toml")}
-    assert tables >= {"prices.json", "secrets.toml", "vocabulary.toml"}
+    assert tables >= {
+        "prices.json",
+        "refusals.toml",
+        "secrets.toml",
+        "statements.toml",
+        "vocabulary.toml",
+    }
     assert {f"reverie/_resources/{name}" for name in tables} <= set(names)
     about = f"reverie-{PROJECT['project']['version']}."  # .dist-info for pip, .data for the desktop
     assert [name for name in names if not name.startswith(("reverie/", about))] == []

@@ -32,25 +32,25 @@ from reverie.engine.wire import (
     Bug,
     Call,
     Cancel,
-    Changed,
     Channel,
     ConnectionLost,
     Done,
+    Event,
     Failed,
     Hello,
-    Notice,
     Progress,
     Refused,
     Stopped,
     Welcome,
     error_from,
 )
-from reverie.errors import Unavailable
+from reverie.errors import Unavailable, UserError
 from reverie.services.views import MemoryView
 
 log = logging.getLogger("reverie.engine")
 
 _POLL_S = 0.05
+_PAUSES_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
 
 class CallCancelled(Exception):
@@ -81,15 +81,15 @@ class EngineGone(Unavailable):
 
 class EngineClient:
     """One connection to an engine, made when it is first needed. `connect` opens a channel, or raises
-    `UserError`. `on_event` hears `Changed` and `Notice`; `on_again` is called after a new connection has
-    taken the place of a lost one, so that whatever was shown can be asked for again."""
+    `UserError`. `on_event` hears events. With `on_again` a lost connection is made anew at
+    once, and it is called then, so that whatever was shown can be asked for again. Neither may block."""
 
     def __init__(
         self,
         connect: Callable[[], Channel],
         *,
-        on_event: Callable[[Changed | Notice], None] = lambda _event: None,
-        on_again: Callable[[], None] = lambda: None,
+        on_event: Callable[[Event], None] = lambda _event: None,
+        on_again: Callable[[], None] | None = None,
     ) -> None:
         self._connect = connect
         self._on_event = on_event
@@ -100,7 +100,7 @@ class EngineClient:
         self._channel: Channel | None = None
         self._reader: threading.Thread | None = None
         self._connections = 0
-        self._stopped = False
+        self._stopping = threading.Event()
         self.pid = 0
         """Of the engine that was reached last."""
 
@@ -116,7 +116,7 @@ class EngineClient:
     @property
     def is_stopped(self) -> bool:
         """Whether no call is answered any more."""
-        return self._stopped
+        return self._stopping.is_set()
 
     def call(
         self,
@@ -126,6 +126,7 @@ class EngineClient:
         named: dict[str, Any],
     ) -> Any:
         """Do one thing and return what it returns. `address`: home, its id, the name of the method."""
+        named = method.named(arguments, named)
         own = {key: named.pop(key) for key in method.local if key in named}
         progress, event, check = own.get("progress"), own.get("cancel"), own.get("check")
         reported = coder(method.progress) if method.progress is not None else None
@@ -134,7 +135,7 @@ class EngineClient:
             if progress is not None and reported is not None:
                 progress(reported.load(unpack(value)))
 
-        data = pack(method.bound(arguments, named))
+        data = pack(method.bound(named))
         cancelled = event.is_set if event is not None else lambda: False
         result = self.call_raw(address, data, report=report, cancelled=cancelled, check=check)
         return decode(result, method.result)
@@ -178,7 +179,7 @@ class EngineClient:
     def stop(self) -> None:
         """Close the connection; calls under way end as gone. Calling it again is harmless."""
         with self._lock:
-            self._stopped = True
+            self._stopping.set()
             channel, self._channel = self._channel, None
         if channel is not None:
             channel.shut()
@@ -188,7 +189,7 @@ class EngineClient:
 
     def _connected(self) -> Channel:
         """A connection that was alive a moment ago. Raises `UserError`."""
-        if self._stopped:
+        if self._stopping.is_set():
             raise EngineGone("The program is ending.")
         if self._channel is not None:
             return self._channel
@@ -214,12 +215,12 @@ class EngineClient:
         return channel
 
     def _read(self, channel: Channel, again: bool) -> None:
-        if again:
-            threading.Thread(target=self._on_again, name="reverie-engine-again", daemon=True).start()
+        if again and self._on_again is not None:
+            self._on_again()
         try:
             while True:
                 message = channel.receive()
-                if isinstance(message, Changed | Notice):
+                if isinstance(message, Event):
                     self._on_event(message)
                 elif isinstance(message, Progress):
                     waiting = self._waiting.get(message.id)
@@ -242,6 +243,21 @@ class EngineClient:
             lost, self._waiting = self._waiting, {}
         for waiting in lost.values():
             waiting.put(None)
+        if self._on_again is not None:
+            self._reconnect()
+
+    def _reconnect(self) -> None:
+        """Connect again without being asked, since whoever watches only hears."""
+        for pause_s in (0.0, *_PAUSES_S):
+            if self._stopping.wait(pause_s):
+                return
+            try:
+                with self._lock:
+                    self._connected()
+            except UserError as error:
+                log.info("no engine yet: %s", error)
+            else:
+                return
 
 
 class RemoteService:

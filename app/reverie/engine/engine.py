@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.clock import Clock
 from reverie.compose import adopt_home, open_parts
+from reverie.engine.history import HistoryRecorder, Listener
 from reverie.engine.server import NOBODY, CallControl, ClientConnection
 from reverie.engine.trees import TreesUpdate, update_of
-from reverie.engine.wire import Call
+from reverie.engine.wire import Call, Changed, Event, Notice, Overwritten, Recorded
 from reverie.errors import Unavailable
 from reverie.files.watch import Changes, Watcher, WatchState
 from reverie.files.watch_sources import WatchTarget
@@ -54,11 +55,12 @@ class Opened:
 
 
 class HomeWatch:
-    """The one watcher of a home, and who hears it."""
+    """The one watcher of a home, the recorder of its history, and who hears of it."""
 
     def __init__(self, workbench: Workbench) -> None:
         self._workbench = workbench
         self._watcher: Watcher | None = None
+        self._recorder = self._new_recorder()
         self._contexts: dict[ClientConnection, ScopeContext | None] = {}
         self._lock = threading.Lock()
 
@@ -67,9 +69,11 @@ class HomeWatch:
         with self._lock:
             if self._watcher is None:
                 self._watcher = self._workbench.watch(self._deliver, notify=self._notify)
+                self._recorder = self._new_recorder()
             self._contexts[client] = context
             self._watcher.set_targets(self._targets())
             self._watcher.start()
+            self._recorder.start()
             return self._watcher.state()
 
     def remove(self, client: ClientConnection) -> None:
@@ -83,6 +87,12 @@ class HomeWatch:
                 return
             watcher, self._watcher = self._watcher, None
         watcher.stop()
+        self._recorder.stop()
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether the history has everything that was seen."""
+        return self._recorder.is_up_to_date
 
     def state(self) -> WatchState | None:
         """None where nobody watches."""
@@ -101,13 +111,28 @@ class HomeWatch:
             dict.fromkeys(each for context in contexts for each in self._workbench.watch_targets(context))
         )
 
+    def _new_recorder(self) -> HistoryRecorder:
+        root = self._workbench.parts.home.root
+        return HistoryRecorder(
+            self._workbench,
+            Listener(
+                recorded=lambda pins_kept: self._tell(Recorded(root, pins_kept)),
+                overwritten=lambda saves: self._tell(Overwritten(root, saves)),
+                notify=self._notify,
+            ),
+        )
+
     def _deliver(self, changes: Changes) -> None:
-        for client in list(self._contexts):
-            client.changed(self._workbench.parts.home.root, changes)
+        # Views first: the history is behind them.
+        self._tell(Changed(self._workbench.parts.home.root, changes))
+        self._recorder.note(changes)
 
     def _notify(self, sentence: str) -> None:
+        self._tell(Notice(self._workbench.parts.home.root, sentence))
+
+    def _tell(self, event: Event) -> None:
         for client in list(self._contexts):
-            client.notice(self._workbench.parts.home.root, sentence)
+            client.tell(event)
 
 
 class HomeEngine(Workbench):
@@ -137,6 +162,11 @@ class HomeEngine(Workbench):
     def watch_state(self) -> WatchState | None:
         """How the home is watched; None where it is not."""
         return self._watch.state()
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the history has everything that was seen changing."""
+        return self._watch.is_up_to_date
 
     def rescan(self, reason: str) -> None:
         """Compare everything with the disk, since events may have been missed."""

@@ -37,16 +37,21 @@ class Method:
     required: frozenset[str]
     """Those of `parameters` that have no default, so that they must come."""
     local: frozenset[str]
+    order: tuple[str, ...]
+    """The names of all parameters, those of `local` included, as they are declared."""
     result: Any
     progress: Any
     is_property: bool = False
 
-    def bound(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+    def named(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+        """All arguments by name, local ones included."""
+        if len(arguments) > len(self.order):
+            raise TypeError(f"{self.name} takes {len(self.order)} arguments")
+        return dict(zip(self.order, arguments, strict=False)) | dict(named)
+
+    def bound(self, named: Mapping[str, Any]) -> list[Any]:
         """Arguments as they go over the wire: `[name, value]` each, those with a default only if given."""
-        if len(arguments) > len(self.parameters):
-            raise TypeError(f"{self.name} takes {len(self.parameters)} arguments")
-        given = dict(zip(self.parameters, arguments, strict=False)) | dict(named)
-        return [[name, self.parameters[name].dump(value)] for name, value in given.items()]
+        return [[name, self.parameters[name].dump(value)] for name, value in named.items()]
 
     def unbound(self, plain: Any) -> dict[str, Any]:
         """The arguments by name that came over the wire. Raises `WireError`."""
@@ -94,7 +99,7 @@ def is_service(kind: Any) -> bool:
 
 def _property(name: str, kind: Any) -> Method:
     coder(kind)
-    return Method(name, {}, frozenset(), frozenset(), kind, None, is_property=True)
+    return Method(name, {}, frozenset(), frozenset(), (), kind, None, is_property=True)
 
 
 def _method(name: str, function: Callable[..., Any]) -> Method:
@@ -106,4 +111,5 @@ def _method(name: str, function: Callable[..., Any]) -> Method:
     parameters = {each.name: coder(hints[each.name]) for each in named}
     required = frozenset(each.name for each in named if each.default is inspect.Parameter.empty)
     coder(hints["return"])
-    return Method(name, parameters, required, local, hints["return"], progress)
+    order = tuple(each for each in signature.parameters if each != "self")
+    return Method(name, parameters, required, local, order, hints["return"], progress)

@@ -25,6 +25,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -42,6 +43,8 @@ log = logging.getLogger("reverie.engine")
 LINGER_S = 1.0
 NOBODY_S = 30.0
 START_S = 20.0
+_ATTEMPTS = 5
+_READY = "ready"
 _POLL_S = 0.01
 _LONGEST_PATH = 100
 """Bytes of a socket's path; systems take 104 to 108."""
@@ -50,14 +53,45 @@ _LONGEST_PATH = 100
 # Serving
 
 
-def serve(profile: Profile) -> int:
-    """Be the engine of `profile` until nobody needs one. 0 also where another process is it already."""
+def serve(profile: Profile, *, ready: Callable[[], None] = lambda: None) -> int:
+    """Be the engine of `profile` until nobody needs one. `ready` is called once it can be reached, or another
+    process is the engine already."""
     try:
         with held_lock(profile.ensure(profile.locks) / "engine.lock", profile.state, timeout_s=0):
-            _serve_socket(profile)
+            _serve_socket(profile, ready)
     except Busy:
-        return 0
+        ready()
     return 0
+
+
+def serve_detached(profile: Profile) -> int:
+    """As `serve`, in a process of its own that belongs to nobody; returns once that can be reached.
+
+    Whoever starts an engine need not stay its parent: a window that ends leaves it to the others, and one
+    that stays has no dead child to bury.
+    """
+    answer, telling = os.pipe()
+    if os.fork():
+        os.close(telling)
+        with os.fdopen(answer, "rb") as told:
+            said = told.read()
+        sys.stderr.write(said.decode("utf-8", "replace").removeprefix(_READY))
+        return 0 if said == _READY.encode() else 1
+    os.close(answer)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+
+    def say(text: str) -> None:
+        with contextlib.suppress(OSError):  # nobody waits any more
+            os.write(telling, text.encode())
+        os.close(telling)
+
+    try:
+        return serve(profile, ready=lambda: say(_READY))
+    except UserError as error:
+        say(str(error))
+        return 1
 
 
 def serve_streams(profile: Profile) -> int:
@@ -74,7 +108,7 @@ def serve_streams(profile: Profile) -> int:
     return 0
 
 
-def _serve_socket(profile: Profile) -> None:
+def _serve_socket(profile: Profile, ready: Callable[[], None]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal is for the command there
     idle = threading.Event()
     engine = Engine(profile, system_clock, on_idle=idle.set)
@@ -87,6 +121,7 @@ def _serve_socket(profile: Profile) -> None:
         finally:
             os.umask(before)
         listening.listen()
+        ready()
         try:
             threading.Thread(target=_accept, args=(listening, engine), daemon=True).start()
             idle.wait(NOBODY_S)
@@ -140,28 +175,16 @@ def connect(profile: Profile) -> Channel:
     """A channel to the engine of `profile`, which is started if need be. Raises `Unavailable`."""
     if not hasattr(socket, "AF_UNIX"):
         return stdio_channel(profile)
-    deadline = time.monotonic() + START_S
-    process: subprocess.Popen[bytes] | None = None
-    while True:
+    # Again where it ended between its start and our coming, as one does that nobody needs.
+    for _attempt in range(_ATTEMPTS):
         with contextlib.suppress(OSError):  # none there, or a dead one's
             return _reach(profile)
-        if process is None:
-            process = _start(profile)
-        elif process.poll() not in (None, 0):
-            raise Unavailable(
-                "Reverie's engine could not be started.",
-                cause=_printed(process),
-                next_step="Run `reverie engine` in a terminal to see what is in its way.",
-            )
-        elif process.poll() == 0:
-            process = _start(profile)  # another one was the engine, and has ended since
-        if time.monotonic() > deadline:
-            raise Unavailable(
-                "Reverie's engine does not answer.",
-                cause=f"It has not answered for {START_S:g} seconds.",
-                next_step="End the process `reverie engine`, then try again.",
-            )
-        time.sleep(_POLL_S)
+        _start(profile)
+    raise Unavailable(
+        "Reverie's engine does not answer.",
+        cause="It was started, and cannot be reached.",
+        next_step="End the process `reverie _engine`, then try again.",
+    )
 
 
 def stdio_channel(profile: Profile) -> Channel:
@@ -226,30 +249,33 @@ def _reach(profile: Profile) -> Channel:
     return socket_channel(connection, FromEngine)
 
 
-def _start(profile: Profile) -> subprocess.Popen[bytes]:
+def _start(profile: Profile) -> None:
+    """Start an engine; back once it can be reached, or another one is there. Raises `Unavailable`."""
     try:
-        return subprocess.Popen(
+        started = subprocess.run(
             engine_command(profile),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            capture_output=True,
+            timeout=START_S,
             start_new_session=True,
+            check=False,
         )
-    except OSError as error:
+    except (OSError, subprocess.TimeoutExpired) as error:
         raise Unavailable("Reverie's engine could not be started.", cause=str(error)) from error
-
-
-def _printed(process: subprocess.Popen[bytes]) -> str:
-    assert process.stderr is not None
-    lines = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else f"It ended with code {process.returncode}."
+    if started.returncode:
+        lines = started.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise Unavailable(
+            "Reverie's engine could not be started.",
+            cause=lines[-1] if lines else f"It ended with code {started.returncode}.",
+            next_step="Run `reverie engine` in a terminal to see what is in its way.",
+        )
 
 
 def main(arguments: list[str]) -> int:
     """`reverie _engine CONFIG DATA CACHE STATE [--stdio]`, as this program starts itself."""
     profile = Profile(*map(Path, arguments[:4]))
     try:
-        return serve_streams(profile) if "--stdio" in arguments[4:] else serve(profile)
+        return serve_streams(profile) if "--stdio" in arguments[4:] else serve_detached(profile)
     except UserError as error:
         sys.stderr.write(f"{error}\n")
         return 1

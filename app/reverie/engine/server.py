@@ -28,13 +28,12 @@ from reverie.engine.wire import (
     Bug,
     Call,
     Cancel,
-    Changed,
     Channel,
     ConnectionLost,
     Done,
+    Event,
     Failed,
     Hello,
-    Notice,
     Progress,
     Refused,
     Stopped,
@@ -42,7 +41,6 @@ from reverie.engine.wire import (
     error_message,
 )
 from reverie.errors import Busy, UserError
-from reverie.files.watch import Changes
 
 log = logging.getLogger("reverie.engine")
 
@@ -101,7 +99,7 @@ class ClientConnection:
         self._calls: dict[int, CallControl] = {}
         self._threads: dict[int, threading.Thread] = {}
         self._lock = threading.Lock()
-        self._events: dict[Path, Changes] = {}
+        self._events: dict[tuple[type, Path], Event] = {}
         self._waking = threading.Condition()
         self._gone = False
 
@@ -187,18 +185,14 @@ class ClientConnection:
 
     # Events
 
-    def changed(self, home: Path, changes: Changes) -> None:
-        """Tell the client soon; several changes of a home that wait become one. Any thread; returns at
-        once."""
+    def tell(self, event: Event) -> None:
+        """Send an event soon, after those of before; several of a kind that wait become one. Any thread;
+        returns at once."""
+        key = (type(event), event.home)
         with self._waking:
-            before = self._events.get(home)
-            self._events[home] = changes if before is None else before.merged(changes)
+            before: Any = self._events.pop(key, None)
+            self._events[key] = event if before is None else before.merged(event)
             self._waking.notify()
-
-    def notice(self, home: Path, sentence: str) -> None:
-        """Send a sentence for the person in front of the client."""
-        with contextlib.suppress(ConnectionLost):  # `serve` sees that too
-            self.channel.send(Notice(home, sentence))
 
     def _send_events(self) -> None:
         while True:
@@ -209,8 +203,8 @@ class ClientConnection:
                     return
                 events, self._events = self._events, {}
             with contextlib.suppress(ConnectionLost):
-                for home, changes in events.items():
-                    self.channel.send(Changed(home, changes))
+                for event in events.values():
+                    self.channel.send(event)
 
     def _leave(self) -> None:
         with self._waking:

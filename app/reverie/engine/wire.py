@@ -6,7 +6,8 @@ between hands them on unread.
 
 A connection: `Hello`, answered by `Welcome` or `Refused` and an end. Then the client sends `Call` and
 `Cancel`; the engine sends for each call any number of `Progress`, then exactly one of `Done`, `Failed`,
-`Stopped`, `Bug`. In between come `Changed` and `Notice` for the homes that the client watches.
+`Stopped`, `Bug`. In between come events of the homes that the client watches; while a client does
+not read, those of a kind become one.
 
 Threading: `Channel.send` from any thread, one frame at a time; `receive` from one. Failure: `ConnectionLost`
 where the other end is gone, `WireError` for a frame that is too large or no message: the connection is of no
@@ -26,6 +27,7 @@ from typing import Any, BinaryIO, get_type_hints
 from reverie.engine.codec import WireError, decode, encode
 from reverie.errors import UserError
 from reverie.files.watch import Changes
+from reverie.services.drafts import LostSave
 
 PROTOCOL = 1
 LARGEST_FRAME = 256 << 20
@@ -130,6 +132,35 @@ class Changed:
     home: Path
     changes: Changes
 
+    def merged(self, later: Changed) -> Changed:
+        """Both, for a client that does not read as fast as they come."""
+        return Changed(self.home, self.changes.merged(later.changes))
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What was seen changing in a home is in the history now."""
+
+    home: Path
+    pins_kept: int
+    """How many pins and uses the agent overwrote and were put back; 0 where that was told already."""
+
+    def merged(self, later: Recorded) -> Recorded:
+        """Both."""
+        return Recorded(self.home, self.pins_kept + later.pins_kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Overwritten:
+    """Another program overwrote saves in a home; drafts keep their texts."""
+
+    home: Path
+    saves: tuple[LostSave, ...]
+
+    def merged(self, later: Overwritten) -> Overwritten:
+        """Both."""
+        return Overwritten(self.home, (*self.saves, *later.saves))
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:
@@ -137,6 +168,14 @@ class Notice:
 
     home: Path
     sentence: str
+
+    def merged(self, later: Notice) -> Notice:
+        """Both, once where they say the same."""
+        return (
+            self
+            if later.sentence in self.sentence
+            else Notice(self.home, f"{self.sentence} {later.sentence}")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +192,9 @@ class ErrorMessage:
 
 
 FromClient = Hello | Call | Cancel
-FromEngine = Welcome | Refused | Progress | Done | Failed | Stopped | Bug | Changed | Notice
+Event = Changed | Recorded | Overwritten | Notice
+"""What a client hears without asking, of the homes that it watches."""
+FromEngine = Welcome | Refused | Progress | Done | Failed | Stopped | Bug | Event
 
 
 class Channel:

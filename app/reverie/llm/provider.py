@@ -13,9 +13,11 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal, Protocol
 
 from reverie.errors import UserError
+from reverie.resources import resource_table
 from reverie.text.redact import redact
 
 # Messages in no provider's own format: immutable data that providers translate, the loop passes on and traces
@@ -244,85 +246,11 @@ class _Rule:
     again: bool = False
 
 
-_ANSWERED = "{called} answered {status}."
-_RULES = {
-    "key": _Rule(
-        "key",
-        "The model service refused the key.",
-        _ANSWERED,
-        "{key_hint} Check that the key is current and may use {model}.",
-    ),
-    "credit": _Rule(
-        "refused",
-        "The model service asks for payment.",
-        "The account at {called} has no credit left.",
-        "Add credit there, or choose another model in the settings.",
-    ),
-    "tools": _Rule(
-        "model",
-        "This model cannot call tools.",
-        "{called} says that {model} has no tool calling.",
-        "Choose a model with tool calling in the settings.",
-    ),
-    "model": _Rule(
-        "model",
-        "There is no model called {model}.",
-        "{called} does not offer it.",
-        "Check its name (a local server has to load or pull it first), or choose another in the settings.",
-    ),
-    "address": _Rule(
-        "settings",
-        "This is not the address of a model service.",
-        _ANSWERED,
-        "Check base_url of the provider {name} in the settings.",
-    ),
-    "moved": _Rule(
-        "settings",
-        "The model service has moved.",
-        "{called} sends requests elsewhere.",
-        "Set base_url of the provider {name} to the new address.",
-    ),
-    "size": _Rule(
-        "too-large",
-        "The request is too large for this model.",
-        "{called} refused its size.",
-        "Choose a model with a larger context, or raise the context of the local server.",
-    ),
-    "waited": _Rule(
-        "timeout",
-        "The model service gave up waiting.",
-        _ANSWERED,
-        "Try again; if it stays, check the connection.",
-        again=True,
-    ),
-    "rate": _Rule(
-        "rate-limit",
-        "The model service asks to slow down.",
-        _ANSWERED,
-        "Wait a few minutes, or choose another model.",
-        again=True,
-    ),
-    "overloaded": _Rule(
-        "overloaded",
-        "The model service is overloaded.",
-        _ANSWERED,
-        "Try again later, or choose another model.",
-        again=True,
-    ),
-    "server": _Rule(
-        "server",
-        "The model service failed.",
-        _ANSWERED,
-        "Try again later; if it stays, look at the service's own status or log.",
-        again=True,
-    ),
-    "other": _Rule(
-        "refused",
-        "The model service refused the request.",
-        _ANSWERED,
-        "Choose another model, or check the provider's settings.",
-    ),
-}
+@cache
+def _rules() -> Mapping[str, _Rule]:
+    return {name: _Rule(**rule) for name, rule in resource_table("refusals.toml").items()}
+
+
 _BY_STATUS = {401: "key", 402: "credit", 403: "key", 404: "address", 405: "address", 408: "waited"} | {
     413: "size",
     429: "rate",
@@ -343,7 +271,7 @@ _NO_MODEL = re.compile(
 
 def refusal_error(service: Service, refusal: ServiceRefusal, *, quoted: str = "") -> ServiceProblem:
     """`quoted`: the request's text, which must not come back in a sentence."""
-    rule = _RULES[_rule_name(refusal)]
+    rule = _rules()[_rule_name(refusal)]
     words = {
         "called": service.called,
         "status": refusal.status,

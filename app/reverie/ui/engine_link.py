@@ -18,18 +18,17 @@ from reverie.clock import Clock
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import Engine
 from reverie.engine.process import connect, inline_channel
-from reverie.engine.wire import Changed, Channel, Notice
+from reverie.engine.wire import Channel, Event
 from reverie.profile import Profile
 
 log = logging.getLogger("reverie.engine")
 
 
 class EngineLink(QObject):
-    """`changed(Path, Changes)`: what the watcher of a home saw; `noticed(Path, str)`: a sentence of it;
-    `replaced()`: the engine died, and another one has taken its place."""
+    """`heard(Event)`: of a home that is watched; `replaced()`: the engine died, and another one has taken its
+    place."""
 
-    changed = Signal(object, object)
-    noticed = Signal(object, str)
+    heard = Signal(object)
     replaced = Signal()
     _posted = Signal(object)
 
@@ -60,7 +59,8 @@ class EngineLink(QObject):
     def _connect(self) -> Channel:
         return connect(self._profile) if self.inline is None else inline_channel(self.inline)
 
-    def _post(self, event: Changed | Notice) -> None:
+    def _post(self, event: Event | None) -> None:
+        """Hand an event over to the thread of this object; None: another engine."""
         if not self._closed:
             try:
                 self._posted.emit(event)
@@ -68,15 +68,12 @@ class EngineLink(QObject):
                 log.debug("an event after the window was closed")
 
     def _post_replaced(self) -> None:
-        if not self._closed:
-            self._posted.emit(None)
+        self._post(None)
 
-    def _deliver(self, event: Changed | Notice | None) -> None:
+    def _deliver(self, event: Event | None) -> None:
         if self._closed:
             return
         if event is None:
             self.replaced.emit()
-        elif isinstance(event, Changed):
-            self.changed.emit(event.home, event.changes)
         else:
-            self.noticed.emit(event.home, event.sentence)
+            self.heard.emit(event)

@@ -26,6 +26,7 @@ from reverie.clock import Clock
 from reverie.compose import open_workbench
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import HomeEngine, Opened
+from reverie.engine.wire import Changed, Event, Overwritten, Recorded
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.profile import Profile
@@ -35,157 +36,8 @@ from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree, build_
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
-    from reverie.memory.usage import UsageRestored
-    from reverie.services.drafts import LostSave
     from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, StatusView
     from reverie.services.workbench import Workbench
-
-
-# Records outside changes in the history, behind the views: first everything that happened while no window
-# was open, then one batch of changes at a time. After a failure the next change tries again; nothing noted
-# is lost.
-
-
-_AGAIN_MS = 1000
-
-
-class HistoryRecorder(QObject):
-    """Signals: `started()`: the history is up to date; `kept()`: the marks of what was seen may have changed;
-    `overwritten(tuple[LostSave, ...])`: another program overwrote a save; a draft keeps its text."""
-
-    started = Signal()
-    kept = Signal()
-    overwritten = Signal(object)
-    status_message = Signal(str)
-
-    def __init__(self, workbench: HomeEngine, lane: Lane, parent: QObject) -> None:
-        super().__init__(parent)
-        self._workbench = workbench
-        self._lane = lane
-        self._noted: Changes | None = None
-        self._allowed = False
-        self._ready = False
-        self._busy = False
-        self._closed = False
-        self._usage_due = False
-        self._again = single_shot(self, _AGAIN_MS, self._on_again)
-
-    @property
-    def ready(self) -> bool:
-        """Caught up once, and nothing is under way."""
-        return self._ready and not self._busy
-
-    def start(self) -> None:
-        """From now on: before, nothing may be slowed down."""
-        self._allowed = True
-        self.keep()
-
-    def note(self, changes: Changes) -> None:
-        """Something changed; `keep` brings it in."""
-        self._noted = changes if self._noted is None else self._noted.merged(changes)
-
-    def keep(self) -> None:
-        """Do what there is to do, one thing at a time."""
-        if not self._allowed or self._busy or self._closed:
-            return
-        if not self._ready:
-            self._catch_up()
-        elif self._noted is not None:
-            self._observe(self._noted)
-        elif self._usage_due:
-            self._keep_usage()
-
-    def mark_seen(self, context: ScopeContext) -> None:
-        """Mark everything that is there now as seen."""
-        workbench = self._workbench
-
-        def work(_control: JobControl) -> None:
-            workbench.mark_opened(context)
-
-        self._lane.submit("mark as seen", work, done=self._on_marked)
-
-    def restart(self) -> None:
-        """Catch up once more: another engine keeps the history now."""
-        self._ready = False
-        self.keep()
-
-    def close(self) -> None:
-        """Start nothing more; what is running finishes."""
-        self._closed = True
-        self._again.stop()
-
-    def _catch_up(self) -> None:
-        self._busy = True
-        workbench = self._workbench
-
-        def work(_control: JobControl) -> None:
-            workbench.start_history()
-
-        self._lane.submit("start the history", work, done=self._on_caught_up, failed=self._on_failed)
-
-    def _on_caught_up(self, _nothing: None) -> None:
-        self._busy = False
-        self._ready = True
-        self._usage_due = True
-        self.started.emit()
-        self.kept.emit()
-        self.keep()
-
-    def _observe(self, changes: Changes) -> None:
-        self._noted = None
-        self._busy = True
-        workbench = self._workbench
-
-        def work(_control: JobControl) -> tuple[UsageRestored, tuple[LostSave, ...]]:
-            lost = workbench.lost_saves(changes)
-            return workbench.observe(changes), lost
-
-        def failed(error: UserError) -> None:
-            self.note(changes)
-            self._on_failed(error)
-
-        self._lane.submit("observe changes", work, done=self._on_observed, failed=failed)
-
-    def _keep_usage(self) -> None:
-        self._usage_due = False
-        self._busy = True
-        workbench = self._workbench
-
-        def work(_control: JobControl) -> UsageRestored:
-            return workbench.keep_usage()
-
-        self._lane.submit("keep pins and use", work, done=self._on_usage_kept, failed=self._on_failed)
-
-    def _on_again(self) -> None:
-        self._usage_due = True
-        self.keep()
-
-    def _on_observed(self, found: tuple[UsageRestored, tuple[LostSave, ...]]) -> None:
-        kept, lost = found
-        if lost:
-            self.overwritten.emit(lost)
-        self._on_usage_kept(kept)
-
-    def _on_usage_kept(self, kept: UsageRestored) -> None:
-        self._busy = False
-        if kept.announce:
-            self.status_message.emit(
-                self.tr(
-                    "The agent is running and overwrites pins and use counts. "
-                    "Reverie keeps its changes ({n}) until the agent is restarted."
-                ).format(n=kept.announce)
-            )
-        if kept.pending:
-            self._again.start()
-        self.kept.emit()
-        self.keep()
-
-    def _on_marked(self, _nothing: None) -> None:
-        self.kept.emit()
-
-    def _on_failed(self, error: UserError) -> None:
-        self._busy = False
-        self.status_message.emit(str(error))
 
 
 # The watcher of one home lives in the engine; a job on the scan lane asks for it once something is shown, and
@@ -390,6 +242,7 @@ class HomeSession(QObject):
     trouble = Signal(object)
     watch_changed = Signal(object)
     history_started = Signal()
+    marks_changed = Signal()
     notified = Signal(str)
     overwritten = Signal(object)
 
@@ -426,17 +279,14 @@ class HomeSession(QObject):
         self._titles_left = 0
         self._marks_stale = False
         self._closed = False
-        engine.changed.connect(self._on_changed)
-        engine.noticed.connect(self._on_noticed)
+        self._history_started = False
+        self.is_recorded = False
+        """Whether the history has everything that was heard of."""
+        engine.heard.connect(self._on_heard)
         engine.replaced.connect(self._on_engine_replaced)
         self._watch = HomeWatcher(opened.workbench, lanes.scan, self, enabled=watching)
         self._watch.started.connect(self._on_watching)
         self._watch.failed.connect(self._on_aside_failed)
-        self.keeper = HistoryRecorder(opened.workbench, lanes.history, self)
-        self.keeper.kept.connect(self.refresh_marks)
-        self.keeper.started.connect(self.history_started)
-        self.keeper.status_message.connect(self.notified)
-        self.keeper.overwritten.connect(self.overwritten)
         self._lease_poll = LeasePoll(opened.workbench, lanes.scan, self)
         self._lease_poll.status_read.connect(self._take_status)
         self._lease_poll.failed.connect(self._on_aside_failed)
@@ -453,7 +303,7 @@ class HomeSession(QObject):
         if self._closed:
             return
         self._watch.lost()
-        self.keeper.restart()
+        self.is_recorded = self._history_started = False
         self.reload()
 
     # Selecting
@@ -537,20 +387,42 @@ class HomeSession(QObject):
 
     # Refreshing
 
-    @Slot(object, object)
-    def _on_changed(self, home: Path, changes: Changes) -> None:
-        if home == self.info.root and not self._closed:
-            self.arrived.emit(WatchEvent(self.info.id, changes))
-            self._arrived(changes)
+    @Slot(object)
+    def _on_heard(self, event: Event) -> None:
+        if event.home != self.info.root or self._closed:
+            return
+        if isinstance(event, Changed):
+            self.is_recorded = False
+            self.arrived.emit(WatchEvent(self.info.id, event.changes))
+            self._arrived(event.changes)
+        elif isinstance(event, Recorded):
+            self._on_recorded(event)
+        elif isinstance(event, Overwritten):
+            self.overwritten.emit(event.saves)
+        else:
+            self.notified.emit(event.sentence)
 
-    @Slot(object, str)
-    def _on_noticed(self, home: Path, sentence: str) -> None:
-        if home == self.info.root and not self._closed:
-            self.notified.emit(sentence)
+    def _on_recorded(self, event: Recorded) -> None:
+        self.is_recorded = True
+        if not self._history_started:
+            self._history_started = True
+            self.history_started.emit()
+        if event.pins_kept:
+            self.notified.emit(
+                self.tr(
+                    "The agent is running and overwrites pins and use counts. "
+                    "Reverie keeps its changes ({n}) until the agent is restarted."
+                ).format(n=event.pins_kept)
+            )
+        self._on_marked(None)
+
+    def _on_marked(self, _nothing: None) -> None:
+        """The marks of what was seen may have changed."""
+        self.marks_changed.emit()
+        self.refresh_marks()
 
     def _arrived(self, changes: Changes) -> None:
         self._pending = changes if self._pending is None else self._pending.merged(changes)
-        self.keeper.note(changes)
         self._pump()
 
     def _pump(self) -> None:
@@ -623,7 +495,6 @@ class HomeSession(QObject):
         if found.watch is not None:
             self.watch_changed.emit(found.watch)
         self._watch.start(self.context)
-        self.keeper.keep()
         self._pump()
         if self._marks_stale:
             self.refresh_marks()
@@ -684,7 +555,6 @@ class HomeSession(QObject):
 
     def _on_watching(self, state: WatchState) -> None:
         self.watch_changed.emit(state)
-        self.keeper.start()
 
     def arrange(self, arrangement: Arrangement) -> None:
         """Order and choose the files of the trees otherwise; no file is read."""
@@ -726,7 +596,12 @@ class HomeSession(QObject):
         """Mark everything of this home that is there now as seen."""
         self.arrangement = self.arrangement._replace(also=frozenset())
         if self.context is not None:
-            self.keeper.mark_seen(self.context)
+            workbench, context = self.workbench, self.context
+
+            def work(_control: JobControl) -> None:
+                workbench.mark_opened(context)
+
+            self.lanes.history.submit("mark as seen", work, done=self._on_marked)
 
     def focused(self) -> None:
         """The window got the focus: compare with the disk, since events may have been missed meanwhile."""
@@ -739,7 +614,6 @@ class HomeSession(QObject):
         self._closed = True
         self._lease_poll.stop()
         self._retry.stop()
-        self.keeper.close()
         self.lanes.scan.abandon(self._group)
         self.lanes.scan.abandon(f"titles {self.info.id}")
         self._update = None

@@ -26,6 +26,7 @@ from reverie.llm.provider import TokenUsage, ToolSpec, UserMessage
 from reverie.llm.tools import FunctionTool, ToolOutcome
 from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
+from reverie.resources import resource_table
 from reverie.runs.run import StopCheck, TimedOut
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import cut_utf16, utf16_length
@@ -246,132 +247,32 @@ def _words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-# Where a clause may begin: at the start, after a comma or colon, after a filler.
-_START = r"(?:^|[,;:(]\s*|\b(?:and|but|so|then|please|also|you|must|should|to|okay|ok|yes|no)\s+)"
-_PAST = r"(?!\w+(?:ed|ing)\b)(?!\w*[^s\W]s\b)"
+_TABLE = resource_table("statements.toml")
 
-_STATEMENTS = (
-    _Statement(
-        "remember",
-        _words(r"(?:^|[,;:.]\s*|\b(?:please|and|also|but)\s+)remember\b(?!\s*$)"),
-        0.95,
-        _words(r"\bremember\s+(?:when|how|me|if|whether|what|where|why|the time)\b"),
-        lasting=True,
-    ),
-    _Statement(
-        "from now on",
-        _words(r"\b(?:from now on|going forward|in future|for future reference|as a rule)\b"),
-        0.95,
-        lasting=True,
-    ),
-    _Statement("keep in mind", _words(r"\bkeep in mind that\b"), 0.85, lasting=True),
-    _Statement(
-        "always",
-        _words(rf"{_START}(?:(?:we|i)\s+(?:want\s+(?:you\s+)?(?:to\s+)?)?)?always\s+{_PAST}[a-z]"),
-        0.9,
-        _words(
-            r"\balways\s+(?:been|be|was|were|is|are|has|had|the|a|an|get|got|see|saw|forget|forgot|end|gets|fails"
-            r"|seem|knew|thought|happen)\b"
-        ),
-    ),
-    _Statement(
-        "never",
-        _words(rf"{_START}(?:(?:we|i)\s+)?never\s+(?:ever\s+)?{_PAST}[a-z]"),
-        0.9,
-        _words(
-            r"\bnever\s+(?:mind|been|be|was|were|is|are|has|had|got|get|saw|see|said|did|knew|thought|heard|before"
-            r"|again|happen|found|ran|made|came|went|took|gave|wrote|read|understood|quite|really|the|a|an)\b"
-        ),
-    ),
-    _Statement(
-        "prefer",
-        _words(r"\b(?:i|we)\s+(?:(?:really|generally|usually|strongly|always|much|still|do)\s+)?prefer\b"),
-        0.9,
-        category="preference",
-    ),
-    _Statement(
-        "preferred",
-        _words(r"\bmy\s+(?:preferred\s+\w+|preference)\s+(?:is|are)\b"),
-        0.9,
-        category="preference",
-    ),
-    _Statement(
-        "we use",
-        _words(
-            r"(?:^|[,;:(]\s*|\b(?:here|and|but|that|because|since|btw|fyi|so)\s+)we\s+(?:(?:only|still|all|do)\s+)?"
-            r"(?:use|deploy|release|ship|target|support|host|follow|require|squash|rebase|tag|name|store|keep)\b"
-        ),
-        0.85,
-        _words(
-            r"\bwe\s+(?:keep\s+(?:getting|seeing|having|running)|use\s+to\b|use(?:d)?\s+(?:this|that|it)\b)"
-        ),
-    ),
-    _Statement(
-        "don't",
-        _words(
-            r"(?:^|[,;:(]\s*|\bplease\s+)(?:don['’]?t|do not)\s+(?:ever\s+)?"
-            r"(?:use|commit|push|add|write|import|mock|introduce|rely|deploy|merge|amend|rebase|put|leave|hard-?code|log|print|store|create|install|send"
-            r"|call me)\b"
-        ),
-        0.85,
-    ),
-    _Statement(
-        "convention",
-        _words(r"\b(?:our|the)\s+(?:convention|rule|policy|standard)\s+(?:here\s+)?is\b"),
-        0.85,
-        category="workflow",
-    ),
-)
 
+def _statement(row: Mapping[str, Any]) -> _Statement:
+    def pattern(name: str) -> re.Pattern[str] | None:
+        text: str | None = row.get(name)
+        for part, meaning in _TABLE["parts"].items():
+            text = text and text.replace(f"{{{part}}}", meaning)
+        return _words(text) if text else None
+
+    found = pattern("pattern")
+    assert found is not None
+    return _Statement(**{**row, "pattern": found, "veto": pattern("veto")})
+
+
+_STATEMENTS = tuple(map(_statement, _TABLE["statements"]))
 # Said of the task in hand, not for good.
-_MOMENT = _words(
-    r"\b(?:this time|for now|right now|just now|at the moment|for the moment|today|tomorrow|yesterday|tonight"
-    r"|this (?:test|file|commit|branch|pr|function|line|bug|one|case|task|change|method|class|directory|week"
-    r"|run|patch|module|part)|these|those"
-    r"|that (?:test|file|commit|branch|pr|function|line|bug|one|case|task|change)"
-    r"|the (?:above|last one|second one|first one)|yet|just (?:do|use|add|write)|once more|temporarily|until"
-    r"|first|instead of (?:this|that))\b"
-)
-_CONDITION = _words(
-    r"^(?:and |but |so |or )?(?:if we (?:use|deploy|always|never)|suppose|imagine|what if|unless|could|can"
-    r"|should|would|do(?! not)|does|did|is|are|was|were|why|how|when do|when should|where|which|who|let['’]?s"
-    r"|maybe|perhaps)\b"
-)
-_DOUBT = _words(
-    r"\b(?:i think|i guess|not sure|maybe|perhaps|probably|might|apparently|it says|says? that)\b"
-)
+_MOMENT, _CONDITION, _DOUBT = (_words(_TABLE["sentences"][name]) for name in ("moment", "condition", "doubt"))
 
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _PASTED = re.compile(r"^\s*(?:>|\||\$ |#!|[+-]{3} |@@ |at \S+\(|Traceback|\d{4}-\d\d-\d\d[T ])")
 _QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}»|`[^`\n]{0,300}`")
 _SENTENCE_END = re.compile(r"(?<=[.!?。])[\"”)]?\s+(?=[A-Z0-9\"“(`'ÀÁÂÄÅÆÇÈÉÊÍÎÑÓÔÖØÚÜ]|\w)")
 
-_CATEGORIES: tuple[tuple[Category, re.Pattern[str]], ...] = (
-    (
-        "preference",
-        _words(r"\b(?:i|me|my|mine|answer|answers|reply|replies|tone|explain|explanations|emoji|concise)\b"),
-    ),
-    (
-        "environment",
-        _words(
-            r"\b(?:laptop|machine|macos|linux|windows|ubuntu|docker|podman|shell|zsh|bash|fish|vpn|proxy|port|gpu|wsl"
-            r"|nix|homebrew|brew|installed|python 3|node \d|venv|localhost|ssh)\b"
-        ),
-    ),
-    (
-        "workflow",
-        _words(
-            r"\b(?:commits?|branch|branches|pr|prs|pull requests?|reviews?|merge|merging|rebase|push|deploys?"
-            r"|deploying|releases?|changelog|ci|tests?|lint|linter|format|formatter|squash|tag|tags|before|after|run)\b"
-        ),
-    ),
-    (
-        "project",
-        _words(
-            r"\b(?:we|our|us|repo|repository|project|service|api|database|schema|table|module|package|client|clients"
-            r"|server|library|framework|codebase)\b"
-        ),
-    ),
+_CATEGORIES: tuple[tuple[Category, re.Pattern[str]], ...] = tuple(
+    (category, _words(pattern)) for category, pattern in _TABLE["categories"].items()
 )
 
 

@@ -236,10 +236,10 @@ class SideControl(QObject, Generic[Window]):
     def set_session(self, session: HomeSession | None) -> None:
         """Another home: what is open of the last one goes."""
         if self._session is not None:
-            self._session.keeper.kept.disconnect(self._on_kept)
+            self._session.marks_changed.disconnect(self._on_kept)
         self._session = session
         if session is not None:
-            session.keeper.kept.connect(self._on_kept)
+            session.marks_changed.connect(self._on_kept)
         if self.window is not None:
             self.window.close()
 

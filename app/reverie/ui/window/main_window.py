@@ -584,7 +584,7 @@ class MainWindow(QMainWindow):
     def open_settings(self) -> None:
         session = self._session
         if session is not None:
-            self.settings.open(session.workbench, session.info.id, visible(session.info.label))
+            self.settings.open(session.local, session.info.id, visible(session.info.label))
             return
         from reverie.services.model_services import SettingsService
 
