@@ -206,8 +206,8 @@ class DraftService:
             if found is None or name.endswith(f"-{instance}.json"):
                 continue
             draft, owner = found
-            # A window of the very process that asks is closed by now.
-            if owner.pid == own.pid or not is_alive(owner):
+            # A window of the very process that asks is closed by now, and what was overwritten is in none.
+            if draft.overwritten or owner.pid == own.pid or not is_alive(owner):
                 offer = self._offer(name, draft)
                 if offer is not None:
                     offers.append(offer)

@@ -113,6 +113,14 @@ def test_a_window_closed_by_the_process_that_asks_left_its_drafts(parts: HomeCon
         other.kill()
 
 
+def test_a_save_that_was_overwritten_is_offered_whoever_noticed(parts: HomeContainer) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        draft = replace(a_draft(parts), overwritten=True)
+        drafts_of(parts).keep(draft, "00000001", client=Client(other.pid))
+        assert [offer.draft for offer in offered(parts, "00000002").offers] == [draft]
+        other.kill()
+
+
 def test_two_windows_and_two_files_never_share_a_draft(parts: HomeContainer) -> None:
     first = drafts_of(parts).keep(a_draft(parts, "first"), "00000001")
     second = drafts_of(parts).keep(a_draft(parts, "second"), "00000002")
