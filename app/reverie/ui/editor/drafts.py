@@ -84,7 +84,7 @@ _Gone = dict[FileRef, _SavedDraft]
 
 
 @dataclass(slots=True)
-class _Outcome:
+class _DraftsDone:
     """What a job did: drafts written, with their names; those that could not be removed; why something
     failed."""
 
@@ -221,12 +221,12 @@ class DraftKeeper(QObject):
             frozenset(kept.names),
         )
 
-    def _job(self, typed: list[_Typed], gone: _Gone) -> Callable[[JobControl], _Outcome]:
+    def _job(self, typed: list[_Typed], gone: _Gone) -> Callable[[JobControl], _DraftsDone]:
         instance, now = self.instance, self._clock()
         away = [(ref, kept.workbench, frozenset(kept.names)) for ref, kept in gone.items()]
 
-        def work(_control: JobControl) -> _Outcome:
-            found = _Outcome()
+        def work(_control: JobControl) -> _DraftsDone:
+            found = _DraftsDone()
             for each in typed:
                 # One home that is in trouble must not hold up the drafts of another.
                 try:
@@ -244,7 +244,7 @@ class DraftKeeper(QObject):
 
         return work
 
-    def _on_done(self, found: _Outcome) -> None:
+    def _on_done(self, found: _DraftsDone) -> None:
         self._busy = False
         for typed, name in found.written:
             kept = self._drafts[typed.ref]
