@@ -157,7 +157,8 @@ def _serve_one(engine: Engine) -> None:
         os.dup2(nothing.fileno(), sys.stdin.fileno())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal is for the command there
     channel = Channel(reader, writer, FromClient, shut=writer.close, close=reader.close)
-    ClientConnection(channel, engine).serve()
+    # The client may be on another machine; this process ends with it.
+    ClientConnection(channel, engine, os.getpid()).serve()
     engine.close()
 
 
@@ -202,7 +203,7 @@ def _pid_of_engine(profile: Profile) -> int:
     with contextlib.suppress(OSError, ConnectionLost, WireError):
         channel = _reach(profile)
         try:
-            channel.send(Hello(PROTOCOL, __version__))
+            channel.send(Hello(PROTOCOL, __version__, os.getpid()))
             welcome = channel.receive()
         finally:
             channel.close()

@@ -46,6 +46,7 @@ class Hello:
 
     protocol: int
     version: str
+    pid: int
 
 
 @dataclass(frozen=True, slots=True)
