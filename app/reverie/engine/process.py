@@ -46,6 +46,8 @@ START_S = 20.0
 _ATTEMPTS = 5
 _READY = "ready"
 _POLL_S = 0.01
+_SWITCH_S = 0.0005
+"""A search gives the interpreter up hundreds of times, and beside a scan it waits as long for each return."""
 _LONGEST_PATH = 100
 """Bytes of a socket's path; systems take 104 to 108."""
 
@@ -96,6 +98,7 @@ def serve_detached(profile: Profile) -> int:
 
 def serve_streams(profile: Profile) -> int:
     """Be the engine of one client, over standard input and output, until it is gone."""
+    sys.setswitchinterval(_SWITCH_S)
     # What anything prints by mistake must not end up among the messages.
     writer = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -109,6 +112,7 @@ def serve_streams(profile: Profile) -> int:
 
 def _serve_socket(profile: Profile, ready: Callable[[], None]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal is for the command there
+    sys.setswitchinterval(_SWITCH_S)
     idle = threading.Event()
     engine = Engine(profile, system_clock, on_idle=idle.set)
     path = socket_path(profile)
