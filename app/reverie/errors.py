@@ -72,6 +72,7 @@ class Ambiguous(UserError):
     exits 2."""
 
     reason = "ambiguous"
+    choices: tuple[str, ...]
 
     def __init__(self, title: str, *, choices: tuple[str, ...], next_step: str = "") -> None:
         cause = f"Choices: {', '.join(choices)}." if choices else ""

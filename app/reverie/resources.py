@@ -11,10 +11,12 @@ Threading: any thread. Failure: a `FileNotFoundError` or `ValueError` means a br
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
+_T = TypeVar("_T")
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -46,3 +48,16 @@ def resource_table(name: str) -> dict[str, Any]:
         return tomllib.loads(resource(name).read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"the resource {name!r} is damaged: {error}") from error
+
+
+def load_table(name: str, build: Callable[[dict[str, Any]], _T]) -> _T:
+    """What `build` makes of a TOML file among the resources.
+
+    Raises `ValueError` if the file is damaged: if it is no TOML, or `build` raises `AttributeError`,
+    `KeyError`, `TypeError` or `ValueError` because a part is missing or of another kind.
+    """
+    data = resource_table(name)
+    try:
+        return build(data)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"the resource {name!r} is damaged: {error!r}") from error

@@ -1,4 +1,4 @@
-"""A window with its helper process under everything at once: the memory writer's turns, dreams, an agent that
+"""A window and its engine under everything at once: the memory writer's turns, dreams, an agent that
 changes memories and a person who clicks and types. Does it end as it began, and does it show what is there?
 
 The agent is another process (`reverie memory`); the writer runs by rules, as the window's own service. What
@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from helpers.engine_kills import pid_is_alive
 from helpers.samples import copy_sample
 from helpers.turns import say_turns
 from helpers.window_churn import STORE, in_tree, on_disk
@@ -210,7 +211,7 @@ def soak(directory: Path, seconds: float, *, seed: int, flat: bool) -> Soaked:
         finally:
             agent.close()
         made.judge()
-        soaked, helper = made.soaked, window._helper
+        soaked, engine = made.soaked, window.engine
         soaked.acts["agent's answers"] = agent.answers
         soaked.problems += _idle(window, soaked)
     application.processEvents()
@@ -218,8 +219,8 @@ def soak(directory: Path, seconds: float, *, seed: int, flat: bool) -> Soaked:
     after = _left()
     soaked.handles = (before.handles, after.handles)
     soaked.problems += after.more_than(before)
-    if helper is None or helper.pid is not None:
-        soaked.problems.append("the helper process is not gone")
+    if engine is None or not wait_for(lambda: not pid_is_alive(engine.pid), 10_000):
+        soaked.problems.append("the engine is not gone")
     soaked.problems += _grown(soaked.memory) if flat else []
     return soaked
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from reverie import resources as program_resources
 from reverie.jobs.consolidate.coverage import read_coverage
-from reverie.resources import resource, resources_directory
+from reverie.resources import load_table, resource, resources_directory
 
 DEMO = resource("demo-home")
 ICONS = sorted(resource("icons").glob("*.svg"))
@@ -31,6 +32,22 @@ def test_a_resource_is_found_by_name() -> None:
 def test_a_missing_resource_is_an_error_that_names_it() -> None:
     with pytest.raises(FileNotFoundError, match="no-such"):
         resource("icons/no-such.svg")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["number = ", "other = 1", "number = 'x'", "number = []"],
+    ids=["no TOML", "missing", "text", "list"],
+)
+def test_a_damaged_table_is_an_error_that_names_it(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program_resources, "resources_directory", lambda: tmp_path)
+    (tmp_path / "table.toml").write_text("number = 7", "utf-8")
+    assert load_table("table.toml", lambda table: int(table["number"])) == 7
+    (tmp_path / "table.toml").write_text(text, "utf-8")
+    with pytest.raises(ValueError, match=r"the resource 'table\.toml' is damaged"):
+        load_table("table.toml", lambda table: int(table["number"]))
 
 
 @pytest.mark.parametrize("name", ["", "../pyproject.toml", "icons/../../pyproject.toml", "/etc/passwd"])

@@ -32,6 +32,10 @@ class ScopeUnavailable(Unavailable):
     """The scope does not exist for this context, and why. `gap` tells the two reasons apart. `permanent`: the
     agent has no such scope in any context, so nothing is ever consolidated there."""
 
+    scope: Scope
+    gap: ProjectGap | None
+    permanent: bool
+
     def __init__(
         self,
         scope: Scope,

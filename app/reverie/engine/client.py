@@ -41,7 +41,6 @@ from reverie.engine.wire import (
     Refused,
     Stopped,
     Welcome,
-    error_from,
 )
 from reverie.errors import Unavailable, UserError
 from reverie.services.views import MemoryView
@@ -327,7 +326,7 @@ def _result(answer: Done | Failed | Stopped | Bug | None) -> bytes:
     if isinstance(answer, Done):
         return answer.value
     if isinstance(answer, Failed):
-        raise error_from(answer.error)
+        raise answer.error
     if isinstance(answer, Stopped):
         raise CallCancelled
     if isinstance(answer, Bug):

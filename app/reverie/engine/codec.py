@@ -2,8 +2,8 @@
 
 `msgspec` reads and writes the bytes; this file maps our values onto what MessagePack knows. The *hint* says
 what may come: a data class is the list of its fields, an enum its value, a path its bytes. Where a hint
-allows several data classes, each comes with its name. Nothing else can be made: a peer picks among the types
-that a signature names, never a type of its own.
+allows several data classes, each comes with its name; an error comes with the names of its classes. Nothing
+else can be made: a peer picks among the types that a signature names, never a type of its own.
 
 Text that is no valid Unicode (a file name in another encoding) travels as bytes under an extension code.
 
@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from reverie.errors import UserError
 
 _BROKEN_TEXT = 1
 _SCALARS = (str, int, float, bool, bytes)
@@ -150,6 +152,8 @@ def _class(hint: Any) -> Coder:
         return Coder(lambda value: hint(value).value, hint)
     if issubclass(hint, Path):
         return Coder(os.fsencode, lambda plain: Path(os.fsdecode(_bytes(plain))))
+    if issubclass(hint, UserError):
+        return Coder(_error, _error_from)
     if dataclasses.is_dataclass(hint):
         return _fields(hint, tuple(field.name for field in dataclasses.fields(hint) if field.init))
     if issubclass(hint, tuple) and hasattr(hint, "_fields"):
@@ -177,6 +181,41 @@ def _fields(kind: type, names: tuple[str, ...]) -> Coder:
         return kind(**{name: part.load(item) for name, part, item in zip(names, parts(), plain, strict=True)})
 
     return Coder(dump, load)
+
+
+def _error(error: UserError) -> list[Any]:
+    """The class of an error and those above it, most special first; what every error says; its own fields."""
+    kinds = [kind.__name__ for kind in type(error).__mro__ if issubclass(kind, UserError)]
+    own = [coder(hint).dump(getattr(error, name)) for name, hint in _own_fields(type(error)).items()]
+    return [kinds, error.title, error.cause, error.next_step, error.reason, own]
+
+
+def _error_from(plain: Any) -> UserError:
+    """The error that was sent, of the nearest class that is known here. One that has fields of its own is not
+    made without them."""
+    kinds, title, cause, next_step, reason, own = _list(plain)
+    text = coder(str).load
+    known = {kind.__name__: kind for kind in _kinds_of(UserError)}
+    names = [text(name) for name in _list(kinds)]
+    name = next((each for each in names if each in known), UserError.__name__)
+    hints = _own_fields(known[name])
+    if name != names[0] and hints:
+        name, hints = UserError.__name__, {}
+    error = known[name].__new__(known[name])
+    UserError.__init__(error, text(title), cause=text(cause), next_step=text(next_step), reason=text(reason))
+    if name == names[0]:
+        for (each, hint), value in zip(hints.items(), _list(own), strict=True):
+            setattr(error, each, coder(hint).load(value))
+    return error
+
+
+def _own_fields(kind: type[UserError]) -> dict[str, Any]:
+    """The annotated fields of an error class, beside those that every error has."""
+    return typing.get_type_hints(kind)
+
+
+def _kinds_of(kind: type[UserError]) -> list[type[UserError]]:
+    return [kind, *(each for below in kind.__subclasses__() for each in _kinds_of(below))]
 
 
 def _container(hint: Any, origin: Any, arguments: tuple[Any, ...]) -> Coder:

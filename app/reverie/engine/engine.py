@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reverie.agents.discovery import DiscoveredHomes
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.clock import Clock
-from reverie.compose import adopt_home, open_parts
+from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.engine.history import HistoryRecorder, Listener
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
@@ -315,6 +316,14 @@ class EngineServices:
         recencies = () if agent.sessions is None else agent.sessions.recencies()
         recent = max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))
         return Opened(info, agent.caps, recent[1])
+
+    def find_homes(self) -> DiscoveredHomes:
+        """The agents' homes of this user, and the places that could not be looked at."""
+        return look_for_homes()
+
+    def find_stores(self, found: DiscoveredHomes) -> DiscoveredHomes:
+        """The stores in the projects that these homes list."""
+        return look_for_stores(found, self._engine.profile)
 
     def adopt(self, path: Path, known_id: str) -> Opened:
         """Give the home at `path` the history of the known home that was moved there, and open it."""

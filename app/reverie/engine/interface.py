@@ -14,8 +14,6 @@ Threading: pure. Failure: `WireError` for arguments that do not fit.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import enum
 import functools
 import inspect
 import typing
@@ -92,9 +90,11 @@ def methods_of(interface: type) -> Mapping[str, Method]:
 
 def is_service(kind: Any) -> bool:
     """Whether a type is a service that is asked, not a value that crosses the wire."""
-    if not isinstance(kind, type) or not kind.__module__.startswith("reverie."):
-        return False
-    return not (dataclasses.is_dataclass(kind) or issubclass(kind, tuple | enum.Enum))
+    try:
+        coder(kind)
+    except TypeError:
+        return isinstance(kind, type)
+    return False
 
 
 def _property(name: str, kind: Any) -> Method:

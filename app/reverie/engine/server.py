@@ -38,7 +38,6 @@ from reverie.engine.wire import (
     Refused,
     Stopped,
     Welcome,
-    error_message,
 )
 from reverie.errors import Busy, UserError
 
@@ -47,6 +46,10 @@ log = logging.getLogger("reverie.engine")
 MOST_CALLS = 256
 """Calls of one client at once; a window has a dozen."""
 LEAVE_S = 1.5
+
+
+class Nonsense(Exception):
+    """A client asks for what no client of ours asks for; it is shut out."""
 
 
 class CallStopped(Exception):
@@ -137,7 +140,7 @@ class ClientConnection:
         control = CallControl(self, message)
         if len(self._calls) >= MOST_CALLS:
             error = Busy("Reverie's engine is busy.", cause="Too much was asked at once.", next_step="Wait.")
-            self.channel.send(Failed(message.id, error_message(error)))
+            self.channel.send(Failed(message.id, error))
             return
         self._calls[message.id] = control
         thread = threading.Thread(target=self._do, args=(control,), name=message.method, daemon=True)
@@ -154,8 +157,12 @@ class ClientConnection:
         try:
             answer = Done(call.id, self._result(control))
         except UserError as error:
-            answer = Failed(call.id, error_message(error))
+            answer = Failed(call.id, error)
         except CallStopped:
+            answer = Stopped(call.id)
+        except Nonsense as error:
+            log.warning("a client sent nonsense and was shut out: %s", error)
+            self.channel.shut()
             answer = Stopped(call.id)
         except Exception:  # noqa: BLE001 - handed to the client, which has the crash path
             answer = Bug(call.id, traceback.format_exc())
@@ -177,7 +184,7 @@ class ClientConnection:
         target = self._server.target(call.home, call.home_id)
         method = methods_of(cast(Any, type(target))).get(call.method)
         if method is None:
-            raise WireError(f"{call.method} cannot be asked for")
+            raise Nonsense(f"{call.method} cannot be asked for")
         return _perform(target, method, control)
 
     # Events
@@ -232,7 +239,10 @@ def _perform(target: Any, method: Method, control: CallControl) -> bytes:
     name = control.call.method
     if method.is_property:
         return encode(attrgetter(name)(target), method.result)
-    named = method.unbound(unpack(control.call.arguments))
+    try:
+        named = method.unbound(unpack(control.call.arguments))
+    except (WireError, TypeError, ValueError, KeyError, IndexError, RecursionError) as error:
+        raise Nonsense(str(error)) from error
     reported = coder(method.progress) if method.progress is not None else None
 
     def progress(value: Any) -> None:

@@ -22,7 +22,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, get_type_hints
+from typing import Any, BinaryIO
 
 from reverie.engine.codec import WireError, decode, encode
 from reverie.errors import UserError
@@ -106,7 +106,7 @@ class Failed:
     """A call failed with an error that a person can fix."""
 
     id: int
-    error: ErrorMessage
+    error: UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,19 +191,6 @@ class IndexChanged:
         return later
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorMessage:
-    """A `UserError` on its way. `kinds`: its class and the classes above it, most special first."""
-
-    kinds: tuple[str, ...]
-    title: str
-    cause: str
-    next_step: str
-    reason: str
-    details: bytes
-    """The fields that the first of `kinds` adds, if any."""
-
-
 FromClient = Hello | Call | Cancel
 Event = Changed | Recorded | Overwritten | Notice | IndexChanged
 """What a client hears without asking, of the homes that it watches."""
@@ -278,56 +265,3 @@ class Channel:
         except (OSError, ValueError) as error:
             raise ConnectionLost from error
         return bytes(parts)
-
-
-def error_message(error: UserError) -> ErrorMessage:
-    """`error` for the wire. What the other end does not know of it, it reads as the class above."""
-    kinds = tuple(kind.__name__ for kind in type(error).__mro__ if issubclass(kind, UserError))
-    hints = _own_fields(type(error))
-    plain = {name: getattr(error, name) for name in hints}
-    details = b"".join(_framed(encode(plain[name], hint)) for name, hint in hints.items())
-    return ErrorMessage(kinds, error.title, error.cause, error.next_step, error.reason, details)
-
-
-def error_from(message: ErrorMessage) -> UserError:
-    """The error that was sent, of the nearest class that is known here."""
-    known = {kind.__name__: kind for kind in _all_kinds(UserError)}
-    name = next((name for name in message.kinds if name in known), UserError.__name__)
-    kind = known[name]
-    error = kind.__new__(kind)
-    UserError.__init__(
-        error, message.title, cause=message.cause, next_step=message.next_step, reason=message.reason
-    )
-    if name == message.kinds[0]:
-        parts = _unframed(message.details)
-        for (field, hint), part in zip(_own_fields(kind).items(), parts, strict=True):
-            setattr(error, field, decode(part, hint))
-    return error
-
-
-def _own_fields(kind: type[UserError]) -> dict[str, Any]:
-    """The annotated fields of an error class, beside those that every error has."""
-    hints = get_type_hints(kind)
-    return {
-        name: hint for name, hint in hints.items() if name not in ("reason", "title", "cause", "next_step")
-    }
-
-
-def _all_kinds(kind: type[UserError]) -> list[type[UserError]]:
-    return [kind, *(each for below in kind.__subclasses__() for each in _all_kinds(below))]
-
-
-def _framed(data: bytes) -> bytes:
-    return _LENGTH.pack(len(data)) + data
-
-
-def _unframed(data: bytes) -> list[bytes]:
-    found, at = [], 0
-    while at < len(data):
-        (length,) = _LENGTH.unpack_from(data, at)
-        at += _LENGTH.size
-        if at + length > len(data):
-            raise WireError("an error that is cut off")
-        found.append(data[at : at + length])
-        at += length
-    return found

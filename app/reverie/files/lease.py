@@ -66,6 +66,8 @@ class LeaseHolder:
 class LeaseHeld(Busy):
     """The lease belongs to a living owner, `holder`."""
 
+    holder: LeaseHolder
+
     def __init__(self, holder: LeaseHolder) -> None:
         super().__init__(
             f"This is being done already: {holder.purpose}.",

@@ -22,7 +22,6 @@ from reverie.llm.provider import (
     ModelRequest,
     ModelTurn,
     ServiceRefusal,
-    StreamProgress,
     TokenUsage,
     ToolCall,
     ToolResult,
@@ -36,6 +35,7 @@ from reverie.llm.wire import (
     cap_named,
     capped,
     count_of,
+    finish_of,
     json_object,
     mapping_of,
     safe_name,
@@ -98,19 +98,16 @@ class AnthropicWire:
         return cap_named(words) if status == 400 else None
 
 
-class MessageReader:
+class MessageReader(ReplyReader):
     """Makes a `ModelTurn` from the events of a message."""
 
     def __init__(self, model: str, progress: Progress) -> None:
-        self._model = model
-        self._progress = progress
+        super().__init__(model, progress)
         self._blocks: dict[int, dict[str, Any]] = {}
         self._pieces: dict[tuple[int, str], list[str]] = {}
         self._counts: dict[str, Any] = {}
         self._stop: str | None = None
         self._started = False
-        self.handed_on = False
-        self.ended = False
 
     @property
     def complete(self) -> bool:
@@ -162,9 +159,7 @@ class MessageReader:
                 thinking.append({"type": "thinking", **parts})
             elif kind == "redacted_thinking":
                 thinking.append(dict(block))
-        finish = _FINISH.get(self._stop, "other") if self._stop else "stop"
-        if calls and finish == "stop":
-            finish = "tool-calls"
+        finish = finish_of(_FINISH.get(self._stop, "other") if self._stop else "stop", calls)
         extra = {"anthropic": {"thinking": thinking}} if thinking else {}
         return ModelTurn(
             AssistantMessage("".join(text), tuple(calls), extra), finish, self._usage(), self._model
@@ -183,8 +178,7 @@ class MessageReader:
             if block.get("input"):
                 self._add(index, "partial_json", json.dumps(block["input"]), streamed=streamed)
             if streamed:
-                self.handed_on = True
-                self._progress(StreamProgress(tool_name=sanitise(text_of(block.get("name")))))
+                self._show(tool_name=text_of(block.get("name")))
 
     def _delta(self, index: int, delta: Mapping[str, Any]) -> None:
         for key in ("text", "thinking", "signature", "partial_json"):
@@ -196,8 +190,7 @@ class MessageReader:
             return
         self._pieces.setdefault((index, key), []).append(piece)
         if key == "text" and streamed:
-            self.handed_on = True
-            self._progress(StreamProgress(text=sanitise(piece)))
+            self._show(text=piece)
 
     def _joined(self, index: int, key: str) -> str:
         return sanitise("".join(self._pieces.get((index, key), [])))

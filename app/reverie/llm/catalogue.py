@@ -34,6 +34,7 @@ from reverie.llm.provider import (
     StreamProgress,
     ToolSpec,
     UserMessage,
+    problem,
 )
 from reverie.llm.wire import Wire, origin, stays_here
 
@@ -104,12 +105,7 @@ def parse_model(name: str) -> ModelName:
     """The two parts of `provider:model`; the model's name may hold more colons. Raises `ProviderError`."""
     provider, colon, model = name.strip().partition(":")
     if not colon or not provider or not model or any(character.isspace() for character in provider + model):
-        raise ProviderError(
-            "settings",
-            f"{name!r} names no model.",
-            cause="A model is written PROVIDER:MODEL.",
-            next_step=f"Write for example openai:gpt-5 or ollama:qwen3:8b; providers: {', '.join(_KNOWN)}.",
-        )
+        raise problem("model-name", name=name, known=", ".join(_KNOWN))
     return ModelName(provider, model)
 
 
@@ -145,21 +141,12 @@ class Catalogue:
         key, source = self._key(wanted.provider, entry)
         hint = _key_hint(wanted.provider, entry)
         if source in ("locked", "not answering"):
-            raise ProviderError(
-                "key", f"There is no key for {wanted.provider} that can be read.",
-                cause="The keyring is locked." if source == "locked" else "The keyring does not answer.",
-                next_step=f"Unlock the keyring and try again. {_variable_hint(entry)}".strip(),
-            )  # fmt: skip
+            state = "is locked" if source == "locked" else "does not answer"
+            raise problem("keyring", name=wanted.provider, state=state, variable=_variable_hint(entry))
         if source == "missing":
-            raise ProviderError(
-                "key", f"There is no key for {wanted.provider}.",
-                cause="It is neither in the environment nor in the keyring.", next_step=hint,
-            )  # fmt: skip
+            raise problem("no-key", name=wanted.provider, hint=hint)
         if key is not None and not usable(key):
-            raise ProviderError(
-                "key", f"The key for {wanted.provider} cannot be sent.",
-                cause="It holds blanks or characters that no key has.", next_step=hint,
-            )  # fmt: skip
+            raise problem("unusable-key", name=wanted.provider, hint=hint)
         # Late: only a request needs httpx, which takes 0.15 s to import.
         from reverie.llm.transport import RemoteProvider
 
@@ -209,25 +196,13 @@ class Catalogue:
 
     def _checked(self, name: str) -> _KnownService:
         if name not in _KNOWN and name not in self._settings:
-            raise ProviderError(
-                "settings", f"There is no provider called {name}.",
-                cause=f"Known are {', '.join([*_KNOWN, *self._settings])}.",
-                next_step=f"Correct the model's name, or add [providers.{name}] to the settings.",
-            )  # fmt: skip
+            raise problem("unknown-provider", name=name, known=", ".join([*_KNOWN, *self._settings]))
         entry = self._entry(name)
         if not _is_address(entry.base_url):
-            raise ProviderError(
-                "settings", f"The provider {name} has no usable address.",
-                cause="Its base_url is missing or no address.",
-                next_step=f"Set base_url in [providers.{name}], for example http://127.0.0.1:8000/v1.",
-            )  # fmt: skip
+            raise problem("no-address", name=name)
         if _shown(entry.base_url) != entry.base_url:
             # The HTTP library logs addresses, and people are shown them.
-            raise ProviderError(
-                "settings", f"The address of {name} holds a user name or a password.",
-                cause="Addresses are shown and logged.",
-                next_step=f"Put it into the headers of [providers.{name}], as Authorization.",
-            )  # fmt: skip
+            raise problem("secret-in-address", name=name)
         return entry
 
     def _key(self, name: str, entry: _KnownService) -> tuple[str | None, KeySource]:

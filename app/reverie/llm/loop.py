@@ -34,6 +34,7 @@ from reverie.llm.provider import (
     ToolCall,
     ToolResult,
     UserMessage,
+    problem,
 )
 from reverie.llm.tools import Tool, ToolOutcome, argument_problem, decode_arguments, unknown_tool
 from reverie.llm.trace import AgentOutcome, Trace
@@ -234,7 +235,7 @@ class _Run:
                 if self._steps - began < (self._limits.attempt_steps or self._limits.max_steps):
                     continue
             elif turn.finish == "content-filter":
-                raise _Stop("failed", _withheld())
+                raise _Stop("failed", problem("withheld"))
             reminder = follow_up(self._text)
             if reminder is None and turn.message.tool_calls:
                 raise _Stop("step-limit")
@@ -412,15 +413,6 @@ class _Run:
 
 def _too_many() -> str:
     return f"one answer may make {MAX_CALLS_PER_TURN} calls. Make the others in the next one."
-
-
-def _withheld() -> ProviderError:
-    return ProviderError(
-        "refused",
-        "The model service withheld the answer.",
-        cause="Its content filter stopped it.",
-        next_step="Try another model, or look at what the memories say.",
-    )
 
 
 def _note_late_bug(task: asyncio.Future[ModelTurn]) -> None:

@@ -24,7 +24,6 @@ from reverie.llm.provider import (
     ModelRequest,
     ModelTurn,
     ServiceRefusal,
-    StreamProgress,
     TokenUsage,
     ToolCall,
     ToolResult,
@@ -38,11 +37,13 @@ from reverie.llm.wire import (
     cap_named,
     capped,
     count_of,
+    finish_of,
     json_object,
     mapping_of,
     safe_name,
     sanitise,
     text_of,
+    text_or_json,
 )
 
 _NO_USAGE = "no-stream-options"
@@ -125,16 +126,15 @@ class _Call:
 
     def made(self, number: int) -> ToolCall:
         # Some servers leave a colon of their chat template beside the name.
-        name = sanitise(self.name).strip().strip(":")
+        name = self.name.strip().strip(":")
         return ToolCall(self.id or f"call_{number}", name, sanitise("".join(self.arguments)))
 
 
-class ChatReader:
+class ChatReader(ReplyReader):
     """Makes a `ModelTurn` from the chunks of a chat completion."""
 
     def __init__(self, model: str, progress: Progress) -> None:
-        self._model = model
-        self._progress = progress
+        super().__init__(model, progress)
         self._text: list[str] = []
         self._calls: list[_Call] = []
         self._twin: _Call | None = None
@@ -143,8 +143,6 @@ class ChatReader:
         self._reasoning: list[str] = []
         self._reasoning_details: list[Any] = []
         self._answered = False
-        self.handed_on = False
-        self.ended = False
 
     @property
     def complete(self) -> bool:
@@ -166,15 +164,8 @@ class ChatReader:
             raise Malformed("sent an answer without any choice")
         if not self._calls and self._twin is not None:
             self._calls.append(self._twin)
-        calls = tuple(
-            ToolCall(
-                call.id or f"call_{number}", call.name.strip().strip(":"), sanitise("".join(call.arguments))
-            )
-            for number, call in enumerate(self._calls, 1)
-        )
-        finish = _FINISH.get(self._finish or "stop", "other")
-        if calls and finish == "stop":
-            finish = "tool-calls"
+        calls = tuple(call.made(number) for number, call in enumerate(self._calls, 1))
+        finish = finish_of(_FINISH.get(self._finish or "stop", "other"), calls)
         extra: dict[str, Any] = {}
         if self._reasoning:
             extra["reasoning_content"] = sanitise("".join(self._reasoning))
@@ -203,8 +194,7 @@ class ChatReader:
         if text:
             self._text.append(text)
             if streamed:
-                self.handed_on = True
-                self._progress(StreamProgress(text=sanitise(text)))
+                self._show(text=text)
         if reasoning := text_of(delta.get("reasoning_content")):
             self._reasoning.append(reasoning)
         details = delta.get("reasoning_details")
@@ -224,8 +214,7 @@ class ChatReader:
         call.id = call.id or text_of(part.get("id"))
         _grow(call, function)
         if call.name and not named and streamed:
-            self.handed_on = True
-            self._progress(StreamProgress(tool_name=sanitise(call.name)))
+            self._show(tool_name=call.name)
 
     def _meant(self, part: Mapping[str, Any], function: Mapping[str, Any]) -> _Call:
         """Which call a piece belongs to: by index, else by id, else a name begins a new one."""
@@ -252,8 +241,7 @@ def _grow(call: _Call, function: Mapping[str, Any]) -> None:
     # A name comes whole, in pieces, or again with every piece of the arguments.
     if name != call.name:
         call.name += name
-    arguments = function.get("arguments")
-    call.arguments.append(json.dumps(arguments) if isinstance(arguments, dict) else text_of(arguments))
+    call.arguments.append(text_or_json(function.get("arguments")))
 
 
 def _chat_usage(counts: Mapping[str, Any]) -> TokenUsage | None:
@@ -371,18 +359,15 @@ class ResponsesWire:
         return _NO_STORE if "'store'" in words or '"store"' in words else None
 
 
-class ResponseReader:
+class ResponseReader(ReplyReader):
     """Makes a `ModelTurn` from the events of a response."""
 
     def __init__(self, model: str, progress: Progress) -> None:
-        self._model = model
-        self._progress = progress
+        super().__init__(model, progress)
         self._items: dict[int, Mapping[str, Any]] = {}
         self._streamed: dict[int, list[str]] = {}
         self._response: Mapping[str, Any] = {}
         self._answered = False
-        self.handed_on = False
-        self.ended = False
 
     @property
     def complete(self) -> bool:
@@ -407,8 +392,7 @@ class ResponseReader:
         elif kind == "response.output_item.added":
             item = mapping_of(document.get("item"))
             if item.get("type") == "function_call" and text_of(item.get("name")):
-                self.handed_on = True
-                self._progress(StreamProgress(tool_name=sanitise(text_of(item.get("name")))))
+                self._show(tool_name=text_of(item.get("name")))
         elif kind == "response.output_item.done":
             self._answered = True
             self._items[number] = mapping_of(document.get("item"))
@@ -435,17 +419,17 @@ class ResponseReader:
         for number in sorted(self._items.keys() | self._streamed.keys()):
             item = self._items.get(number, {})
             if item.get("type") == "function_call":
-                arguments = item.get("arguments")
-                given = json.dumps(arguments) if isinstance(arguments, dict) else text_of(arguments)
+                given = text_or_json(item.get("arguments"))
                 call_id = text_of(item.get("call_id")) or text_of(item.get("id")) or f"call_{len(calls) + 1}"
                 calls.append(ToolCall(call_id, sanitise(text_of(item.get("name"))).strip(), sanitise(given)))
             elif item.get("type", "message") == "message":
                 # What a person has seen arrive is what counts, if a server repeats it in other words.
                 texts.append("".join(self._streamed.get(number, ())) or "".join(_output_texts(item)))
         message = AssistantMessage(sanitise("".join(texts)), tuple(calls))
-        return ModelTurn(message, self._finish(bool(calls)), _responses_usage(self._response), self._model)
+        finish = finish_of(self._finish(), calls)
+        return ModelTurn(message, finish, _responses_usage(self._response), self._model)
 
-    def _finish(self, calls: bool) -> FinishReason:
+    def _finish(self) -> FinishReason:
         if self._response.get("status") == "incomplete":
             reason = mapping_of(self._response.get("incomplete_details")).get("reason")
             known: Mapping[Any, FinishReason] = {
@@ -453,13 +437,13 @@ class ResponseReader:
                 "content_filter": "content-filter",
             }
             return known.get(reason, "other")
-        return "tool-calls" if calls else "stop"
+        return "stop"
 
     def _text(self, number: int, text: str) -> None:
         if text:
-            self._answered = self.handed_on = True
+            self._answered = True
             self._streamed.setdefault(number, []).append(text)
-            self._progress(StreamProgress(text=sanitise(text)))
+            self._show(text=text)
 
 
 def _output_texts(item: Mapping[str, Any]) -> Iterator[str]:

@@ -14,10 +14,10 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from reverie.errors import UserError
-from reverie.resources import resource_table
+from reverie.resources import load_table
 from reverie.text.redact import redact
 
 # Messages in no provider's own format: immutable data that providers translate, the loop passes on and traces
@@ -129,6 +129,7 @@ class ProviderError(UserError):
     hold no key, no header and no text of a memory."""
 
     reason = "provider"
+    fault: ProviderFault
 
     def __init__(self, fault: ProviderFault, title: str, *, cause: str = "", next_step: str = "") -> None:
         super().__init__(title, cause=cause, next_step=next_step, reason=f"provider-{fault}")
@@ -237,7 +238,7 @@ class ServiceProblem(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """The texts for one kind of refusal: templates over a service, its model and the status."""
+    """The texts for one kind of problem: templates over a service, its model and what else is known."""
 
     fault: ProviderFault
     title: str
@@ -245,10 +246,47 @@ class _Rule:
     next_step: str
     again: bool = False
 
+    def __post_init__(self) -> None:
+        if self.fault not in get_args(ProviderFault):
+            raise ValueError(f"no fault of a provider: {self.fault!r}")
+
 
 @cache
 def _rules() -> Mapping[str, _Rule]:
-    return {name: _Rule(**rule) for name, rule in resource_table("refusals.toml").items()}
+    return {**load_table("refusals.toml", _rules_of), **load_table("model_errors.toml", _rules_of)}
+
+
+def _rules_of(table: Mapping[str, Any]) -> dict[str, _Rule]:
+    return {name: _Rule(**texts) for name, texts in table.items()}
+
+
+def problem(name: str, /, addition: str = "", **words: object) -> ProviderError:
+    """The error that the tables have under `name`. `addition` follows its cause; `words` are what its
+    templates name."""
+    rule = _rules()[name]
+    return ProviderError(
+        rule.fault,
+        rule.title.format(**words),
+        cause=rule.cause.format(**words) + addition,
+        next_step=rule.next_step.format(**words).strip(),
+    )
+
+
+def _error(name: str, service: Service, addition: str = "", **more: object) -> ProviderError:
+    """The same for an error of `service`. `more`: what the templates name besides the service."""
+    online = "Check the connection, and base_url in the settings."
+    start = f"Start the server {service.name}, or correct its base_url in the settings."
+    return problem(
+        name,
+        addition,
+        called=service.called,
+        model=service.model,
+        name=service.name,
+        host=service.host,
+        key_hint=service.key_hint,
+        start=start if service.local else online,
+        **more,
+    )
 
 
 _BY_STATUS = {401: "key", 402: "credit", 403: "key", 404: "address", 405: "address", 408: "waited"} | {
@@ -257,6 +295,13 @@ _BY_STATUS = {401: "key", 402: "credit", 403: "key", 404: "address", 405: "addre
     503: "overloaded",
     529: "overloaded",
 }
+_UNREACHABLE: tuple[tuple[type[BaseException], str], ...] = (
+    (ssl.SSLCertVerificationError, "certificate"),
+    (ssl.SSLError, "tls"),
+    (socket.gaierror, "host-name"),
+    (ConnectionRefusedError, "closed-port"),
+)
+_NO_ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH)
 _TOO_LONG = re.compile(r"context.{0,20}(?:length|window|size)|too many tokens|prompt is too long")
 _NO_TOOLS = re.compile(
     r"(?:does not|doesn't|not) support(?:ed)? (?:for )?(?:tool|function)"
@@ -271,21 +316,10 @@ _NO_MODEL = re.compile(
 
 def refusal_error(service: Service, refusal: ServiceRefusal, *, quoted: str = "") -> ServiceProblem:
     """`quoted`: the request's text, which must not come back in a sentence."""
-    rule = _rules()[_rule_name(refusal)]
-    words = {
-        "called": service.called,
-        "status": refusal.status,
-        "model": service.model,
-        "name": service.name,
-        "key_hint": service.key_hint,
-    }
-    error = ProviderError(
-        rule.fault,
-        rule.title.format(**words),
-        cause=rule.cause.format(**words) + _own_words(service, refusal.message, quoted),
-        next_step=rule.next_step.format(**words).strip(),
-    )
-    return ServiceProblem(error, again=rule.again, wait_s=refusal.wait_s)
+    name = _rule_name(refusal)
+    addition = _own_words(service, refusal.message, quoted)
+    error = _error(name, service, addition, status=refusal.status)
+    return ServiceProblem(error, again=_rules()[name].again, wait_s=refusal.wait_s)
 
 
 def _rule_name(refusal: ServiceRefusal) -> str:
@@ -310,53 +344,28 @@ def _rule_name(refusal: ServiceRefusal) -> str:
 
 def malformed_error(service: Service, what: str) -> ProviderError:
     """An answer that is no answer. `what` follows the name of the service: "sent ..."."""
-    return ProviderError(
-        "malformed",
-        "The model's answer makes no sense.",
-        cause=f"{service.called} {what}.",
-        next_step="Try again; if it stays, choose another model, or update the local server.",
-    )
+    return _error("malformed", service, what=what)
 
 
 def too_large_error(service: Service, limit_mib: int) -> ProviderError:
     """An answer above the limit of bytes, which is not read on."""
-    return ProviderError(
-        "too-large",
-        "The model's answer is too long.",
-        cause=f"{service.called} sent more than {limit_mib} MiB for one answer.",
-        next_step="Try again; if it stays, choose another model.",
-    )
+    return _error("long-answer", service, limit_mib=limit_mib)
 
 
 def cut_off_error(service: Service) -> ProviderError:
     """The connection ended in the middle of an answer."""
-    return ProviderError(
-        "cut-off",
-        "The model's answer was cut off.",
-        cause=f"The connection to {service.called} ended before the answer did.",
-        next_step="Try again; if it stays, check the connection and the service's own log.",
-    )
+    return _error("cut-off", service)
 
 
 def silence_error(service: Service, idle_s: float) -> ProviderError:
     """Nothing came for `idle_s` seconds."""
-    return ProviderError(
-        "timeout",
-        "The model fell silent.",
-        cause=f"{service.called} sent nothing for {idle_s:g} s.",
-        next_step=f"Try again, or raise timeout_s of the provider {service.name} in the settings.",
-    )
+    return _error("silence", service, idle_s=idle_s)
 
 
 def deadline_error(service: Service, last: ProviderError | None = None) -> ProviderError:
     """The time limit is over; `last` is what went wrong on the way."""
     before = f" Before that: {last.title} {last.cause}" if last else ""
-    return ProviderError(
-        "timeout",
-        "The model did not answer in time.",
-        cause=f"{service.called} was not done within the time limit.{before}",
-        next_step="Raise the time limit in the settings, or choose a faster model.",
-    )
+    return _error("deadline", service, before=before)
 
 
 def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
@@ -371,77 +380,35 @@ def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
 
 def unreachable_error(service: Service, error: BaseException, *, proxy: bool = False) -> ProviderError:
     """Why no connection came about, from the causes of the HTTP library's exception."""
-    cause, next_step = _why_unreachable(service, list(_causes(error)), proxy)
-    return ProviderError(
-        "unreachable", "The model service cannot be reached.", cause=cause, next_step=next_step
-    )
+    return _error("proxy" if proxy else _why_unreachable(list(_causes(error))), service)
 
 
 def proxy_settings_error(service: Service) -> ProviderError:
     """The environment names a proxy that cannot be one: no request was made."""
-    return ProviderError(
-        "settings",
-        "The proxy of the environment cannot be used.",
-        cause="One of HTTP_PROXY, HTTPS_PROXY and ALL_PROXY is no address of an HTTP proxy.",
-        next_step=f"Correct it, or add the host of {service.called} to NO_PROXY.",
-    )
+    return _error("proxy-settings", service)
 
 
 def address_error(service: Service) -> ProviderError:
     """No request can be made of what the settings say."""
-    return ProviderError(
-        "settings",
-        "The model service's address or headers are wrong.",
-        cause=f"No request can be made of the settings of {service.name}.",
-        next_step=f"Check base_url, headers and the key of the provider {service.name}.",
-    )
+    return _error("request-settings", service)
 
 
-def redaction_error(failed: Sequence[str]) -> ProviderError:
+def redaction_error(service: Service, failed: Sequence[str]) -> ProviderError:
     """Redaction does not work in this process (`text.redact`), so nothing is sent to anybody."""
-    return ProviderError(
-        "redaction",
-        "Nothing was sent: secrets would not be hidden.",
-        cause=f"Reverie first tests whether it finds planted secrets. It missed {', '.join(failed)}.",
-        next_step="Install Reverie again, with another Python if you can; `doctor --self` repeats the test.",
-    )
+    return _error("redaction", service, missed=", ".join(failed))
 
 
 def web_page_error(service: Service) -> ProviderError:
     """HTML where an API was expected: another address, or a network's sign-in page."""
-    return ProviderError(
-        "settings",
-        "This is not the address of a model service.",
-        cause=f"{service.called} answered with a web page.",
-        next_step=f"Check base_url of the provider {service.name}, and whether this network asks to sign in.",
-    )
+    return _error("web-page", service)
 
 
-def _why_unreachable(service: Service, causes: list[BaseException], proxy: bool) -> tuple[str, str]:
-    start = f"Start the server {service.name}, or correct its base_url in the settings."
-    online = "Check the connection, and base_url in the settings."
-    if proxy:
-        return "The proxy of the environment refuses or does not answer.", "Check HTTPS_PROXY and NO_PROXY."
-    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
-        return (
-            f"The certificate of {service.called} is not trusted.",
-            "Check base_url and this machine's clock; for a certificate of your own set SSL_CERT_FILE.",
-        )
-    if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return (
-            f"{service.called} does not speak TLS.",
-            "Check whether base_url should begin with http:// instead of https://.",
-        )
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return f"The name in {service.host} is not known.", online
-    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return f"Nothing listens at {service.host}.", start if service.local else online
-    if any(
-        isinstance(cause, OSError) and cause.errno in {errno.ENETUNREACH, errno.EHOSTUNREACH}
-        for cause in causes
-    ):
-        return f"There is no way to {service.host} from here.", online
-    return f"{service.host} does not answer.", start if service.local else online
+def _why_unreachable(causes: list[BaseException]) -> str:
+    for kind, name in _UNREACHABLE:
+        if any(isinstance(cause, kind) for cause in causes):
+            return name
+    is_cut_off = any(isinstance(cause, OSError) and cause.errno in _NO_ROUTE for cause in causes)
+    return "no-route" if is_cut_off else "no-answer"
 
 
 def _causes(error: BaseException, depth: int = 0) -> Iterator[BaseException]:

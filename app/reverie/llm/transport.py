@@ -75,7 +75,7 @@ class Transport:
         """One attempt. Nothing leaves while redaction fails its own test."""
         failed = failed_checks()
         if failed:
-            raise ServiceProblem(provider.redaction_error(failed))
+            raise ServiceProblem(provider.redaction_error(self._service, failed))
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         try:
             request = self._build("POST", path, content)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from reverie.llm.provider import Malformed, ModelRequest, ModelTurn, StreamProgress, ToolCall
+from reverie.llm.provider import FinishReason, Malformed, ModelRequest, ModelTurn, StreamProgress, ToolCall
 
 # Server-sent events from bytes that may be cut anywhere. Not `httpx_sse`, because it cannot tell a stream
 # that ends inside an event from one that ends after it. Lines end in LF, CRLF or CR; invalid UTF-8 becomes
@@ -86,32 +87,40 @@ class EventParser:
         return None
 
 
-class ReplyReader(Protocol):
+Progress = Callable[[StreamProgress], None]
+
+
+class ReplyReader(ABC):
     """Makes a `ModelTurn` of one answer. Raises `ServiceRefusal` and `Malformed`."""
 
-    @property
-    def handed_on(self) -> bool:
+    def __init__(self, model: str, progress: Progress) -> None:
+        self._model = model
+        self._progress = progress
+        self.handed_on = False
         """Whether anything of the answer has been shown."""
+        self.ended = False
+        """Whether nothing more follows."""
 
     @property
+    @abstractmethod
     def complete(self) -> bool:
         """Whether the answer is whole, though more (usage) may follow."""
 
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more follows."""
-
+    @abstractmethod
     def feed(self, event: ServerEvent) -> None:
         """The next event of a stream."""
 
+    @abstractmethod
     def whole(self, document: Mapping[str, Any]) -> None:
         """The answer of a server that does not stream."""
 
+    @abstractmethod
     def turn(self) -> ModelTurn:
         """The answer, once complete."""
 
-
-Progress = Callable[[StreamProgress], None]
+    def _show(self, *, text: str = "", tool_name: str = "") -> None:
+        self.handed_on = True
+        self._progress(StreamProgress(sanitise(text), sanitise(tool_name)))
 
 
 class Wire(Protocol):
@@ -162,6 +171,16 @@ def count_of(counts: Mapping[str, Any], *names: str) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return value
     return 0
+
+
+def text_or_json(value: Any) -> str:
+    """A call's arguments as text: some servers send the object itself."""
+    return json.dumps(value) if isinstance(value, dict) else text_of(value)
+
+
+def finish_of(reason: FinishReason, calls: Sequence[ToolCall]) -> FinishReason:
+    """Why an answer ended. Some servers say that a turn with calls just stopped."""
+    return "tool-calls" if calls and reason == "stop" else reason
 
 
 def arguments_object(call: ToolCall) -> dict[str, Any]:

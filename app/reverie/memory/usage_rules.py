@@ -242,11 +242,6 @@ class Ledger:
         """The keys whose pin, or lack of one, a running agent is known not to have read."""
         return frozenset(key for key, delta in self.deltas.items() if delta.overwritten and delta.is_pin)
 
-    @property
-    def has_lost(self) -> bool:
-        """Whether something is to be made again."""
-        return any(delta.lost for delta in self.deltas.values())
-
     def as_of(self, file: str) -> Ledger:
         """This ledger; the one before it if the last change died on its way to the file."""
         return self.origin[1] if self.origin is not None and self.origin[0] == file else self

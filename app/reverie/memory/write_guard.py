@@ -40,6 +40,8 @@ _ENTRIES = "permitted"
 class ReadOnlyStore(StoreError):
     """Reverie does not write into this store; `reason` is the refusal's."""
 
+    refusal: Refusal
+
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(
             refusal.title, cause=refusal.evidence, next_step=refusal.next_step, reason=refusal.reason

@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any
 
 from reverie.text.secret_shapes import places_of, shaped_secrets
-from reverie.text.secret_table import secret_table
+from reverie.text.secret_table import secret_table, secret_words
 from reverie.text.secret_values import (
     NO_VALUE,
     PUBLIC_KEY,
@@ -72,81 +72,6 @@ _SECRET_WORD = re.compile(
     r"(?=[\s:=.,;)\"'`*|]|\Z|[^\x00-\x7fß-ÿа-яё])(?!\.\w|\]\()"
 )
 _WORD = re.compile(r"\S+")
-_GIVES = frozenset(
-    [
-        "is",
-        "was",
-        "are",
-        "be",
-        "=",
-        ":=",
-        ":",
-        "->",
-        "=>",
-        "→",
-        "—",
-        "–",
-        "-",
-        "equals",
-        "ist",
-        "lautet",
-        "war",
-        "sind",
-        "est",
-        "était",
-        "es",
-        "era",
-        "é",
-        "è",
-        "sono",
-        "são",
-        "eh",
-        "это",
-        "jest",
-        "är",
-        "now",
-        "as",
-        "heißt",
-        "será",
-        "fue",
-        "foi",
-        "là",
-        "adalah",
-        "to|",
-        "|",
-    ]
-)
-_FILLERS = frozenset(
-    [
-        "now",
-        "currently",
-        "still",
-        "simply",
-        "just",
-        "jetzt",
-        "aktuell",
-        "maintenant",
-        "ahora",
-        "agora",
-        "ora",
-        "сейчас",
-        "теперь",
-        "probably",
-        "again",
-        "temporarily",
-        "set",
-        "always",
-        "set:",
-        "the",
-        "value",
-        "literally",
-        "equal",
-        "changed",
-        "rotated",
-        "reset",
-        "updated",
-    ]
-)
 _IS = frozenset(("is", "ist", "lautet", "est", "es", "é", "è", "это"))
 _ACCOUNT = re.compile(
     r"\b(?:users?|username|login|log in|account|smtp|ftp|admin|root|db|database|vpn|wifi|ssh)\b"
@@ -239,7 +164,7 @@ def plain(
             named = pair[0].rpartition(pair[2])[1] and ":" in pair[0][: pair.start(2) - pair.start()]
             pair = _ADMIN_PAIR.search(text, pair.start(2), limit) if named else None
         return
-    gives, previous = False, ""
+    words, gives, previous = secret_words(), False, ""
     for number, match in enumerate(_WORD.finditer(text, start, limit)):
         if number > 13:
             return
@@ -267,9 +192,9 @@ def plain(
             if quoted and is_password and previous in _IS and is_lone_word(value):
                 yield _trimmed(text, begin, begin + len(value), is_password=True)
                 return
-        if plain in _GIVES or plain.endswith((":", "=")) or (plain == "to" and previous in _SET):
+        if plain in words.gives or plain.endswith((":", "=")) or (plain == "to" and previous in _SET):
             gives = True
-        elif gives and plain not in _FILLERS:
+        elif gives and plain not in words.fillers:
             if plain not in ("the", "a"):
                 return
         elif _SENTENCE_END.search(raw) and not gives and len(raw) > 2:
@@ -490,31 +415,6 @@ _USER = re.compile(
     r"""(?<![\w-])(?:-u|--user|--proxy-user|-U|-a|--auth)(?:[ =]|(?=["']))["']?"""
     r"""([^\s:"'%]{1,64})[:%](?!//)([^\s"'`]{3,256})"""
 )
-_OPTIONS: tuple[tuple[str, str], ...] = (
-    ("sshpass", r"""-p[ =]?["']?([^\s"']{3,256})"""),
-    ("login", r"""(?:-p|--password)[ =]["']?([^\s"'-][^\s"']{3,255})"""),
-    ("redis-cli", r"""(?:-a|--pass)[ =]["']?([^\s"']{4,256})"""),
-    ("mongo", r"""-p[ =]?["']?([^\s"'-][^\s"']{3,255})"""),
-    ("ldap", r"""-w[ =]?["']?([^\s"'-][^\s"']{3,255})"""),
-    ("zip", r"""(?:-P|--password)[ =]?["']?([^\s"']{4,256})"""),
-    ("7z", r"""-p["']?([^\s"']{4,256})"""),
-    ("sqlcmd", r"""-P[ =]?["']?([^\s"']{4,256})"""),
-    (
-        "htpasswd",
-        r"""-[a-zA-Z]{0,4}b[a-zA-Z]{0,4}(?:[ ]-[a-zA-Z]{1,4}){0,3}[ ]"""
-        r"""\S{1,100}[ ]\S{1,64}[ ]["']?([^\s"']{4,256})""",
-    ),
-    ("openssl", r"""(?:-pass(?:in|out)?|-k)[ ](?:pass:)?["']?([^\s"':]{4,256})"""),
-    ("configure set", r"""[\w.]{0,40}(?:secret|token|key|password)[\w.]{0,40}[ ]["']?([^\s"']{8,256})"""),
-    ("config set", r"""[\w.:/@-]{0,60}(?:secret|token|key|pass|auth)[\w.]{0,40}[ =]["']?([^\s"']{8,256})"""),
-    ("secret set", r"""(?:-b|--body)[ =]["']?([^\s"']{4,256})"""),
-    ("xfreerdp", r"""/p:["']?([^\s"']{4,256})"""),
-    ("snmp", r"""-[AX][ ]?["']?([^\s"']{8,256})"""),
-    ("net user", r"""\S{1,64}[ ]["']?([^\s"'/]{4,256})["']?(?=[ ]/add)"""),
-    ("requirepass", r"""["']?([^\s"']{4,256})"""),
-    ("masterauth", r"""["']?([^\s"']{4,256})"""),
-    ("net use", r"""/user:\S{1,64}[ ]["']?([^\s"'/]{4,256})"""),
-)  # fmt: skip
 _PIPED = re.compile(
     r"""(?:echo|printf)[ ](?:-n[ ])?["']?([^\s"'|]{4,256})["']?[ ]?\|[^\n]{0,100}?"""
     r"(?:--password-stdin|sudo -S|--stdin|--with-token|passwd)"
@@ -529,7 +429,7 @@ def _option(tool: str, option: str) -> re.Pattern[str]:
 
 def command_secrets(text: str) -> Iterator[SecretSpan]:
     """Spans of passwords given to programs on their command line."""
-    for tool, option in _OPTIONS:
+    for tool, option in secret_words().options.items():
         if tool not in text:
             continue
         for place in places_of(text, tool):

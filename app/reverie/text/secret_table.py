@@ -1,9 +1,11 @@
-"""What secrets of known services look like: the rows of `resources/secrets.toml`, read when first asked for.
+"""What secrets of known services look like: the rows of `resources/secrets.toml`; and the words that tell a
+secret from another value: the lists of `resources/secret_words.toml`. Each is read when first asked for.
 
 `prefixed` holds secrets that begin with a mark of their service; a row says which characters follow and how
 many at least. `patterns` holds secrets whose mark is inside or around them, each with a word without which
 the pattern cannot match. `nearby` holds secrets without any mark: they count only on a line that names the
 service and has a word for a secret on it. The invariants of the rows stand in the file.
+The rules that use the words are in `text.redact` and `text.secret_values`.
 
 Immutable; any thread. A missing or damaged file raises `FileNotFoundError` or `ValueError` each time (a bug
 of ours): nothing is redacted with half a table.
@@ -11,10 +13,12 @@ of ours): nothing is redacted with half a table.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
-from reverie.resources import resource_table
+from reverie.resources import load_table
 
 LONG_WORD = 30
 _FLAGS = frozenset({"exact", "random"})
@@ -77,30 +81,69 @@ class SecretTable:
     nearby: tuple[Nearby, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SecretWords:
+    """The lists of words, in small letters."""
+
+    gives: frozenset[str]
+    """After a word for a secret, these say that its value comes next."""
+    fillers: frozenset[str]
+    """These may stand between them and the value."""
+    examples: frozenset[str]
+    """Values of documentation, without hyphens and underscores."""
+    example_parts: tuple[str, ...]
+    """A value of letters with one of these in it is one of documentation, too."""
+    open_keys: frozenset[str]
+    """Before `key`, these name a key that is no secret."""
+    options: Mapping[str, str]
+    """By the name of a program, a pattern for the option that takes a password; group 1 is the password."""
+
+
 @cache
 def secret_table() -> SecretTable:
     """The table that comes with the program. Raises `FileNotFoundError` and `ValueError`: bugs of ours."""
-    data = resource_table("secrets.toml")
-    try:
-        alphabets, rows = data["alphabets"], data["secrets"]
-        table = SecretTable(
-            prefixed=tuple(
-                _prefixed(service, prefix, alphabets[alphabet], least, source, frozenset(flags))
-                for service, prefix, alphabet, least, source, *flags in rows["prefixed"]
-            ),
-            patterns=tuple(
-                Shaped(service, word, pattern, source) for service, word, source, pattern in rows["patterns"]
-            ),
-            nearby=tuple(
-                Nearby(service, tuple(names), pattern, source)
-                for service, names, source, pattern in rows["nearby"]
-            ),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"the resource 'secrets.toml' is damaged: {error!r}") from error
+    return load_table("secrets.toml", _table)
+
+
+@cache
+def secret_words() -> SecretWords:
+    """The words that come with the program. Raises `FileNotFoundError` and `ValueError`: bugs of ours."""
+    return load_table("secret_words.toml", _words)
+
+
+def _table(data: Mapping[str, Any]) -> SecretTable:
+    alphabets, rows = data["alphabets"], data["secrets"]
+    table = SecretTable(
+        prefixed=tuple(
+            _prefixed(service, prefix, alphabets[alphabet], least, source, frozenset(flags))
+            for service, prefix, alphabet, least, source, *flags in rows["prefixed"]
+        ),
+        patterns=tuple(
+            Shaped(service, word, pattern, source) for service, word, source, pattern in rows["patterns"]
+        ),
+        nearby=tuple(
+            Nearby(service, tuple(names), pattern, source)
+            for service, names, source, pattern in rows["nearby"]
+        ),
+    )
     if not (table.prefixed and table.patterns and table.nearby):
-        raise ValueError("the resource 'secrets.toml' is damaged: it lacks rows")
+        raise ValueError("it lacks rows")
     return table
+
+
+def _words(data: Mapping[str, Any]) -> SecretWords:
+    lists = {name: tuple(words.split()) for name, words in data["words"].items()}
+    words = SecretWords(
+        gives=frozenset(lists["gives"]),
+        fillers=frozenset(lists["fillers"]),
+        examples=frozenset(lists["examples"]),
+        example_parts=lists["example_parts"],
+        open_keys=frozenset(lists["open_keys"]),
+        options=data["options"],
+    )
+    if not (all(lists.values()) and words.options):
+        raise ValueError("it lacks words")
+    return words
 
 
 def _prefixed(

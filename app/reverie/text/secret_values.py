@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Literal
 
+from reverie.text.secret_table import secret_words
+
 SecretSpan = tuple[int, int, str]
 """Start, end and kind of a secret in a text."""
 
@@ -22,63 +24,6 @@ _VARIABLE = re.compile(
 )
 _MASK = re.compile(r"(?:[A-Za-z0-9]{1,12}[-_.]){0,6}[xX*•#.]{3,}(?:[-_.][xX*•#0.]{2,}){0,8}\Z")
 _LETTERS = re.compile(r"[A-Za-z_\- ]+\Z")
-# Values of documentation: they name the thing instead of being one.
-_EXAMPLES = frozenset(
-    [
-        "password",
-        "passwd",
-        "passwort",
-        "pass",
-        "pwd",
-        "pw",
-        "mypassword",
-        "yourpassword",
-        "secret",
-        "mysecret",
-        "yoursecret",
-        "token",
-        "apikey",
-        "key",
-        "changeme",
-        "changeit",
-        "changethis",
-        "example",
-        "sample",
-        "dummy",
-        "placeholder",
-        "redacted",
-        "hidden",
-        "masked",
-        "removed",
-        "omitted",
-        "user",
-        "username",
-        "foo",
-        "bar",
-        "baz",
-        "value",
-        "options",
-        "option",
-        "fixme",
-        "none",
-        "null",
-        "undefined",
-        "required",
-        "optional",
-        "string",
-    ]
-)
-_EXAMPLE_PARTS = (
-    "your",
-    "example",
-    "placeholder",
-    "changeme",
-    "change-me",
-    "change_me",
-    "insert",
-    "redacted",
-    "dummy",
-)
 _ENDS_NAMING = re.compile(
     r"(?:[-_ ]|(?<=[a-z])(?=[A-Z]))"
     r"(?i:password|passwd|pass|pwd|secret|token|key|hash|here|goes[-_]here|id|name)\Z"
@@ -127,9 +72,11 @@ def is_placeholder(value: str) -> bool:
     if not _LETTERS.match(value):
         return False
     plain = value.lower()
-    if plain.replace("-", "").replace("_", "").replace(" ", "") in _EXAMPLES:
+    if plain.replace("-", "").replace("_", "").replace(" ", "") in secret_words().examples:
         return True
-    return any(part in plain for part in _EXAMPLE_PARTS) or _ENDS_NAMING.search(value) is not None
+    return (
+        any(part in plain for part in secret_words().example_parts) or _ENDS_NAMING.search(value) is not None
+    )
 
 
 def is_mask(body: str) -> bool:
@@ -138,7 +85,8 @@ def is_mask(body: str) -> bool:
     if len(letters) <= 2 or (_SAME.search(body) is not None and len(letters) <= 5):
         return True
     plain = body.lower()
-    return not _DIGIT.search(body) and any(part in plain for part in (*_EXAMPLE_PARTS, "-here", "_here"))
+    parts = (*secret_words().example_parts, "-here", "_here")
+    return not _DIGIT.search(body) and any(part in plain for part in parts)
 
 
 def is_place(value: str) -> bool:
@@ -308,19 +256,6 @@ _KEYS_OF = re.compile(
     "|backup|ingest|ingestion|instrumentation|write|upload|vault|unlock|security|verschlüsselungs|api-"
 )
 _CODES_OF = re.compile("access|recovery|backup|security|reset|pairing|unlock|verification|zugangs")
-# Keys that nobody keeps secret: of tables, dictionaries, keyboards, and the public half of a pair.
-_OPEN_KEYS = frozenset(
-    {
-        "anon", "answer", "arrow", "attribute", "blob", "cache", "captcha", "column", "composite", "config",
-        "data", "dict", "edge", "entity", "entry", "event", "field", "file", "foreign", "group", "hash",
-        "hot", "i18n", "idempotency", "idx", "index", "item", "job", "json", "keyboard", "label", "list",
-        "locale", "lock", "lookup", "map", "message", "name", "natural", "node", "object", "option",
-        "order", "param", "parameter", "partition", "path", "primary", "property", "pub", "public",
-        "publishable", "query", "react", "recaptcha", "record", "redis", "registry", "routing", "row", "s3",
-        "setting", "short", "shortcut", "site", "sort", "state", "store", "surrogate", "tag", "task",
-        "topic", "translation", "type", "unique", "yaml",
-    }
-)  # fmt: skip
 
 NO_VALUE = re.compile(
     r"""(?i)any|bool|boolean|bytes|default|disabled|empty|enabled|false|int|integer|missing|nil|no|none|null|number
@@ -471,9 +406,9 @@ def kind_of_words(words: list[str]) -> Kind | None:
     if last == "key" and before in _KEYS_BY_FINGERPRINT:
         return "gpg-key"
     if last == "key" and before:
-        if _KEYS_OF.fullmatch(before) and not _OPEN_KEYS.intersection(words):
-            return "token"
-        return None if _OPEN_KEYS.intersection(words) else "key"
+        if secret_words().open_keys.intersection(words):
+            return None
+        return "token" if _KEYS_OF.fullmatch(before) else "key"
     if last in ("code", "codes"):
         return "token" if _CODES_OF.fullmatch(before) else None
     if last == "auth" and before:
@@ -512,7 +447,7 @@ def is_open_key(text: str, start: int, end: int, line: int) -> bool:
     before = _BEFORE.search(text[max(line, start - 60) : start])
     words = re.findall(r"[^\W\d_]+", before[0].lower())[-1:] if before is not None else []
     named = {*words, *own[:-1]}
-    return not (_OPEN_KEYS.isdisjoint(named) and _KEYS_BY_FINGERPRINT.isdisjoint(named))
+    return not (secret_words().open_keys.isdisjoint(named) and _KEYS_BY_FINGERPRINT.isdisjoint(named))
 
 
 def _is_quoted_secret(kind: Kind, name: str, value: str, *, assigned: bool) -> bool:

@@ -15,6 +15,7 @@ import socket
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
+from string import Formatter
 from typing import Any, Literal
 
 import pytest
@@ -22,6 +23,7 @@ import pytest
 from helpers.asking import HEADER, KEY, MEMORY, Pauses, ask, provider_at, provider_of, question, told
 from helpers.model_server import Call, ModelServer, Reply
 from reverie.llm.provider import ProviderError, ProviderFault
+from reverie.resources import resource_table
 
 Format = Literal["openai", "anthropic"]
 
@@ -166,6 +168,25 @@ def fails(url: str, **wishes: Any) -> ProviderError:
     with pytest.raises(ProviderError) as caught:
         ask(provider_at(url, **wishes))
     return caught.value
+
+
+def test_every_text_of_the_tables_names_only_what_is_known() -> None:
+    known = {"called", "model", "name", "host", "key_hint", "start"}  # of every service
+    more = {
+        **{row: {"status"} for row in ("key", "address", "waited", "rate", "overloaded", "server", "other")},
+        "malformed": {"what"}, "long-answer": {"limit_mib"}, "silence": {"idle_s"}, "deadline": {"before"},
+        "redaction": {"missed"}, "model-name": {"known"}, "unknown-provider": {"known"},
+        "keyring": {"state", "variable"}, "no-key": {"hint"}, "unusable-key": {"hint"},
+    }  # fmt: skip
+    for row, texts in {**resource_table("refusals.toml"), **resource_table("model_errors.toml")}.items():
+        named = {
+            field
+            for text in texts.values()
+            if isinstance(text, str)
+            for _before, field, _format, _conversion in Formatter().parse(text)
+            if field is not None
+        }
+        assert more.get(row, set()) <= named <= known | more.get(row, set()), row
 
 
 def test_a_refused_connection_says_to_start_the_server() -> None:

@@ -21,7 +21,7 @@ from reverie.text import redact, secret_shapes
 from reverie.text import redact as secret_prose
 from reverie.text import secret_values as secret_names
 from reverie.text.redact import find_secrets
-from reverie.text.secret_table import LONG_WORD, Prefixed, Shaped, secret_table
+from reverie.text.secret_table import LONG_WORD, Prefixed, Shaped, secret_table, secret_words
 
 TABLE = secret_table()
 PREFIXED, PATTERNS, NEARBY = TABLE.prefixed, TABLE.patterns, TABLE.nearby
@@ -111,6 +111,39 @@ def test_a_table_without_rows_is_damaged(resources: Path) -> None:
     (resources / "secrets.toml").write_text(empty, "utf-8")
     with pytest.raises(ValueError, match="lacks rows"):
         find_secrets("We use sk-ant-api03-a1B2c3D4e5F6g7H8i9J0 here.")
+
+
+@pytest.fixture
+def own_words(resources: Path) -> Iterator[Path]:
+    """The table of services as it is, and a place for the words."""
+    (resources / "secrets.toml").write_bytes((resources_directory() / "secrets.toml").read_bytes())
+    secret_words.cache_clear()
+    yield resources / "secret_words.toml"
+    secret_words.cache_clear()
+
+
+def test_nothing_is_redacted_without_the_words(own_words: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(FileNotFoundError, match=r"secret_words\.toml"):
+            redact.redact("The password is a1B2c3D4e5F6g7H8i9J0.")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[words]", "[words"),  # no TOML
+        ("gives = ", "takes = "),  # a list is missing
+        ("[options]", "[choices]"),
+        ("example_parts = ", "example_parts = 7  # "),  # of another kind
+        ("fillers = '''", "fillers = ''''''\nmore = '''"),  # an empty list
+    ],
+)
+def test_damaged_words_are_an_error_that_names_the_file(old: str, new: str, own_words: Path) -> None:
+    text = (resources_directory() / "secret_words.toml").read_text("utf-8")
+    assert old in text
+    own_words.write_text(text.replace(old, new, 1), "utf-8")
+    with pytest.raises(ValueError, match=r"'secret_words\.toml' is damaged"):
+        redact.redact("The password is a1B2c3D4e5F6g7H8i9J0.")
 
 
 @pytest.mark.parametrize("row", PATTERNS, ids=lambda row: row.service)

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QTreeView, QWidget
 
 from reverie.agents.discovery import ANSWER_S, DiscoveredHomes, TroubledPlace, not_answering
 from reverie.clock import Clock
-from reverie.compose import copy_demo_home, look_for_homes, look_for_stores
+from reverie.compose import copy_demo_home
 from reverie.errors import UserError
 from reverie.files.locks import is_ours
 from reverie.files.paths import DiskCheck
@@ -416,9 +416,10 @@ class OpenHomes(QObject):
     def discover(self) -> None:
         """Open every home an agent of this user has."""
 
-        def work(_control: JobControl) -> DiscoveredHomes:
+        services = self._engine.client.services
 
-            return look_for_homes()
+        def work(_control: JobControl) -> DiscoveredHomes:
+            return services.find_homes()
 
         def failed(error: UserError) -> None:
             self.failed.emit("", error)
@@ -528,11 +529,10 @@ class OpenHomes(QObject):
 
     def _discover_projects(self, homes: DiscoveredHomes) -> None:
         """Open the stores in the projects of these homes, after the homes: it takes longer."""
-        profile = self._profile
+        services = self._engine.client.services
 
         def work(_control: JobControl) -> DiscoveredHomes:
-
-            return look_for_stores(homes, profile)
+            return services.find_stores(homes)
 
         def failed(error: UserError) -> None:
             self.failed.emit("", error)

@@ -1,0 +1,477 @@
+"""One connection between a client and an engine, over two sockets: what both may do, and what neither may.
+
+The engine here offers a made-up interface, so that each rule is seen alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from helpers.expect_log import ExpectLog
+from reverie.agents.scopes import ProjectGap, Refusal, Scope, ScopeUnavailable
+from reverie.engine.client import CallCancelled, EngineBug, EngineClient, EngineGone, RemoteService
+from reverie.engine.codec import coder, decode, encode
+from reverie.engine.process import socket_channel
+from reverie.engine.server import MOST_CALLS, NOBODY, CallControl, ClientConnection
+from reverie.engine.wire import (
+    LARGEST_FRAME,
+    PROTOCOL,
+    Call,
+    Cancel,
+    Changed,
+    Channel,
+    ConnectionLost,
+    Done,
+    Failed,
+    FromClient,
+    FromEngine,
+    Hello,
+    Notice,
+    Recorded,
+    Refused,
+    Stopped,
+    Welcome,
+)
+from reverie.errors import Ambiguous, Busy, Conflict, Unavailable, UserError
+from reverie.files.lease import LeaseHeld, LeaseHolder
+from reverie.files.locks import ProcessId
+from reverie.files.watch import Changes
+from reverie.llm.provider import ProviderError
+from reverie.memory.write_guard import ReadOnlyStore
+
+HOME = Path("/home/somebody/.mux")
+LIMIT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Progress of a made-up call."""
+
+    number: int
+
+
+class Counter:
+    """A service of the made-up home."""
+
+    def add(self, one: int, other: int = 10) -> int:
+        return one + other
+
+
+class Made:
+    """A made-up home."""
+
+    def __init__(self) -> None:
+        self.clients: list[ClientConnection] = []
+        self.going_on = threading.Event()
+
+    @property
+    def counter(self) -> Counter:
+        return Counter()
+
+    @property
+    def name(self) -> str:
+        return "made up"
+
+    def echo(self, text: str) -> str:
+        return text
+
+    def refuse(self) -> None:
+        raise Conflict("Not written.", cause="It changed.", next_step="Read it again.")
+
+    def fail(self) -> None:
+        raise ZeroDivisionError("a bug")
+
+    def steps(self, count: int, *, progress: Callable[[Step], None]) -> int:
+        for number in range(count):
+            progress(Step(number))
+        return count
+
+    def wait(self, *, cancel: threading.Event) -> str:
+        self.going_on.set()
+        return "cancelled" if cancel.wait(LIMIT_S) else "waited"
+
+    def check_often(self, *, check: Callable[[], None]) -> None:
+        self.going_on.set()
+        deadline = time.monotonic() + LIMIT_S
+        while time.monotonic() < deadline:
+            check()
+            time.sleep(0.001)
+
+    def join(self, *, client: ClientConnection = NOBODY) -> None:
+        self.clients.append(client)
+
+    def needs_an_object(self, thing: object, lock: threading.Lock) -> None:
+        """Not for the wire."""
+
+    def _private(self) -> str:
+        return "secret"
+
+
+class Place:
+    """The engine around a connection."""
+
+    def __init__(self) -> None:
+        self.made = Made()
+        self.left = threading.Event()
+
+    def target(self, home: Path, home_id: str) -> Any:
+        if home != HOME:
+            raise Unavailable(f"{home} is not there.")
+        return self.made
+
+    def run_apart(self, _call: Call, _control: CallControl) -> bytes | None:
+        return None
+
+    def join(self, _connection: ClientConnection) -> None:
+        pass
+
+    def leave(self, _connection: ClientConnection) -> None:
+        self.left.set()
+
+
+class Both:
+    """Both ends: `place` serves, `channel` or `client` asks."""
+
+    def __init__(self) -> None:
+        self.place = Place()
+        self.events: list[Any] = []
+        self.sockets: list[socket.socket] = []
+        self.threads: list[threading.Thread] = []
+        self.client = EngineClient(self.connect, on_event=self.events.append)
+
+    def served(self) -> socket.socket:
+        """Our end of a new connection."""
+        ours, theirs = socket.socketpair()
+        connection = ClientConnection(socket_channel(theirs, FromClient), self.place)
+        thread = threading.Thread(target=connection.serve)
+        thread.start()
+        self.threads.append(thread)
+        self.sockets.append(ours)
+        return ours
+
+    def connect(self) -> Channel:
+        return socket_channel(self.served(), FromEngine)
+
+    def greeted(self) -> Channel:
+        channel = self.connect()
+        channel.send(Hello(PROTOCOL, _version()))
+        assert isinstance(channel.receive(), Welcome)
+        return channel
+
+    @property
+    def home(self) -> Made:
+        return cast(Made, RemoteService(self.client, Made, HOME, "1"))
+
+    def close(self) -> None:
+        self.client.stop()
+        for each in self.sockets:
+            each.close()
+        for thread in self.threads:
+            thread.join(LIMIT_S)
+            assert not thread.is_alive()
+
+
+@pytest.fixture
+def both() -> Iterator[Both]:
+    made = Both()
+    yield made
+    made.close()
+
+
+def _version() -> str:
+    from reverie import __version__
+
+    return __version__
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+# What a client gets
+
+
+def test_methods_services_properties_and_defaults_are_asked_for_as_if_they_were_here(both: Both) -> None:
+    assert both.home.echo("what\udcff\nis") == "what\udcff\nis"
+    assert both.home.name == "made up"
+    assert both.home.counter.add(1) == 11
+    assert both.home.counter.add(1, other=1) == 2
+    with pytest.raises(UserError):
+        RemoteService(both.client, Made, Path("/elsewhere"), "1").echo("x")
+
+
+def test_progress_comes_in_order_before_the_result(both: Both) -> None:
+    seen: list[Step] = []
+    assert both.home.steps(50, progress=seen.append) == 50
+    assert seen == [Step(number) for number in range(50)]
+
+
+def test_several_calls_are_under_way_at_once(both: Both) -> None:
+    cancel, answers = threading.Event(), []
+    waiting = threading.Thread(target=lambda: answers.append(both.home.wait(cancel=cancel)))
+    waiting.start()
+    assert both.place.made.going_on.wait(LIMIT_S)
+    assert both.home.echo("meanwhile") == "meanwhile"
+    cancel.set()
+    waiting.join(LIMIT_S)
+    assert answers == ["cancelled"]
+
+
+def test_a_check_that_raises_gives_the_answer_up_and_ends_the_call_there(both: Both) -> None:
+    class GivenUp(Exception):
+        pass
+
+    def check() -> None:
+        if both.place.made.going_on.is_set():
+            raise GivenUp
+
+    with pytest.raises(GivenUp):
+        both.home.check_often(check=check)
+    assert both.home.echo("still there") == "still there"
+
+
+def test_errors_of_a_person_and_bugs_are_told_apart(both: Both) -> None:
+    with pytest.raises(Conflict) as refused:
+        both.home.refuse()
+    assert str(refused.value) == "Not written. It changed. Read it again."
+    with pytest.raises(EngineBug, match="ZeroDivisionError"):
+        both.home.fail()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UserError("A title.", cause="A cause.", next_step="A step.", reason="word"),
+        Ambiguous("Which?", choices=("a", "b"), next_step="Say."),
+        LeaseHeld(LeaseHolder(ProcessId(1, 2, "boot"), "dream", 3, 4)),
+        ReadOnlyStore(Refusal("unknown-layout", "global", "Not known.", "what is found", "Look.")),
+        ProviderError("key", "The key.", cause="No.", next_step="Another."),
+        ScopeUnavailable(Scope.PROJECT, ProjectGap.NO_PROJECT, "None.", cause="", permanent=True),
+    ],
+)
+def test_an_error_crosses_with_its_class_and_all_its_fields(error: UserError) -> None:
+    found = decode(encode(Failed(1, error), FromEngine), FromEngine).error
+    assert type(found) is type(error)
+    assert vars(found) == {**vars(error), "reason": error.reason}
+    assert (str(found), found.reason) == (str(error), error.reason)
+
+
+def test_an_error_of_an_unknown_class_is_read_as_the_one_above_it() -> None:
+    plain = coder(UserError).dump(Busy("Busy.", cause="Because."))
+    plain[0] = ["Newest", *plain[0]]
+    assert type(coder(UserError).load(plain)) is Busy
+    held = coder(UserError).dump(LeaseHeld(LeaseHolder(ProcessId(1, 2, "boot"), "dream", 3, 4)))
+    held[0], held[5] = ["Newest", *held[0]], []
+    found = coder(UserError).load(held)
+    assert type(found) is UserError, "no class is made without its fields"
+    assert found.reason == "busy"
+
+
+# Who is served
+
+
+def test_another_version_is_refused_with_a_sentence(both: Both) -> None:
+    channel = both.connect()
+    channel.send(Hello(PROTOCOL, "99.0"))
+    refused = channel.receive()
+    assert isinstance(refused, Refused)
+    assert "version 99.0" in refused.sentence
+    with pytest.raises(ConnectionLost):
+        channel.receive()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        struct.pack(">I", LARGEST_FRAME + 1),
+        struct.pack(">I", 5000),
+        struct.pack(">I", 3) + b"\xc1\xc1\xc1",
+        struct.pack(">I", 0),
+        os.urandom(500),
+        b"",
+    ],
+)
+def test_a_stranger_is_shut_out_without_an_answer(both: Both, sent: bytes, expect_log: ExpectLog) -> None:
+    expect_log("shut out", count=None)
+    ours = both.served()
+    ours.sendall(sent)
+    ours.shutdown(socket.SHUT_WR)
+    ours.settimeout(LIMIT_S)
+    assert ours.recv(100) == b""
+    assert both.home.echo("the others are served") == "the others are served"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Call(1, HOME, "1", "_private", encode([], list)),
+        Call(1, HOME, "1", "__class__", encode([], list)),
+        Call(1, HOME, "1", "needs_an_object", encode([], list)),
+        Call(1, HOME, "1", "clients", encode([], list)),
+        Call(1, HOME, "1", "echo", b"\xc1"),
+        Call(1, HOME, "1", "echo", encode([], list)),
+        Call(1, HOME, "1", "echo", encode([["text", 1]], list)),
+        Call(1, HOME, "1", "echo", encode([["text", "x"], ["client", "x"]], list)),
+        Hello(PROTOCOL, "0"),
+    ],
+)
+def test_a_client_that_asks_for_what_is_not_offered_is_shut_out(
+    both: Both, message: Any, expect_log: ExpectLog
+) -> None:
+    expect_log("a client sent nonsense and was shut out")
+    channel = both.greeted()
+    channel.send(message)
+    try:
+        assert channel.receive() == Stopped(1)
+    except ConnectionLost:
+        pass  # the answer did not get through any more
+    else:
+        with pytest.raises(ConnectionLost):
+            channel.receive()
+    assert both.place.left.wait(LIMIT_S)
+    assert both.home.echo("the others are served") == "the others are served"
+
+
+def test_a_client_that_is_gone_cancels_what_it_asked_for(both: Both) -> None:
+    channel = both.greeted()
+    channel.send(Call(1, HOME, "1", "wait", encode([], list)))
+    assert both.place.made.going_on.wait(LIMIT_S)
+    channel.shut()
+    assert both.place.left.wait(LIMIT_S)
+    both.threads[0].join(LIMIT_S)
+    assert not both.threads[0].is_alive()
+
+
+def test_a_call_ends_at_its_deadline(both: Both) -> None:
+    channel = both.greeted()
+    channel.send(Call(1, HOME, "1", "check_often", encode([], list), deadline_ms=50))
+    assert channel.receive() == Stopped(1)
+
+
+def test_a_cancelled_call_says_that_it_stopped(both: Both) -> None:
+    channel = both.greeted()
+    channel.send(Call(1, HOME, "1", "check_often", encode([], list)))
+    channel.send(Cancel(1))
+    channel.send(Cancel(77))  # one that ended already
+    assert channel.receive() == Stopped(1)
+
+
+def test_too_many_calls_at_once_are_refused_one_by_one(both: Both) -> None:
+    channel = both.greeted()
+    for number in range(MOST_CALLS + 1):
+        channel.send(Call(number, HOME, "1", "wait", encode([], list)))
+    refused = channel.receive()
+    assert isinstance(refused, Failed)
+    assert refused.id == MOST_CALLS
+    assert type(refused.error) is Busy
+
+
+# Events
+
+
+def changed(*names: str) -> Changed:
+    return Changed(HOME, Changes(frozenset(map(Path, names)), False, len(names), ()))
+
+
+def test_events_reach_the_client_in_order(both: Both) -> None:
+    both.home.join()
+    (connection,) = both.place.made.clients
+    for event in (changed("a"), Recorded(HOME, 0), Notice(HOME, "Look.")):
+        connection.tell(event)
+        _until(lambda event=event: both.events[-1:] == [event])  # type: ignore[misc]
+
+
+def test_events_for_a_client_that_does_not_read_become_one_of_each_kind(both: Both) -> None:
+    channel = both.greeted()
+    channel.send(Call(1, HOME, "1", "join", encode([], list)))
+    assert isinstance(channel.receive(), Done)
+    (connection,) = both.place.made.clients
+    names = [f"{number}-{'x' * 200}" for number in range(20_000)]
+    before = time.monotonic()
+    for name in names:
+        connection.tell(changed(name))
+        connection.tell(Recorded(HOME, 1))
+    assert time.monotonic() - before < LIMIT_S, "telling waits for nobody"
+    received, kept, messages = set(), 0, 0
+    while kept < len(names):
+        event = channel.receive()
+        messages += 1
+        if isinstance(event, Changed):
+            received |= event.changes.paths
+        else:
+            kept += event.pins_kept
+    assert received == set(map(Path, names))
+    assert messages < len(names) / 2
+    assert both.home.echo("the others are served") == "the others are served"
+
+
+# A hostile engine
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"\x00\x00\x00\x01\xc1", struct.pack(">I", LARGEST_FRAME + 1), os.urandom(300)]
+)
+def test_an_engine_that_answers_nonsense_is_left(answer: bytes) -> None:
+    ours, theirs = socket.socketpair()
+    client = EngineClient(lambda: socket_channel(ours, FromEngine))
+
+    def pretend() -> None:
+        with theirs:
+            theirs.recv(1000)
+            with contextlib.suppress(BrokenPipeError):  # it has seen enough
+                theirs.sendall(answer)
+
+    thread = threading.Thread(target=pretend)
+    thread.start()
+    with pytest.raises(EngineGone):
+        cast(Made, RemoteService(client, Made, HOME, "1")).echo("x")
+    thread.join(LIMIT_S)
+    client.stop()
+
+
+def test_an_engine_that_dies_fails_the_calls_under_way_and_the_next_one_reaches_another(both: Both) -> None:
+    problems: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            both.home.wait(cancel=threading.Event())
+        except EngineGone as error:
+            problems.append(error)
+
+    waiting = threading.Thread(target=ask)
+    waiting.start()
+    assert both.place.made.going_on.wait(LIMIT_S)
+    both.sockets[0].shutdown(socket.SHUT_RDWR)
+    waiting.join(LIMIT_S)
+    assert len(problems) == 1
+    assert both.home.echo("another one") == "another one"
+    assert len(both.sockets) == 2
+
+
+def test_a_stopped_client_asks_nothing_any_more(both: Both) -> None:
+    assert both.home.echo("x") == "x"
+    both.client.stop()
+    with pytest.raises(EngineGone):
+        both.home.echo("x")
+
+
+def test_a_call_that_the_engine_stops_says_so(both: Both) -> None:
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(CallCancelled):
+        both.client.call_raw((HOME, "1", "check_often"), encode([], list), cancelled=cancel.is_set)
