@@ -77,7 +77,8 @@ class EngineSearch:
         wanted = frozenset(parts.home_id for parts in homes)
         with self._undisturbed():
             answer = self._service.search(text, homes=wanted, stop=stop, report=report)
-        if not answer.complete and self._retried.get(client) != text:
+        is_behind = not answer.complete or not wanted.isdisjoint(self._service.unread())
+        if is_behind and self._retried.get(client) != text:
             self._retried[client] = text
             self._update_in(0)
         return answer

@@ -206,6 +206,10 @@ class SearchService:
         with self._lock:
             return any(shelf.stale or shelf.dirty for shelf in self._shelves.values())
 
+    def unread(self) -> set[str]:
+        """The homes that the next update reads completely."""
+        return {home_id for home_id, shelf in self._all() if shelf.stale}
+
     def outdated(self) -> list[str]:
         """The homes that an update has something to do for."""
         return [
