@@ -88,68 +88,77 @@ class Workbench:
     @service
     def timeline() -> type[TimelineService]:
         """What happened to each memory of this home."""
-        from reverie.services.timeline import TimelineService
+        from reverie.services import timeline as module
 
-        return TimelineService
+        return module.TimelineService
 
     @service
     def traces() -> type[TraceService]:
         """The traces of this home."""
+        from reverie.services import traces as module
 
-        return TraceService
+        return module.TraceService
 
     @service
     def transcripts() -> type[TranscriptService]:
         """The transcripts of this home."""
+        from reverie.services import traces as module
 
-        return TranscriptService
+        return module.TranscriptService
 
     @service
     def extracting() -> type[ExtractionService]:
         """Extraction of memories from rollouts; only Codex has them (`available`)."""
+        from reverie.services import background as module
 
-        return ExtractionService
+        return module.ExtractionService
 
     @service
     def noting() -> type[SessionNotesService]:
         """Session notes of this home."""
+        from reverie.services import background as module
 
-        return SessionNotesService
+        return module.SessionNotesService
 
     @service
     def duplicates() -> type[DuplicateService]:
         """Memories of this home with the same content."""
+        from reverie.services import duplicates as module
 
-        return DuplicateService
+        return module.DuplicateService
 
     @service
     def trash() -> type[TrashService]:
         """Deleted memories of this home."""
+        from reverie.services import trash as module
 
-        return TrashService
+        return module.TrashService
 
     @cached_property
     def lint(self) -> LintService:
         """Problems in the memories of this home."""
         return LintService(self.parts.home.caps)
 
-    @service_made_by(lambda workbench, kind: kind(workbench.models, workbench.parts.clock))
+    @service_made_by(lambda home, kind: kind(home.traces, home.models, home.parts.clock))
     def replays() -> type[Replays]:
         """Runs of the memory writer repeated on a copy."""
+        from reverie.services import traces as module
 
-        return Replays
+        return module.Replays
 
     @service
     def orphans() -> type[OrphanService]:
         """Stores of this home whose project is gone."""
+        from reverie.services import orphans as module
 
-        return OrphanService
+        return module.OrphanService
 
     @service
     def models() -> type[Models]:
         """Engines, consent and keys of this home."""
+        from reverie.services import models as module
 
-        return Models
+        return module.Models
 
     @cached_property
     def _edits(self) -> UserEdits:
@@ -158,27 +167,30 @@ class Workbench:
     @service
     def moves() -> type[Moves]:
         """Moves memories between folders and scopes."""
-        from reverie.services.edits import Moves
+        from reverie.services import edits as module
 
-        return Moves
+        return module.Moves
 
     @service
     def records() -> type[RecordEdits]:
         """Edits the records of this home. Raises `Unavailable` where the agent keeps none."""
+        from reverie.services import failures as module
 
-        return RecordEdits
+        return module.RecordEdits
 
     @service_made_by(lambda workbench, kind: kind(workbench.parts, workbench.records))
     def failures() -> type[FailureService]:
         """What the agent learned from failures. Raises `Unavailable` where it keeps none."""
+        from reverie.services import failures as module
 
-        return FailureService
+        return module.FailureService
 
     @service
     def index_care() -> type[IndexService]:
         """The index files that the agent keeps of its memories."""
+        from reverie.services import memory_index as module
 
-        return IndexService
+        return module.IndexService
 
     @cached_property
     def _changes(self) -> ChangeSet:
@@ -187,9 +199,9 @@ class Workbench:
     @service
     def reviews() -> type[ReviewService]:
         """Reviews of the runs of this home."""
-        from reverie.services.run_views import ReviewService
+        from reverie.services import run_views as module
 
-        return ReviewService
+        return module.ReviewService
 
     @cached_property
     def _companions(self) -> CompanionFiles:
