@@ -183,6 +183,7 @@ class MainWindow(QMainWindow):
         )
         self.picker = Picker(icons)
         self.tab = MemoryTab(self.lanes, icons, clock, profile.settings_file)
+        self.tab.search.use_engine(self.engine)
         self.tabs = QTabWidget()
         self.tabs.addTab(self.tab, self.tr("Memory"))
         context = TabContext(
