@@ -18,6 +18,7 @@ from reverie.clock import Clock
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import Engine
 from reverie.engine.process import connect, inline_channel
+from reverie.engine.start import StartingEngine
 from reverie.engine.wire import Channel, Event, IndexChanged
 from reverie.profile import Profile
 
@@ -34,9 +35,16 @@ class EngineLink(QObject):
     _posted = Signal(object)
 
     def __init__(
-        self, profile: Profile, clock: Clock, parent: QObject | None = None, *, own_process: bool
+        self,
+        profile: Profile,
+        clock: Clock,
+        parent: QObject | None = None,
+        *,
+        own_process: bool,
+        starting: StartingEngine | None = None,
     ) -> None:
         super().__init__(parent)
+        self._starting = starting
         self._profile = profile
         self.inline = None if own_process else Engine(profile, clock)
         """The engine of this process; None where it is one of its own."""
@@ -58,7 +66,10 @@ class EngineLink(QObject):
             self.inline.close()
 
     def _connect(self) -> Channel:
-        return connect(self._profile) if self.inline is None else inline_channel(self.inline)
+        if self.inline is not None:
+            return inline_channel(self.inline)
+        starting, self._starting = self._starting, None
+        return connect(self._profile, starting=starting)
 
     def _post(self, event: Event | None) -> None:
         """Hand an event over to the thread of this object; None: another engine."""

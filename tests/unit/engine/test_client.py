@@ -24,7 +24,8 @@ from reverie.engine import process
 from reverie.engine.client import CallCancelled, EngineBug, EngineClient, EngineGone
 from reverie.engine.codec import pack
 from reverie.engine.engine import Engine, HomeEngine
-from reverie.engine.process import connect, engine_command, inline_channel, stdio_channel
+from reverie.engine.process import connect, inline_channel, stdio_channel
+from reverie.engine.start import engine_command
 from reverie.engine.wire import PROTOCOL, Call, Hello
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import is_ours

@@ -18,7 +18,8 @@ from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import Engine, HomeEngine
-from reverie.engine.process import connect, engine_command, inline_channel
+from reverie.engine.process import connect, inline_channel
+from reverie.engine.start import engine_command
 from reverie.engine.workers import RunEnded, Workers
 from reverie.errors import StoreError, Unavailable, UserError
 from reverie.files.locks import is_ours, is_running
