@@ -17,7 +17,8 @@ from helpers.model_server import ModelServer, Reply
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.engine.client import EngineClient
-from reverie.engine.engine import Engine, HomeEngine
+from reverie.engine.engine import RUNS, Engine, HomeEngine
+from reverie.engine.interface import methods_of
 from reverie.engine.process import connect, engine_command, inline_channel
 from reverie.engine.workers import RunEnded, Workers
 from reverie.errors import StoreError, Unavailable, UserError
@@ -272,3 +273,9 @@ def test_no_worker_outlives_an_engine_that_is_killed(
     last = client.pid
     client.stop()
     until(lambda: not is_running(last))
+
+
+def test_whatever_can_be_cancelled_and_is_no_question_is_a_run() -> None:
+    methods = methods_of(HomeEngine)
+    assert methods.keys() >= RUNS
+    assert {name for name, method in methods.items() if "cancel" in method.local} <= RUNS
