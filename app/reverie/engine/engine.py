@@ -216,6 +216,8 @@ class HomeEngine(Workbench):
         """The client that asks is gone, or does not look at this home any more."""
         self._watch.remove(client)
         self._sent.pop(client, None)
+        if "transcripts" in self.__dict__:  # else nobody has opened one
+            self.transcripts.forget_client(client)
 
 
 RUNS = frozenset(
