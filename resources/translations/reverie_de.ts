@@ -1561,13 +1561,6 @@
     </message>
 </context>
 <context>
-    <name>HistoryRecorder</name>
-    <message>
-        <source>The agent is running and overwrites pins and use counts. Reverie keeps its changes ({n}) until the agent is restarted.</source>
-        <translation>Der Agent läuft und überschreibt, was angeheftet ist, und Nutzungszahlen. Reverie behält seine Änderungen ({n}), bis der Agent neu gestartet wird.</translation>
-    </message>
-</context>
-<context>
     <name>HistoryWindow</name>
     <message>
         <source>&amp;Back</source>
@@ -1619,6 +1612,13 @@
     <message>
         <source>Closed {home}; its files are as they were.</source>
         <translation>{home} ist geschlossen; die Dateien darin sind unverändert.</translation>
+    </message>
+</context>
+<context>
+    <name>HomeSession</name>
+    <message>
+        <source>The agent is running and overwrites pins and use counts. Reverie keeps its changes ({n}) until the agent is restarted.</source>
+        <translation>Der Agent läuft und überschreibt, was angeheftet ist, und Nutzungszahlen. Reverie behält seine Änderungen ({n}), bis der Agent neu gestartet wird.</translation>
     </message>
 </context>
 <context>

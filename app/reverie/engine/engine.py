@@ -21,6 +21,9 @@ from reverie.agents.discovery import DiscoveredHomes
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
+from reverie.context.assembly import assemble
+from reverie.context.facts import ContextFacts, GatheredContext
+from reverie.context.view import Glances
 from reverie.engine.history import HistoryRecorder, Listener
 from reverie.engine.server import NOBODY, CallControl, ClientConnection
 from reverie.engine.trees import TreesUpdate, update_of
@@ -32,8 +35,10 @@ from reverie.memory.lint import no_check
 from reverie.profile import Profile
 from reverie.services.contexts import asked_context
 from reverie.services.lint import LintResult
-from reverie.services.views import HomeInfo, MemoryView, StatusView
+from reverie.services.model_services import ModelsWithoutHome
+from reverie.services.views import HomeFacts, HomeInfo, MemoryView, StatusView
 from reverie.services.workbench import Workbench
+from reverie.settings import load_settings
 
 if TYPE_CHECKING:
     from reverie.runs.recovery import RunDependencies
@@ -51,6 +56,7 @@ class Opened:
 
     info: HomeInfo
     caps: Caps
+    facts: HomeFacts
     recent_workspace: str
     """The workspace that was used last; empty where the home does not say."""
 
@@ -147,6 +153,8 @@ class HomeEngine(Workbench):
         self._sending = threading.Lock()
         self._checked: dict[ScopeContext, MemoryView] = {}
         self._checking = threading.Lock()
+        self._gathered: ContextFacts | None = None
+        self._gathering = threading.Lock()
 
     def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
         """The context of a workspace, else of a project, else of the global memory alone."""
@@ -211,6 +219,29 @@ class HomeEngine(Workbench):
             view = self.view(context, previous=self._checked.get(context), dirty=dirty or None)
             self._checked = {context: view}
             return self.lint.look(view, dirty=dirty, slice_s=LINT_SLICE_S, check=check)
+
+    def gather_context(
+        self, context: ScopeContext, times: tuple[int, ...], *, client: ClientConnection = NOBODY
+    ) -> GatheredContext:
+        """What is needed to say what the agent would be told in `context` at any of `times`; that of the
+        first counts as seen. The listings are those of the trees that the client was sent last."""
+        # The client's end needs the signature alone.
+        from reverie.context.gather import gather
+
+        view = self._sent.get(client, (0, None))[1]
+        if view is None or view.context != context:
+            view = self.view(context)
+        parts = self.parts
+        glances = Glances(parts.own_sidecars, lock_dir=parts.profile.locks, clock=parts.clock)
+        with self._gathering:
+            before = self._gathered
+            if before is not None and before.context != context:
+                before = None
+            facts = gather(parts.home, context, view.scopes, times=times, before=before)
+            self._gathered = facts
+            seen = glances.read(context)
+            glances.keep(context, assemble(facts, times[0]))
+        return GatheredContext(replace(facts, listings={}), seen)
 
     def forget_client(self, *, client: ClientConnection = NOBODY) -> None:
         """The client that asks is gone, or does not look at this home any more."""
@@ -321,6 +352,11 @@ class Engine:
             )
         return found
 
+    def forget_settings(self) -> None:
+        """Have every home read the settings again."""
+        for home in list(self._homes.values()):
+            home.parts.forget_settings()
+
     def close(self) -> None:
         """Send every client away, and wait until what was watched for them is not watched any more."""
         for client in list(self._clients):
@@ -353,7 +389,16 @@ class EngineServices:
         listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
         recencies = () if agent.sessions is None else agent.sessions.recencies()
         recent = max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))
-        return Opened(info, agent.caps, recent[1])
+        return Opened(info, agent.caps, home.facts, recent[1])
+
+    @property
+    def models(self) -> ModelsWithoutHome:
+        """The models, while no home is open."""
+        return ModelsWithoutHome(lambda: load_settings(self._engine.profile.settings_file)[0])
+
+    def forget_settings(self) -> None:
+        """The settings of the profile changed: every open home reads them again."""
+        self._engine.forget_settings()
 
     def find_homes(self) -> DiscoveredHomes:
         """The agents' homes of this user, and the places that could not be looked at."""

@@ -40,6 +40,20 @@ class HomeInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class HomeFacts:
+    """What the agent of a home has. None of it changes while the home is open."""
+
+    takes_notes: bool = False
+    """A person can leave it a note."""
+    keeps_records: bool = False
+    """It keeps many memories in one file."""
+    extracts: bool = False
+    """It keeps rollouts from which memories can be extracted."""
+    has_failures: bool = False
+    """It remembers failures and what was learnt of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryView:
     """The three trees of one context. `changed_by_others`: memory paths someone else changed since last
     opened."""

@@ -45,6 +45,7 @@ from reverie.services.timeline import RestorePlan
 from reverie.services.views import (
     FileText,
     HandChange,
+    HomeFacts,
     HomeInfo,
     MemoryView,
     Relevance,
@@ -301,9 +302,15 @@ class Workbench:
         return self._edits.save(context, path, content, expected_sha256)
 
     @property
-    def takes_notes(self) -> bool:
-        """Whether the agent of this home takes notes from a person; costs nothing."""
-        return self.parts.home.store_rules is not None
+    def facts(self) -> HomeFacts:
+        """What the agent of this home has; costs nothing."""
+        agent = self.parts.home
+        return HomeFacts(
+            takes_notes=agent.store_rules is not None,
+            keeps_records=agent.records is not None,
+            extracts=agent.extraction is not None,
+            has_failures=agent.failures is not None,
+        )
 
     def add_note(self, context: ScopeContext, text: str) -> str:
         """Write a note to the agent; its memory path."""

@@ -36,7 +36,7 @@ from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree, build_
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
-    from reverie.services.views import HomeInfo, MemoryView, Relevance, StatusView
+    from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, StatusView
     from reverie.services.workbench import Workbench
 
 
@@ -157,6 +157,7 @@ class OpenedHome:
     local: Workbench
     info: HomeInfo
     caps: Caps
+    facts: HomeFacts
     recent_workspace: str = ""
 
 
@@ -186,7 +187,9 @@ def adopt_home_job(
 def _opened(opened: Opened, profile: Profile, clock: Clock, engine: EngineClient) -> OpenedHome:
     info = opened.info
     local = open_workbench(info.root, profile, clock)
-    return OpenedHome(engine.home(info.root, info.id), local, info, opened.caps, opened.recent_workspace)
+    return OpenedHome(
+        engine.home(info.root, info.id), local, info, opened.caps, opened.facts, opened.recent_workspace
+    )
 
 
 RETRY_MS = 3000
@@ -257,6 +260,7 @@ class HomeSession(QObject):
         self.local = opened.local
         self.info = opened.info
         self.caps = opened.caps
+        self.facts = opened.facts
         self.recent_workspace = opened.recent_workspace
         self.lanes = lanes
         self.rescan_on_focus = True

@@ -148,7 +148,7 @@ class ExtractControl(QObject):
     @property
     def available(self) -> bool:
         """The shown home keeps rollouts."""
-        return self._session is not None and self._session.local.parts.home.extraction is not None
+        return self._session is not None and self._session.facts.extracts
 
     @property
     def running(self) -> bool:

@@ -289,10 +289,9 @@ class FooterControl(QObject):
             return self.tr("running")
         if session is None or session.context is None or not self._available:
             return self.tr("not available")
-        keeps_records = session.local.parts.home.records is not None
         # A home that has none is consolidated as it is, or by project, as the command does.
         has_workspaces = any(project.workspaces for project in session.info.contents.projects)
-        if session.context.workspace_id is None and has_workspaces and not keeps_records:
+        if session.context.workspace_id is None and has_workspaces and not session.facts.keeps_records:
             return self.tr("select a workspace")
         running = session.status.running if session.status is not None else None
         if running is not None and not running.ours:

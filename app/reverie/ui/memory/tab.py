@@ -176,7 +176,7 @@ class TellControl(QObject):
     @property
     def available(self) -> bool:
         """Whether the shown home's agent takes notes."""
-        return self._session is not None and self._session.local.takes_notes
+        return self._session is not None and self._session.facts.takes_notes
 
     def set_session(self, session: HomeSession | None) -> None:
         """Another home is shown; a text that was not written yet belongs to the old one."""
