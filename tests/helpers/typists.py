@@ -240,7 +240,7 @@ def _judged(
     if (home / REL).read_bytes() != start:
         return [f"{place.name}: the file was written"]
     parts = open_parts(home, Profile.under(place / "profile"), system_clock)
-    found = DraftService(parts, "00000000").offered(current_text(parts))
+    found = DraftService(parts, current_text(parts)).offered("00000000")
     if found.damaged:
         return [f"{place.name}: a draft is damaged"]
     least = report["typed"] if whole else report["kept"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,10 @@ from ui_windows import ACME, SEVERAL, Driver, Windows
 from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.compose import open_parts
+from reverie.engine.client import EngineGone
+from reverie.engine.wire import Channel
 from reverie.services.drafts import Draft, DraftService
-from reverie.services.edits import UserEdits
+from reverie.services.edits import UserEdits, current_text
 from reverie.ui import dialogs
 from reverie.ui.editor.documents import Address, Buffer, FileRef, from_draft
 from reverie.ui.memory.edit_dialogs import MoveDialog
@@ -77,7 +81,7 @@ def left_behind(windows: Windows, home: Path, typed: str = "mine\n") -> str:
     mark = "\ufeff" if base.content.startswith("\ufeff") else ""
     content = mark + typed + base.content.removeprefix(mark)
     draft = Draft(store, "deploy.md", PATH, context, content, base.content, base.sha256, 5, system_clock())
-    DraftService(parts, "00000001").keep(draft)
+    DraftService(parts, current_text(parts)).keep(draft, "00000001")
     return content
 
 
@@ -281,6 +285,58 @@ def test_a_window_that_goes_without_asking_keeps_the_last_letter(windows: Window
     content = file.content
     driver.window.shut_down()
     assert on_disk(driver) == {PATH: content}
+
+
+def test_nothing_typed_is_lost_when_the_engine_dies_again_and_again(windows: Windows, home: Path) -> None:
+    driver = windows.open(home, engine=True)
+    engine, keeper = driver.window.engine, driver.tab.keeper
+    assert engine is not None
+    file = driver.open(PATH)
+    for number in range(5):
+        driver.type(f"before {number}\n")
+        if number % 2:
+            # The draft may be on its way.
+            keeper.flush()
+        killed = engine.pid
+        os.kill(killed, signal.SIGKILL)
+        driver.type(f"after {number}\n")
+        text = file.text
+        driver.until(lambda: on_disk(driver) == {PATH: file.content})
+        assert file.text == text
+        assert file.text.count("after") == number + 1
+        driver.until(lambda dead=killed: engine.pid not in (0, dead))
+        kept(driver)  # two engines that die without an answer in between are told of
+    assert driver.pane.error.isHidden()
+    assert file is driver.pane.file
+    content = file.content
+    driver.window.shut_down()
+    assert contents(windows) == [content]
+    following = windows.open(home, engine=True)
+    following.until(lambda: bool(following.tab.drafts.offers))
+    following.tab.drafts.restore(following.tab.drafts.offers[0])
+    following.until(lambda: following.pane.file is not None and following.pane.file.content == content)
+
+
+def test_an_engine_that_stays_away_is_told_and_asked_again(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = driver.open(PATH)
+    link = driver.window.engine
+    assert link is not None
+    reach = link.client._connect
+
+    def gone() -> Channel:
+        raise EngineGone
+
+    monkeypatch.setattr(link.client, "_connect", gone)
+    driver.tab.keeper._retry.setInterval(50)
+    assert link.client._channel is not None
+    link.client._channel.shut()
+    driver.type("mine\n")
+    driver.until(lambda: not driver.pane.error.isHidden())
+    assert file.buffer.modified
+    monkeypatch.setattr(link.client, "_connect", reach)
+    driver.until(lambda: on_disk(driver) == {PATH: file.content})
 
 
 def test_a_draft_that_cannot_be_written_is_told_and_tried_again(driver: Driver) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import os
 import threading
 from collections.abc import Callable, Collection
 from functools import partial
@@ -196,7 +197,7 @@ class EngineClient:
             return self._channel
         channel = self._connect()
         try:
-            channel.send(Hello(PROTOCOL, __version__))
+            channel.send(Hello(PROTOCOL, __version__, os.getpid()))
             welcome = channel.receive()
         except (ConnectionLost, WireError) as error:
             channel.close()

@@ -64,6 +64,8 @@ END_S = 3.0
 _ATTEMPTS = 5
 _READY = "ready"
 _POLL_S = 0.01
+_SWITCH_S = 0.0005
+"""A search gives the interpreter up hundreds of times, and beside a scan it waits as long for each return."""
 _LONGEST_PATH = 100
 """Bytes of a socket's path; systems take 104 to 108."""
 
@@ -136,6 +138,7 @@ def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: fl
 
 def serve_streams(profile: Profile) -> None:
     """Be the engine of one client, over standard input and output, until it is gone."""
+    sys.setswitchinterval(_SWITCH_S)
     workers = Workers(_worker_command(profile))
     _serve_one(Engine(profile, system_clock, workers=workers))
 
@@ -157,11 +160,13 @@ def _serve_one(engine: Engine) -> None:
         os.dup2(nothing.fileno(), sys.stdin.fileno())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal is for the command there
     channel = Channel(reader, writer, FromClient, shut=writer.close, close=reader.close)
-    ClientConnection(channel, engine).serve()
+    # The client may be on another machine; this process ends with it.
+    ClientConnection(channel, engine, os.getpid()).serve()
     engine.close()
 
 
 def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, nobody_s: float) -> None:
+    sys.setswitchinterval(_SWITCH_S)
     idle = threading.Event()
     workers = Workers(_worker_command(profile))
     engine = Engine(profile, system_clock, on_idle=idle.set, workers=workers)
@@ -202,7 +207,7 @@ def _pid_of_engine(profile: Profile) -> int:
     with contextlib.suppress(OSError, ConnectionLost, WireError):
         channel = _reach(profile)
         try:
-            channel.send(Hello(PROTOCOL, __version__))
+            channel.send(Hello(PROTOCOL, __version__, os.getpid()))
             welcome = channel.receive()
         finally:
             channel.close()

@@ -92,10 +92,12 @@ class CallControl:
 
 
 class ClientConnection:
-    """One client."""
+    """One client. `pid`: the process of this machine that lives as long as the client does; 0: the one that
+    the client names."""
 
-    def __init__(self, channel: Channel, server: Server) -> None:
+    def __init__(self, channel: Channel, server: Server, pid: int = 0) -> None:
         self.channel = channel
+        self.pid = pid
         self._server = server
         self._calls: dict[int, CallControl] = {}
         self._threads: dict[int, threading.Thread] = {}
@@ -126,6 +128,7 @@ class ClientConnection:
         if (hello.protocol, hello.version) != (PROTOCOL, __version__):
             self.channel.send(Refused(_other_version(hello.version), os.getpid()))
             return False
+        self.pid = self.pid or hello.pid
         self.channel.send(Welcome(__version__, os.getpid()))
         return True
 

@@ -231,7 +231,11 @@ class ProcessId:
 
 def this_process() -> ProcessId:
     """The identity of the calling process."""
-    pid = os.getpid()
+    return process_id(os.getpid())
+
+
+def process_id(pid: int) -> ProcessId:
+    """The identity of the process that has this id now; one that is never alive where there is none."""
     return ProcessId(pid, _started(pid) or 0, _boot())
 
 

@@ -29,7 +29,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
-from reverie.agents.scopes import Caps, ProjectGap, Scope, ScopeRoot
+from reverie.agents.scopes import Caps, FileRole, FileRule, ProjectGap, Scope, ScopeRoot
 from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.directory import SUPPORTS_DIR_FD
 from reverie.memory.front_matter import DescriptionState
@@ -37,9 +37,11 @@ from reverie.memory.paths import memory_path, rel_problem, utf16_key
 from reverie.memory.usage_rules import UNUSED, MemoryUsage, unescaped
 from reverie.text.summaries import first_heading
 
-# Both take a relative path: its logical key, None without an owner; its usage, None for none.
+# All take a relative path: its logical key, None without an owner; its usage, None for none; its rule, None
+# where anybody may change it, and its role.
 KeyOf = Callable[[str], str | None]
 UsageOf = Callable[[str], MemoryUsage | None]
+RulesOf = Callable[[str], tuple[FileRule | None, FileRole]]
 
 _SUSPECT = re.compile(r'[~\\<>"%]')
 _INDEX = "MEMORY.md"
@@ -63,6 +65,9 @@ class MemoryFile(NamedTuple):
     seen_by_agent: bool
     unseen_reason: str
     """Why the agent does not read the file; empty when `seen_by_agent`."""
+    rule: FileRule | None = None
+    """Who may change the file; None: anybody, and there is nothing to know."""
+    role: FileRole = "memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +94,25 @@ class ScopeListing:
     problems: tuple[str, ...]
     """Sentences about directories that could not be read."""
     names_only: bool = False
-    """Of `files` only `rel` is set."""
+    """Of `files` only `rel`, `rule` and `role` are set."""
+    folder_rules: Mapping[str, FileRule] = field(default_factory=dict)
+    """What holds for all in a directory, where it is not plainly editable."""
     faults: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """`problems` by path. This field and the next two are for a later, incremental scan."""
     use: ScopeUsage | None = field(default=None, compare=False, repr=False)
     """Where the files' usage comes from; None: this home's keys cannot be turned back into paths."""
     scanned_ns: int = field(default=0, compare=False)
     """The earliest time at which a file was examined, in ns since the epoch."""
+
+    def file(self, rel: str) -> MemoryFile | None:
+        """The file with this path; None where none is listed."""
+        index, is_there = position(self.files, rel)
+        return self.files[index] if is_there else None
+
+
+def no_rules(_rel: str) -> tuple[FileRule | None, FileRole]:
+    """Every file is a plain memory."""
+    return None, "memory"
 
 
 def unseen_reason(rel: str, size: int, caps: Caps) -> str:
@@ -133,10 +150,10 @@ def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
     for index, file in enumerate(files[:limit]):
         if file.unseen_reason == reason:
             own = unseen_reason(file.rel, file.size, caps)
-            files[index] = MemoryFile(*file[:-2], not own, own)
+            files[index] = _marked(file, own)
     for index in range(limit, len(files)):
         if files[index].unseen_reason != reason:
-            files[index] = MemoryFile(*files[index][:-2], False, reason)
+            files[index] = _marked(files[index], reason)
 
 
 def mark_old(files: MutableSequence[MemoryFile], newest: int) -> None:
@@ -157,7 +174,11 @@ def mark_old(files: MutableSequence[MemoryFile], newest: int) -> None:
     for turn, index in enumerate(notes):
         now = "" if turn < newest else reason
         if files[index].unseen_reason != now:
-            files[index] = MemoryFile(*files[index][:-2], not now, now)
+            files[index] = _marked(files[index], now)
+
+
+def _marked(file: MemoryFile, reason: str) -> MemoryFile:
+    return MemoryFile(*file[:7], not reason, reason, *file[9:])
 
 
 def position(files: Sequence[MemoryFile], rel: str) -> tuple[int, bool]:
@@ -240,33 +261,33 @@ class ScopeScanner:
     """Collects `files` (unsorted), `directories` and `faults` (a sentence per directory) of one root. `known`
     are the files of an earlier scan. A file that was last modified before `settled_ns`, has the same size,
     mtime and inode and is not among `dirty` is not read again. With `trusting`, files of large directories
-    that are not dirty are not even examined. `without`, `headed`: see `agents.scopes.ScopeRoot`."""
+    that are not dirty are not even examined."""
 
     def __init__(
         self,
-        root: str,
+        root: ScopeRoot,
         caps: Caps,
         usage_of: UsageOf = lambda rel: None,
         *,
+        rules_of: RulesOf = no_rules,
         known: Mapping[str, MemoryFile] | None = None,
         settled_ns: int = 0,
         dirty: Container[str] = (),
         trusting: bool = False,
-        without: str = "",
-        headed: str = "",
     ) -> None:
         self.files: list[MemoryFile] = []
         self.directories: list[str] = []
         self.faults: dict[str, str] = {}
-        self._root = root
+        self._root = os.fspath(root.directory)
         self._caps = caps
         self._usage_of = usage_of
+        self._rules_of = rules_of
         self._known: Mapping[str, MemoryFile] = {} if known is None else known
         self._settled_ns = settled_ns
         self._dirty = dirty
         self._trusting = trusting
-        self._left_out = re.compile(without).fullmatch if without else None
-        self._headed = re.compile(headed).fullmatch if headed else None
+        self._left_out = re.compile(root.without).fullmatch if root.without else None
+        self._headed = re.compile(root.headed).fullmatch if root.headed else None
 
     @cached_property
     def _describe(self) -> Callable[[bytes, Caps], tuple[str, DescriptionState]]:
@@ -353,9 +374,8 @@ class ScopeScanner:
         text, state = self._describe(prefix, self._caps)
         if not text and self._headed is not None and self._headed(rel):
             text = first_heading(prefix)[: self._caps.description_chars]
-        self.files.append(
-            MemoryFile(rel, size, status.st_mtime_ns, status.st_ino, text, state, usage, not reason, reason)
-        )
+        mtime, inode, rules = status.st_mtime_ns, status.st_ino, self._rules_of(rel)
+        self.files.append(MemoryFile(rel, size, mtime, inode, text, state, usage, not reason, reason, *rules))
 
     def _is_unchanged(self, old: MemoryFile, entry: os.DirEntry[str]) -> bool:
         if old.mtime_ns >= self._settled_ns or old.unseen_reason.startswith(UNREADABLE):
@@ -367,11 +387,11 @@ class ScopeScanner:
 class NameScanner(ScopeScanner):
     """Collects names only, without opening or examining a file. Sizes, descriptions and times are empty."""
 
-    def __init__(self, root: str, *, without: str = "") -> None:
-        super().__init__(root, NO_CAPS, without=without)
+    def __init__(self, root: ScopeRoot, *, rules_of: RulesOf = no_rules) -> None:
+        super().__init__(root, NO_CAPS, rules_of=rules_of)
 
     def _take(self, handle: Handle, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
-        self.files.append(MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, ""))
+        self.files.append(MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, "", *self._rules_of(rel)))
 
 
 def _open_root(path: str) -> Handle:
@@ -493,9 +513,9 @@ class ListingUpdate:
         root: ScopeRoot,
         caps: Caps,
         usage_of: UsageOf,
+        rules_of: RulesOf,
         previous: ScopeListing,
         rels: Collection[str],
-        settled_ns: int,
     ) -> None:
         self._previous = previous
         self._known = set(previous.directories)
@@ -503,15 +523,14 @@ class ListingUpdate:
         # The files of the places looked at, as they were: the scanner takes from here what is unchanged.
         self._old: dict[str, MemoryFile] = {}
         self._scanner = ScopeScanner(
-            os.fspath(root.directory),
+            root,
             caps,
             usage_of,
+            rules_of=rules_of,
             known=self._old,
-            settled_ns=settled_ns,
+            settled_ns=previous.scanned_ns - _RACY_NS,
             dirty=frozenset(rels),
             trusting=True,
-            without=root.without,
-            headed=root.headed,
         )
         # Directories whose own entries, or all below them, are as the scanner found them.
         self._listed: set[str] = set()
@@ -650,6 +669,7 @@ def scan_scope(
     caps: Caps,
     usage: Mapping[str, MemoryUsage],
     key_of: KeyOf,
+    rules_of: RulesOf = no_rules,
     *,
     previous: ScopeListing | None = None,
     dirty: Collection[Path] | None = None,
@@ -669,19 +689,22 @@ def scan_scope(
     def look() -> ScopeListing:
         rels = dirty_rels(root, dirty) if previous is not None and dirty is not None else None
         if previous is None or rels is None:
-            return _scan_all(root, caps, usage_of, use, previous)
-        return _scan_changed(root, caps, usage_of, use, previous, rels)
+            return _scan_all(root, caps, usage_of, rules_of, use, previous)
+        return _scan_changed(root, caps, usage_of, rules_of, use, previous, rels)
 
     return _checked_listing(root, available, look)
 
 
-def names_only(root: ScopeRoot, *, available: Callable[[], bool] = lambda: True) -> ScopeListing:
-    """The names in a scope, for a first look: no file is opened, only `rel` of its files means anything."""
+def names_only(
+    root: ScopeRoot, rules_of: RulesOf = no_rules, *, available: Callable[[], bool] = lambda: True
+) -> ScopeListing:
+    """The names in a scope, for a first look: no file is opened."""
 
     def look() -> ScopeListing:
-        scanner = NameScanner(os.fspath(root.directory), without=root.without)
+        scanner = NameScanner(root, rules_of=rules_of)
         scanner.scan()
-        return _listing(root, in_order(scanner.files), scanner.directories, scanner.faults, names_only=True)
+        files = in_order(scanner.files)
+        return _listing(root, files, scanner.directories, scanner.faults, rules_of, names_only=True)
 
     return _checked_listing(root, available, look)
 
@@ -736,7 +759,7 @@ def _checked_listing(
         os.stat(root.directory)  # noqa: PTH116 - a root that vanished meanwhile was not seen as it was
     except FileNotFoundError:
         if available():
-            return _listing(root, [], [], {})
+            return _listing(root, [], [], {}, no_rules)
         raise Unavailable(
             f"The memories in {root.directory} cannot be listed:",
             cause="their home is not there now.",
@@ -753,38 +776,32 @@ def _scan_all(
     root: ScopeRoot,
     caps: Caps,
     usage_of: UsageOf,
+    rules_of: RulesOf,
     use: ScopeUsage | None,
     previous: ScopeListing | None,
 ) -> ScopeListing:
     started = time.time_ns()
     known = {file.rel: file for file in previous.files} if previous is not None else {}
     settled_ns = previous.scanned_ns - _RACY_NS if previous is not None else 0
-    scanner = ScopeScanner(
-        os.fspath(root.directory),
-        caps,
-        usage_of,
-        known=known,
-        settled_ns=settled_ns,
-        without=root.without,
-        headed=root.headed,
-    )
+    scanner = ScopeScanner(root, caps, usage_of, rules_of=rules_of, known=known, settled_ns=settled_ns)
     scanner.scan()
     files = in_order(scanner.files)
     mark_beyond(files, caps)
     mark_old(files, root.newest)
     directories = sorted(scanner.directories, key=utf16_key)
-    return _listing(root, files, directories, scanner.faults, use=use, scanned_ns=started)
+    return _listing(root, files, directories, scanner.faults, rules_of, use=use, scanned_ns=started)
 
 
 def _scan_changed(
     root: ScopeRoot,
     caps: Caps,
     usage_of: UsageOf,
+    rules_of: RulesOf,
     use: ScopeUsage | None,
     previous: ScopeListing,
     rels: set[str],
 ) -> ScopeListing:
-    update = ListingUpdate(root, caps, usage_of, previous, rels, previous.scanned_ns - _RACY_NS)
+    update = ListingUpdate(root, caps, usage_of, rules_of, previous, rels)
     update.run()
     files = update.files()
     for rel in _used_otherwise(files, previous.use, use):
@@ -795,8 +812,8 @@ def _scan_changed(
     mark_beyond(files, caps)
     mark_old(files, root.newest)
     # The look at most files is as old as it was.
-    scanned_ns = previous.scanned_ns
-    return _listing(root, files, update.directories(), update.faults(), use=use, scanned_ns=scanned_ns)
+    at, directories = previous.scanned_ns, update.directories()
+    return _listing(root, files, directories, update.faults(), rules_of, use=use, scanned_ns=at)
 
 
 def _used_otherwise(
@@ -814,6 +831,7 @@ def _listing(
     files: Sequence[MemoryFile],
     directories: Sequence[str],
     faults: Mapping[str, str],
+    rules_of: RulesOf,
     *,
     names_only: bool = False,
     use: ScopeUsage | None = None,
@@ -828,6 +846,7 @@ def _listing(
         tuple(directories),
         problems,
         names_only=names_only,
+        folder_rules={rel: rule for rel in directories if (rule := rules_of(rel)[0]) is not None},
         faults=faults,
         use=use,
         scanned_ns=scanned_ns,

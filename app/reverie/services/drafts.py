@@ -5,7 +5,8 @@
 written atomically. The name consists of digests only, so no memory's name can lead it elsewhere, and of the
 window's instance, so two windows (or an old draft and new typing) never share a file. A draft carries its own
 checksum; one that does not match is renamed to `.damaged`, reported once and never deleted. A draft is
-offered when the process that typed it is gone; one whose text is in the file by then is removed.
+offered when the process that typed it (a client of the engine) is gone; one whose text is in the file by then
+is removed.
 
 `SaveWatch` remembers each write for a few seconds. An agent may read a file, work, and replace it without
 reading it again, and a successful save is lost. When the file changes to a version that lacks the change, the
@@ -40,7 +41,7 @@ from reverie.clock import Clock
 from reverie.errors import UserError, user_error_from_os
 from reverie.files.atomic import atomic_write, sweep_temporaries
 from reverie.files.directory import ensure_private
-from reverie.files.locks import ProcessId, is_alive, this_process
+from reverie.files.locks import ProcessId, is_alive, process_id, this_process
 from reverie.files.paths import read_regular
 from reverie.memory.attribution import WriteLog
 from reverie.memory.paths import memory_path, parse_memory_path
@@ -76,6 +77,14 @@ class DraftHome(Protocol):
     def clock(self) -> Clock: ...
     @property
     def actors(self) -> WriteLog: ...
+
+
+class DraftClient(Protocol):
+    """Who types: a client of the engine."""
+
+    @property
+    def pid(self) -> int:
+        """Its process; while that runs, what it typed is not offered to others."""
 
 
 CurrentText = Callable[[ScopeContext, str, Companion | None], FileText]
@@ -147,19 +156,28 @@ def draft_name(store: str, rel: str, instance: str) -> str:
     return name
 
 
-class DraftService:
-    """The drafts of one home, as the window `instance` writes and sees them."""
+def write_draft(directory: Path, draft: Draft, instance: str, owner: ProcessId) -> str:
+    """Write a draft, durably. Its file name."""
+    name = draft_name(draft.store, draft.rel, instance)
+    ensure_private(directory)
+    atomic_write(directory / name, _document(draft, owner), mode=0o600)
+    return name
 
-    def __init__(self, home: DraftHome, instance: str) -> None:
+
+class DraftService:
+    """The drafts of one home. `instance` is the window that writes or asks; `read` gives the file that a
+    draft is compared with."""
+
+    def __init__(self, home: DraftHome, read: CurrentText) -> None:
         self._home = home.home
-        self._instance = instance
+        self._read_current = read
         self._directory = drafts_directory(home.profile, home.home_id)
 
-    def keep(self, draft: Draft, *, replaces: Iterable[str] = ()) -> str:
+    def keep(
+        self, draft: Draft, instance: str, *, replaces: Iterable[str] = (), client: DraftClient | None = None
+    ) -> str:
         """Write a draft, durably, then remove those it replaces. Its file name."""
-        name = draft_name(draft.store, draft.rel, self._instance)
-        ensure_private(self._directory)
-        atomic_write(self._directory / name, _document(draft, this_process()), mode=0o600)
+        name = write_draft(self._directory, draft, instance, _process_of(client))
         self.drop(old for old in replaces if old != name)
         return name
 
@@ -174,8 +192,9 @@ class DraftService:
             except OSError as error:
                 raise user_error_from_os(error, "A draft was not removed.") from error
 
-    def offered(self, read: CurrentText) -> Offers:
-        """Every draft whose window is gone; `read` gives the file to compare it with."""
+    def offered(self, instance: str, *, client: DraftClient | None = None) -> Offers:
+        """Every draft whose window is gone."""
+        own = _process_of(client)
         offers: list[Offer] = []
         damaged: list[Path] = []
         for name in self._names():
@@ -184,22 +203,25 @@ class DraftService:
             except ValueError:
                 damaged.append(self._rename_damaged(name))
                 continue
-            if found is not None and not self._is_used(name, found[1]):
-                offer = self._offer(name, found[0], read)
+            if found is None or name.endswith(f"-{instance}.json"):
+                continue
+            draft, owner = found
+            # A window of the very process that asks is closed by now, and what was overwritten is in none.
+            if draft.overwritten or owner.pid == own.pid or not is_alive(owner):
+                offer = self._offer(name, draft)
                 if offer is not None:
                     offers.append(offer)
         offers.sort(key=lambda offer: offer.draft.at_ms, reverse=True)
         return Offers(tuple(offers), tuple(damaged))
 
-    def offer(self, name: str, read: CurrentText) -> Offer | None:
-        """One draft beside its file as `read` gives it; None where the draft is gone or its text is in the
-        file."""
+    def offer(self, name: str) -> Offer | None:
+        """One draft beside its file; None where the draft is gone or its text is in the file."""
         try:
             found = self._read(name)
         except ValueError:
             self._rename_damaged(name)
             return None
-        return self._offer(name, found[0], read) if found is not None else None
+        return self._offer(name, found[0]) if found is not None else None
 
     def _names(self) -> list[str]:
         try:
@@ -220,12 +242,6 @@ class DraftService:
             raise user_error_from_os(error, "A draft was not read.") from error
         return _parsed(data)
 
-    def _is_used(self, name: str, owner: ProcessId) -> bool:
-        if name.endswith(f"-{self._instance}.json"):
-            return True
-        # A window of this very process that is closed by now left it.
-        return owner.pid != os.getpid() and is_alive(owner)
-
     def _rename_damaged(self, name: str) -> Path:
         renamed = self._directory / f"{name}.{os.urandom(4).hex()}.damaged"
         try:
@@ -234,7 +250,7 @@ class DraftService:
             raise user_error_from_os(error, "A damaged draft was not set aside.") from error
         return renamed
 
-    def _offer(self, name: str, draft: Draft, read: CurrentText) -> Offer | None:
+    def _offer(self, name: str, draft: Draft) -> Offer | None:
         companion: Companion | None = None
         disk: FileText | None = None
         gap = ""
@@ -243,7 +259,7 @@ class DraftService:
                 companion = self._companion(draft)
             else:
                 self._require_same_store(draft)
-            disk = read(draft.context, draft.path, companion)
+            disk = self._read_current(draft.context, draft.path, companion)
         except UserError as error:
             gap = "" if error.reason == "missing" else str(error)
         if disk is not None and disk.read_only:
@@ -265,6 +281,10 @@ class DraftService:
             raise UserError(
                 "The memories this draft belongs to are not there any more.", next_step="Copy the text out."
             )
+
+
+def _process_of(client: DraftClient | None) -> ProcessId:
+    return this_process() if client is None else process_id(client.pid)
 
 
 def _document(draft: Draft, owner: ProcessId) -> bytes:
@@ -476,7 +496,8 @@ class SaveWatch:
             overwritten=True,
         )
         try:
-            DraftService(self._home, os.urandom(4).hex()).keep(draft)
+            directory = drafts_directory(self._home.profile, self._home.home_id)
+            write_draft(directory, draft, os.urandom(4).hex(), this_process())
         except UserError as error:
             _log.warning("an overwritten save is not kept as a draft: %s", error)
             return False

@@ -421,7 +421,7 @@ class DuplicateService:
 
 
 def _names(root: ScopeRoot) -> list[str]:
-    scanner = NameScanner(os.fspath(root.directory), without=root.without)
+    scanner = NameScanner(root)
     try:
         scanner.scan()
     except FileNotFoundError:

@@ -20,12 +20,22 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import Companion, TitlesRead
-from reverie.agents.scopes import Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.agents.base import Companion, Home, TitlesRead
+from reverie.agents.scopes import (
+    EDITABLE,
+    FileRole,
+    FileRule,
+    Refusal,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    ScopeUnavailable,
+)
 from reverie.errors import StoreError, Unavailable
 from reverie.files.watch import Changes, Watcher
 from reverie.files.watch_sources import WatchTarget
 from reverie.jobs.consolidate.review import ReviewSelection
+from reverie.memory.front_matter import set_description
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
 from reverie.memory.search.index import UpdateObserver as SearchWatcher
@@ -35,12 +45,13 @@ from reverie.runs.record import Parts
 from reverie.runs.result import Progress, RunResult
 from reverie.services.changes import ChangeKind, ChangeSet, settle
 from reverie.services.container import HomeContainer
-from reverie.services.drafts import LostSave
-from reverie.services.edits import CompanionFiles, UserEdits, add_note
+from reverie.services.drafts import DraftService, LostSave
+from reverie.services.edits import CompanionFiles, UserEdits, add_note, current_text
 from reverie.services.external_changes import SeenLog, author_of, relevant, watch_targets
 from reverie.services.host import keep_usage
 from reverie.services.lint import LintService
 from reverie.services.service import service, service_made_by
+from reverie.services.templates import Template, all_templates, filled
 from reverie.services.timeline import RestorePlan
 from reverie.services.views import (
     FileText,
@@ -193,6 +204,11 @@ class Workbench:
 
         return module.IndexService
 
+    @service_made_by(lambda workbench, kind: kind(workbench.parts, current_text(workbench.parts)))
+    def drafts() -> type[DraftService]:
+        """Text that was typed and not saved."""
+        return DraftService
+
     @cached_property
     def _changes(self) -> ChangeSet:
         return ChangeSet(self.parts)
@@ -300,6 +316,18 @@ class Workbench:
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
         """Compare-and-swap; `None` creates. Raises `Conflict` when the file is not what the editor loaded."""
         return self._edits.save(context, path, content, expected_sha256)
+
+    def templates(self) -> tuple[Template, ...]:
+        """What a new memory may begin with."""
+        return all_templates(self.parts.profile.config / "templates")
+
+    def create(self, context: ScopeContext, path: str, template: str, description: str) -> FileText:
+        """A new memory: the text of a template, filled in, with a description unless that is empty. Raises
+        `Conflict` where a file is there."""
+        content = filled(template, path, self.parts.clock())
+        if description:
+            content = set_description(content, description)
+        return self.save(context, path, content, None)
 
     @property
     def facts(self) -> HomeFacts:
@@ -508,13 +536,15 @@ class Workbench:
             root = home.scope_root(context, scope)
         except ScopeUnavailable as gap:
             return ScopeListing(None, gap.cause or gap.title, gap.gap, (), (), ())
+        rules_of = partial(_rules_of, home, root)
         if quick:
-            return names_only(root)
+            return names_only(root, rules_of)
         return scan_scope(
             root,
             home.caps,
             usage,
             partial(home.usage_key, root),
+            rules_of,
             previous=previous,
             dirty=dirty if previous is not None else None,
         )
@@ -543,3 +573,9 @@ class Workbench:
     @staticmethod
     def _touches(changes: Changes, path: Path) -> bool:
         return changes.rescan or path in changes.paths
+
+
+def _rules_of(home: Home, root: ScopeRoot, rel: str) -> tuple[FileRule | None, FileRole]:
+    """See `memory.listing.RulesOf`."""
+    rule = home.file_rule(root, rel)
+    return None if rule is EDITABLE or rule == EDITABLE else rule, home.file_role(root, rel)

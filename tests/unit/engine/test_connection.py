@@ -166,7 +166,7 @@ class Both:
 
     def greeted(self) -> Channel:
         channel = self.connect()
-        channel.send(Hello(PROTOCOL, _version()))
+        channel.send(Hello(PROTOCOL, _version(), 1))
         assert isinstance(channel.receive(), Welcome)
         return channel
 
@@ -287,7 +287,7 @@ def test_an_error_of_an_unknown_class_is_read_as_the_one_above_it() -> None:
 
 def test_another_version_is_refused_with_a_sentence(both: Both) -> None:
     channel = both.connect()
-    channel.send(Hello(PROTOCOL, "99.0"))
+    channel.send(Hello(PROTOCOL, "99.0", 1))
     refused = channel.receive()
     assert isinstance(refused, Refused)
     assert "version 99.0" in refused.sentence
@@ -328,7 +328,7 @@ def test_a_stranger_is_shut_out_without_an_answer(both: Both, sent: bytes, expec
         Call(1, HOME, "1", "echo", encode([], list)),
         Call(1, HOME, "1", "echo", encode([["text", 1]], list)),
         Call(1, HOME, "1", "echo", encode([["text", "x"], ["client", "x"]], list)),
-        Hello(PROTOCOL, "0"),
+        Hello(PROTOCOL, "0", 1),
     ],
 )
 def test_a_client_that_asks_for_what_is_not_offered_is_shut_out(

@@ -47,7 +47,7 @@ class Bench:
         return self.parts.saves.check()
 
     def drafts(self) -> list[tuple[str, str | None, bool]]:
-        offers = DraftService(self.parts, "00000000").offered(current_text(self.parts)).offers
+        offers = DraftService(self.parts, current_text(self.parts)).offered("00000000").offers
         return [(each.draft.content, each.draft.base, each.draft.overwritten) for each in offers]
 
 

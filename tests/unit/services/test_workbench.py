@@ -11,8 +11,8 @@ import pytest
 
 from helpers.benches import NOW, sample_parts, workspace
 from helpers.claude_home import NOW_S, ClaudeHomeMaker
-from reverie.agents.scopes import Scope
-from reverie.errors import Unavailable
+from reverie.agents.scopes import EDITABLE, Scope
+from reverie.errors import Conflict, Unavailable
 from reverie.files.watch import Changes
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.llm.provider import ProviderError
@@ -205,3 +205,60 @@ def test_the_list_is_made_again_only_for_titles_that_are_new(tmp_path: Path) -> 
     os.utime(transcripts[0], (NOW_S + 9, NOW_S + 9))
     assert bench.learn_titles(2, "/work/api") == (True, None), "it says what it said before"
     assert bench.learn_titles(2, "/work/api") == (False, None)
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize(
+    "sample", ["mux-home", "claude-home", "codex-v1-home", "codex-v2-home", "loki-project"]
+)
+def test_the_files_of_a_listing_carry_the_rules_and_roles_of_their_home(
+    tmp_path: Path, sample: str, quick: bool
+) -> None:
+    bench = Workbench(sample_parts(sample, tmp_path))
+    home = bench.parts.home
+    projects = [project.path for project in home.contents().projects]
+    contexts = [home.context(project_path=path) for path in ("", *projects)]
+    listings = [
+        listing for context in contexts for listing in bench.view(context, names_only=quick).scopes.values()
+    ]
+    seen = 0
+    for listing in listings:
+        root = listing.root
+        if root is None:
+            continue
+        for file in listing.files:
+            seen += 1
+            assert (file.rule or EDITABLE) == home.file_rule(root, file.rel)
+            assert file.role == home.file_role(root, file.rel)
+        for rel in listing.directories:
+            assert listing.folder_rules.get(rel, EDITABLE) == home.file_rule(root, rel)
+    assert seen > 0
+
+
+def test_a_file_that_is_seen_changing_gets_its_rule_as_well(tmp_path: Path) -> None:
+    bench = Workbench(sample_parts("claude-home", tmp_path))
+    project = bench.parts.home.contents().projects[0].path
+    context = bench.parts.home.context(project_path=project)
+    before = bench.view(context)
+    root = before.scopes[Scope.PROJECT].root
+    assert root is not None
+    (root.directory / "team" / "new").mkdir(parents=True)
+    changed = root.directory / "team" / "new" / "MEMORY.md"
+    changed.write_text("theirs")
+    listing = bench.view(context, previous=before, dirty=[changed]).scopes[Scope.PROJECT]
+    file = listing.file("team/new/MEMORY.md")
+    assert file is not None
+    assert file.rule is not None
+    assert (file.rule.kind, file.role) == ("read-only", "index")
+    assert listing.folder_rules["team/new"].kind == "read-only"
+    assert listing.file("team/new/none.md") is None
+
+
+def test_a_new_memory_is_its_template_filled_in_with_its_description(bench: Workbench) -> None:
+    context = workspace(bench.parts, ACME)
+    path = "/memories/global/deploy-notes.md"
+    text = bench.create(context, path, "# {{title}}\n", "How we deploy")
+    assert text.content == "---\ndescription: How we deploy\n---\n# Deploy notes\n"
+    with pytest.raises(Conflict):
+        bench.create(context, path, "", "")
+    assert {template.scope for template in bench.templates()} == set(Scope)

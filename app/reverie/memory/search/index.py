@@ -198,14 +198,13 @@ class IndexScanner(ScopeScanner):
 
     def __init__(
         self,
-        root: str,
+        root: ScopeRoot,
         known: Mapping[str, Known],
         take: Callable[[ReadFile], None],
         *,
         dirty: Container[str] = (),
-        without: str = "",
     ) -> None:
-        super().__init__(root, NO_CAPS, dirty=dirty, without=without)
+        super().__init__(root, NO_CAPS, dirty=dirty)
         self.seen: set[str] = set()
         self._stamps = known
         self._give = take
@@ -384,7 +383,7 @@ class RowWriter:
         """All files at and below `rel`."""
         self._at(root, home)
         known = self._known(rel)
-        scanner = IndexScanner(os.fspath(root.directory), known, self.put, without=root.without)
+        scanner = IndexScanner(root, known, self.put)
         try:
             scanner.scan(rel)
         except (FileNotFoundError, NotADirectoryError):

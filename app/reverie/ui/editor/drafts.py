@@ -1,12 +1,15 @@
 """Keeps what is typed and not saved as drafts, so that a killed window loses half a second of typing at
 most.
 
-One rule: what lies on disk follows the unsaved buffers. `note` says that something may be different; at most
-every `KEEP_MS` the keeper writes each unsaved text that is not kept as it stands, and removes the drafts of
-what was saved, undone, renamed or thrown away (after the new one is written, never before).
+The engine writes the drafts. The text stays here until its draft is on disk, and is sent again to the engine
+that follows one that died. One rule: what lies on disk follows the unsaved buffers. `note` says that
+something may be different; at most every `KEEP_MS` the keeper has each unsaved text written that is not kept
+as it stands, and the drafts removed of what was saved, undone, renamed or thrown away (after the new one is
+written, never before).
 
 Threading: GUI thread; texts are put together, written and removed by jobs on a lane of its own, so that a
-long scan delays no draft. Failure: told once, tried again with the next change. No text reaches a log.
+long scan delays no draft. Failure: told once and tried again, soon and with each change; that an engine died
+is told only if the next one does not help. No text reaches a log.
 """
 
 from __future__ import annotations
@@ -22,10 +25,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QListWidgetItem, QWidget
 
 from reverie.clock import Clock
+from reverie.engine.client import EngineGone
 from reverie.errors import UserError
 from reverie.memory.diff import unified
-from reverie.services.drafts import Draft, DraftService, draft_name
-from reverie.services.edits import current_text
+from reverie.services.drafts import Draft, draft_name
 from reverie.services.views import file_text
 from reverie.ui.appearance import Icons
 from reverie.ui.display_text import as_tooltip, exact_time, visible
@@ -42,12 +45,13 @@ from reverie.ui.widgets.message_bar import MessageBar, Tone
 from reverie.ui.widgets.text_views import DiffView
 
 if TYPE_CHECKING:
+    from reverie.engine.engine import HomeEngine
     from reverie.services.drafts import Offer, Offers
     from reverie.services.views import FileText
-    from reverie.services.workbench import Workbench
 
 
 KEEP_MS = 500
+AGAIN_MS = 3000
 LAST_WORK_S = 2.0
 _Mark = tuple[int, int, str | None, str]
 
@@ -56,7 +60,7 @@ _Mark = tuple[int, int, str | None, str]
 class _Typed:
     """An unsaved text on its way to the disk."""
 
-    workbench: Workbench
+    workbench: HomeEngine
     ref: FileRef
     address: Address
     text: str
@@ -71,12 +75,22 @@ class _Typed:
 class _SavedDraft:
     """What lies on disk of a buffer: the state that was written last, and every file that holds it."""
 
-    workbench: Workbench
+    workbench: HomeEngine
     mark: _Mark | None = None
     names: set[str] = field(default_factory=set)
 
 
 _Gone = dict[FileRef, _SavedDraft]
+
+
+@dataclass(slots=True)
+class _DraftsDone:
+    """What a job did: drafts written, with their names; those that could not be removed; why something
+    failed."""
+
+    written: list[tuple[_Typed, str]] = field(default_factory=list)
+    left: _Gone = field(default_factory=dict)
+    error: UserError | None = None
 
 
 class DraftKeeper(QObject):
@@ -91,15 +105,17 @@ class DraftKeeper(QObject):
         self._buffers = buffers
         self._pane = pane
         self._clock = clock
-        self._workbenches: dict[str, Workbench] = {}
+        self._homes: dict[str, HomeEngine] = {}
         self._drafts: dict[FileRef, _SavedDraft] = {}
         self._made: Lane | None = None
         self._busy = False
         self._again = False
         self._told = False
+        self._engine_died = False
         self._thrown_away = False
         self._stopped = False
         self._timer = single_shot(self, KEEP_MS, self.flush)
+        self._retry = single_shot(self, AGAIN_MS, self.flush)
         buffers.changed.connect(self.note)
         pane.text.textChanged.connect(self.note)
         pane.text.installEventFilter(self)
@@ -113,11 +129,11 @@ class DraftKeeper(QObject):
 
     def set_session(self, session: HomeSession) -> None:
         """Drafts of this home's files are kept through this session from now on."""
-        self._workbenches[session.info.id] = session.local
+        self._homes[session.info.id] = session.workbench
 
     def adopt(self, ref: FileRef, name: str) -> None:
         """The text of draft `name` is in the editor now: it lives and dies with that buffer."""
-        kept = self._drafts.setdefault(ref, _SavedDraft(self._workbenches[ref.home]))
+        kept = self._drafts.setdefault(ref, _SavedDraft(self._homes[ref.home]))
         kept.names.add(name)
         self.flush()
 
@@ -131,6 +147,7 @@ class DraftKeeper(QObject):
     def flush(self) -> None:
         """Make the disk follow now."""
         self._timer.stop()
+        self._retry.stop()
         if self._busy:
             self._again = True
             return
@@ -140,19 +157,8 @@ class DraftKeeper(QObject):
         self._busy = True
         for ref in gone:
             del self._drafts[ref]
-
-        def failed(error: UserError) -> None:
-            for ref, kept in gone.items():
-                self._drafts.setdefault(ref, _SavedDraft(kept.workbench)).names.update(kept.names)
-            self._on_failed(error)
-
-        self.lane.submit(
-            "keep drafts",
-            self._job(typed, gone),
-            done=self._on_done,
-            failed=failed,
-            cancelled=self._on_cancelled,
-        )
+        job = self._job(typed, gone)
+        self.lane.submit("keep drafts", job, done=self._on_done, cancelled=self._on_cancelled)
 
     def throw_away(self) -> None:
         """A person wants none of the unsaved texts: their drafts go with the window."""
@@ -165,6 +171,7 @@ class DraftKeeper(QObject):
             return
         self._stopped = True
         self._timer.stop()
+        self._retry.stop()
         typed, gone = self._differences()
         if self._made is None and not typed and not gone:
             return
@@ -191,9 +198,9 @@ class DraftKeeper(QObject):
         unsaved = {} if self._thrown_away else {file.buffer.ref: file for file in self._buffers.unsaved()}
         typed = []
         for ref, file in unsaved.items():
-            if ref.home not in self._workbenches:
+            if ref.home not in self._homes:
                 continue
-            kept = self._drafts.setdefault(ref, _SavedDraft(self._workbenches[ref.home]))
+            kept = self._drafts.setdefault(ref, _SavedDraft(self._homes[ref.home]))
             if kept.mark != _mark(file):
                 typed.append(self._typed(file, kept))
         gone = {ref: kept for ref, kept in self._drafts.items() if ref not in unsaved}
@@ -214,31 +221,41 @@ class DraftKeeper(QObject):
             frozenset(kept.names),
         )
 
-    def _job(self, typed: list[_Typed], gone: _Gone) -> Callable[[JobControl], list[tuple[_Typed, str]]]:
+    def _job(self, typed: list[_Typed], gone: _Gone) -> Callable[[JobControl], _DraftsDone]:
         instance, now = self.instance, self._clock()
         away = [(ref, kept.workbench, frozenset(kept.names)) for ref, kept in gone.items()]
 
-        def work(_control: JobControl) -> list[tuple[_Typed, str]]:
-
-            done = []
+        def work(_control: JobControl) -> _DraftsDone:
+            found = _DraftsDone()
             for each in typed:
-                draft = _draft(each, now)
-                name = DraftService(each.workbench.parts, instance).keep(draft, replaces=each.replaces)
-                done.append((each, name))
+                # One home that is in trouble must not hold up the drafts of another.
+                try:
+                    name = each.workbench.drafts.keep(_draft(each, now), instance, replaces=each.replaces)
+                    found.written.append((each, name))
+                except UserError as error:
+                    found.error = error
             for ref, workbench, names in away:
-                own = draft_name(ref.store, ref.rel, instance)
-                DraftService(workbench.parts, instance).drop({*names, own})
-            return done
+                try:
+                    workbench.drafts.drop((*names, draft_name(ref.store, ref.rel, instance)))
+                except UserError as error:
+                    found.left[ref] = gone[ref]
+                    found.error = error
+            return found
 
         return work
 
-    def _on_done(self, done: list[tuple[_Typed, str]]) -> None:
+    def _on_done(self, found: _DraftsDone) -> None:
         self._busy = False
-        self._told = False
-        for typed, name in done:
+        for typed, name in found.written:
             kept = self._drafts[typed.ref]
             kept.mark = typed.mark
             kept.names = (kept.names - typed.replaces) | {name}
+        for ref, left in found.left.items():
+            self._drafts.setdefault(ref, _SavedDraft(left.workbench)).names.update(left.names)
+        if found.error is not None:
+            self._on_failed(found.error)
+            return
+        self._told = self._engine_died = False
         if self._again or not self._is_kept():
             self._again = False
             self.note()
@@ -247,6 +264,12 @@ class DraftKeeper(QObject):
 
     def _on_failed(self, error: UserError) -> None:
         self._busy = self._again = False
+        if isinstance(error, EngineGone) and not self._engine_died:
+            self._engine_died = True
+            self.note()  # the next call starts another engine
+            return
+        if not self._stopped:
+            self._retry.start()
         if not self._told:
             self._told = True
             self.failed.emit(error)
@@ -339,11 +362,10 @@ class DraftOffers(QObject):
             self._look(self._session)
 
     def _look(self, session: HomeSession) -> None:
-        workbench, instance = session.local, self._keeper.instance
+        workbench, instance = session.workbench, self._keeper.instance
 
         def work(_control: JobControl) -> Offers:
-
-            return DraftService(workbench.parts, instance).offered(current_text(workbench.parts))
+            return workbench.drafts.offered(instance)
 
         def done(found: Offers) -> None:
             if self._session is session:
@@ -461,11 +483,10 @@ class DraftOffers(QObject):
         """Throw a draft away."""
         if self._session is None:
             return
-        workbench, instance = self._session.local, self._keeper.instance
+        workbench = self._session.workbench
 
         def work(_control: JobControl) -> None:
-
-            DraftService(workbench.parts, instance).drop([offer.name])
+            workbench.drafts.drop((offer.name,))
 
         def done(_nothing: None) -> None:
             self._forget(offer.name)
@@ -478,11 +499,10 @@ class DraftOffers(QObject):
         session = self._session
         if session is None:
             return
-        workbench, instance = session.local, self._keeper.instance
+        workbench = session.workbench
 
         def work(_control: JobControl) -> tuple[Offer, FileText | None] | None:
-
-            now = DraftService(workbench.parts, instance).offer(offer.name, current_text(workbench.parts))
+            now = workbench.drafts.offer(offer.name)
             if now is None:
                 return None
             base = now.draft.base

@@ -7,6 +7,7 @@ is one widget whose document is exchanged, so that every file keeps its own undo
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, Signal, Slot
@@ -83,9 +84,10 @@ class EditorView(QObject):
 
     failed = Signal(object)
 
-    def __init__(self, text: SourceView, icons: Icons, parent: QWidget) -> None:
+    def __init__(self, text: SourceView, icons: Icons, settings_file: Path, parent: QWidget) -> None:
         super().__init__(parent)
         self.text = text
+        self._settings_file = settings_file
         self._icons = icons
         self._file: OpenFile | None = None
         self._caps: Caps | None = None
@@ -344,7 +346,7 @@ class EditorView(QObject):
         self._check()
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Whose settings and lane to use."""
+        """Whose lane to use."""
         if self._keep.isActive():
             self._save()
         self._session = session
@@ -354,10 +356,12 @@ class EditorView(QObject):
         if self._asked or session is None:
             return
         self._asked = True
-        workbench = session.local
+        file = self._settings_file
 
         def work(_control: JobControl) -> _EditorSettings:
-            window = workbench.settings().window
+            from reverie.settings import load_settings  # late: pydantic takes a tenth of a second
+
+            window = load_settings(file)[0].window
             return _EditorSettings(window.editor_wrap, window.editor_line_numbers, window.editor_zoom)
 
         session.lanes.scan.submit("read the editor's settings", work, done=self._on_settings)
@@ -372,10 +376,12 @@ class EditorView(QObject):
         session, wanted = self._session, self._settings_now()
         if session is None:
             return
-        workbench = session.local
+        file = self._settings_file
 
         def work(_control: JobControl) -> None:
-            settings = workbench.settings()
+            from reverie.settings import load_settings, save_settings  # late, as above
+
+            settings = load_settings(file)[0]
             window = settings.window.model_copy(
                 update={
                     "editor_wrap": wanted.wrap,
@@ -383,7 +389,7 @@ class EditorView(QObject):
                     "editor_zoom": wanted.zoom,
                 }
             )
-            workbench.save_settings(settings.model_copy(update={"window": window}))
+            save_settings(file, settings.model_copy(update={"window": window}))
 
         session.lanes.scan.submit(
             "keep the editor's settings", work, done=self._on_kept, failed=self.failed.emit
@@ -544,7 +550,7 @@ class EditorPane(QWidget):
 
     chosen = Signal(str)
 
-    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+    def __init__(self, icons: Icons, settings_file: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._file: OpenFile | None = None
         self._caps: Caps | None = None
@@ -567,7 +573,7 @@ class EditorPane(QWidget):
         self.text = SourceView()
         self.text.setAccessibleName(self.tr("Text of the memory"))
         self.text.textChanged.connect(self._on_text_changed)
-        self.view = EditorView(self.text, icons, self)
+        self.view = EditorView(self.text, icons, settings_file, self)
         self.view.failed.connect(self.show_error)
         self.nothing = WrapLabel(self.tr("Select a memory to read and edit it."))
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)

@@ -20,9 +20,7 @@ from PySide6.QtWidgets import QWidget
 
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.errors import UserError
-from reverie.memory.front_matter import set_description
 from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
-from reverie.services.templates import all_templates, filled
 from reverie.ui.appearance import Icons
 from reverie.ui.display_text import things, visible
 from reverie.ui.editor.control import EditorControl
@@ -76,14 +74,10 @@ class Edits(QObject):
 
     def create(self, session: HomeSession, context: ScopeContext, asked: NewMemory) -> None:
         """A new memory with its description and template; `created` or `failed` says what came of it."""
-        workbench, path, clock = session.workbench, asked.path, session.local.parts.clock
+        workbench, path = session.workbench, asked.path
 
         def work(_control: JobControl) -> FileText:
-
-            content = filled(asked.template, path, clock())
-            if asked.description:
-                content = set_description(content, asked.description)
-            return workbench.save(context, path, content, None)
+            return workbench.create(context, path, asked.template, asked.description)
 
         def done(_found: FileText) -> None:
             self.created.emit(path)
@@ -92,9 +86,8 @@ class Edits(QObject):
 
     def read_templates(self, session: HomeSession, done: Callable[[Sequence[Template]], None]) -> None:
         """What a new memory may begin with."""
-        own = session.local.parts.profile.config / "templates"
-
-        self._submit(session, "read the templates", lambda _control: all_templates(own), done)
+        workbench = session.workbench
+        self._submit(session, "read the templates", lambda _control: workbench.templates(), done)
 
     def rename(self, session: HomeSession, context: ScopeContext, path: str, new_path: str) -> None:
         """Move a memory or folder; `renamed` or `failed`."""

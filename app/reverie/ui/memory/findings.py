@@ -37,6 +37,7 @@ from reverie.agents.memory_index import (
     IndexReport,
     cut_of,
 )
+from reverie.agents.scopes import Scope
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace, theme_of
@@ -481,12 +482,13 @@ class IndexControl(QObject):
         if file is None or session is None or update is None or file.buffer.address.companion is not None:
             return ""
         ref = file.buffer.ref
-        roots = (listing.root for listing in update.view.scopes.values() if listing.root is not None)
-        root = next((root for root in roots if root.key == ref.store), None)
-        if ref.home != session.info.id or root is None:
+        if ref.home != session.info.id:
             return ""
-        role = session.local.parts.home.file_role(root, ref.rel)
-        return file.buffer.address.path if role == "index" else ""
+        for listing in update.view.scopes.values():
+            if listing.root is not None and listing.root.key == ref.store:
+                found = listing.file(ref.rel)
+                return file.buffer.address.path if found is not None and found.role == "index" else ""
+        return ""
 
     def _forget(self) -> None:
         self._quiet.stop()
@@ -574,17 +576,11 @@ class IndexControl(QObject):
 
     def keeps_index(self, path: str) -> bool:
         """Whether the store of a memory has an index at all."""
-        session, update = self._session, self._shown.update
-        if session is None or update is None:
+        update = self._shown.update
+        if self._session is None or update is None:
             return False
-        role, scope = session.local.parts.home.file_role, path.split("/")[2]
-        listing = next((each for key, each in update.view.scopes.items() if key.value == scope), None)
-        root = listing.root if listing is not None else None
-        return (
-            listing is not None
-            and root is not None
-            and any(role(root, file.rel) == "index" for file in listing.files)
-        )
+        listing = update.view.scopes.get(Scope(path.split("/")[2]))
+        return listing is not None and any(file.role == "index" for file in listing.files)
 
     def _ask(self, session: HomeSession, plan: RenamePlan) -> None:
         dialog = RenameDialog(plan, self._window)

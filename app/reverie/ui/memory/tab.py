@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal, SignalInstance, Slot
@@ -43,7 +44,7 @@ from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.trash_window import TrashControl
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import CompanionData, FileData, FolderData, companion_at
-from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, TreeOrder, rule_of
+from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, TreeOrder
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, Heading
 from reverie.ui.widgets.layouts import Column, column, row_of, scrolling, split, stacked
@@ -242,7 +243,12 @@ class MemoryTab(QWidget):
     place_wanted = Signal(object)
 
     def __init__(
-        self, lanes: Lanes, icons: Icons, now: Callable[[], int], parent: QWidget | None = None
+        self,
+        lanes: Lanes,
+        icons: Icons,
+        now: Callable[[], int],
+        settings_file: Path,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._shown = ShownPlace()
@@ -255,7 +261,7 @@ class MemoryTab(QWidget):
         self.undo_bar = MessageBar(icons, "undo")
         self.footer = Footer(icons, now)
         self.footer.aged.connect(self.tree.viewport().update)
-        self.pane = EditorPane(icons)
+        self.pane = EditorPane(icons, settings_file)
         self.buffers = Buffers(theme_of(self.palette()), self)
         self.editor = EditorControl(self.pane, self.buffers, icons, self)
         self.co_editing = CoEditing(self.editor, self.pane, self.buffers, icons, self)
@@ -436,8 +442,7 @@ class MemoryTab(QWidget):
             self._greyed = False
             self.tree.setEnabled(True)
         self._shown.update = update
-        if self.session is not None:
-            self.model.set_rule(rule_of(self.session.local.parts.home, update.view))
+        self.model.set_view(update.view)
         self.tree.show_tree(update.tree, other=update.other)
         self.editor.follow(update)
         self.lint.follow(update)

@@ -37,7 +37,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.agents.scopes import EDITABLE, FileRule, Scope, ScopeRoot
+from reverie.agents.scopes import EDITABLE, FileRule
 from reverie.memory.write_guard import rule_under
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, theme_of
 from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, short_age, uses, visible, when
@@ -65,38 +65,15 @@ from reverie.ui.tree.rows import RowLook, RowNode
 from reverie.ui.widgets.lists import ROW_ROLE, RowDelegate
 
 if TYPE_CHECKING:
-    from reverie.agents.base import Home
     from reverie.memory.lint import LintFinding
     from reverie.services.views import MemoryView
     from reverie.ui.window.actions import Actions
 
 
 # Who may change the files of the trees, for the sign, the words and the tool tip of a row.
-#
-# A home's rules are pure, so they are asked for when a row is drawn.
 
 
-RuleOf = Callable[[Scope, str], FileRule]
 SIGNS: Mapping[str, str] = {"generated": "generated", "read-only": "locked"}
-
-
-def editable(_scope: Scope, _rel: str) -> FileRule:
-    """Nothing is known: the store tells whoever tries."""
-    return EDITABLE
-
-
-def rule_of(home: Home, view: MemoryView) -> RuleOf:
-    """The rules of the trees of one context."""
-    roots: dict[Scope, ScopeRoot] = {
-        scope: listing.root for scope, listing in view.scopes.items() if listing.root is not None
-    }
-
-    def rule(scope: Scope, rel: str) -> FileRule:
-        root = roots.get(scope)
-        rule = home.file_rule(root, rel) if root is not None else EDITABLE
-        return rule_under(view.refusals.get(scope), rule)
-
-    return rule
 
 
 def sign_of(rule: FileRule) -> str:
@@ -187,7 +164,7 @@ class MemoryTreeModel(NodeModel):
         self._token = f"{os.getpid()}-{id(self)}"
         self._modified: frozenset[str] = frozenset()
         self._lint: Mapping[str, tuple[LintFinding, ...]] = {}
-        self._rule: RuleOf = editable
+        self._view: MemoryView | None = None
         self.memory_tree: MemoryTree = EMPTY
 
     def show_tree(self, tree: MemoryTree) -> None:
@@ -219,9 +196,9 @@ class MemoryTreeModel(NodeModel):
         for path in changed:
             self.touch(self.index_of(path_keys(path), made=True))
 
-    def set_rule(self, rule: RuleOf) -> None:
-        """Who may change the files of the trees that are shown next."""
-        self._rule = rule
+    def set_view(self, view: MemoryView) -> None:
+        """What the trees that are shown next are made of."""
+        self._view = view
 
     def index_at(self, path: str, *, reveal: bool = False) -> QModelIndex:
         """The row of a memory path, whether it is a file, a folder or a scope root."""
@@ -374,11 +351,23 @@ class MemoryTreeModel(NodeModel):
                     warning=not file.seen_by_agent and not data.names_only,
                     modified=data.path in self._modified,
                     flag=is_marked(self._lint.get(data.path, ())),
-                    lock=sign_of(self._rule(data.scope, file.rel)),
+                    lock=sign_of(self._rule(data)),
                 )
             case FolderData():
-                return plain_look(data, lock=sign_of(self._rule(data.scope, data.rel)))
+                return plain_look(data, lock=sign_of(self._rule(data)))
         return plain_look(data)
+
+    def _rule(self, data: FileData | FolderData) -> FileRule:
+        """Who may change it. Before the first view nothing is known: the store tells whoever tries."""
+        view = self._view
+        if view is None:
+            return EDITABLE
+        if isinstance(data, FileData):
+            rule = data.file.rule
+        else:
+            listing = view.scopes.get(data.scope)
+            rule = listing.folder_rules.get(data.rel) if listing is not None else None
+        return rule_under(view.refusals.get(data.scope), rule or EDITABLE)
 
     def _use(self, data: FileData) -> str:
         usage = data.file.usage
@@ -394,8 +383,7 @@ class MemoryTreeModel(NodeModel):
             case FileData():
                 return [data.path, *self._file_facts(data)]
             case FolderData():
-                rule = self._rule(data.scope, data.rel)
-                return [data.path, notes(data.notes), rule.sentence]
+                return [data.path, notes(data.notes), self._rule(data).sentence]
             case ScopeData():
                 return [scope_name(data.scope), data.reason, *data.problems]
             case CompanionData():
@@ -411,7 +399,7 @@ class MemoryTreeModel(NodeModel):
         if data.names_only:
             return []
         usage = file.usage
-        facts = [file.description, human_size(file.size), self._rule(data.scope, file.rel).sentence]
+        facts = [file.description, human_size(file.size), self._rule(data).sentence]
         if usage.access_count:
             facts.append(uses(usage.agent_count, usage.own_count))
         if usage.last_accessed_at is not None:

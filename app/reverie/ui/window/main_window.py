@@ -182,7 +182,8 @@ class MainWindow(QMainWindow):
             left_closed=options.closed,
         )
         self.picker = Picker(icons)
-        self.tab = MemoryTab(self.lanes, icons, clock)
+        self.tab = MemoryTab(self.lanes, icons, clock, profile.settings_file)
+        self.tab.search.use_engine(self.engine)
         self.tabs = QTabWidget()
         self.tabs.addTab(self.tab, self.tr("Memory"))
         context = TabContext(
