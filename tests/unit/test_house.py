@@ -27,6 +27,7 @@ DIALECT = re.compile(
 )
 """Words of a private language that names do without."""
 WHY_ALONE: dict[str, str] = {
+    "engine.workers": "processes of their own for runs: what a worker engine does without",
     "agents.claude.consolidation": "the agent's lock, and what it says of the last consolidation",
     "agents.claude.doctor": "checks of one agent; loaded by the doctor only",
     "agents.claude.instructions": "which instruction files a session loads; 350 lines of their own rules",
