@@ -36,15 +36,16 @@ from reverie.memory.lint import no_check
 from reverie.profile import Profile
 from reverie.services.contexts import asked_context
 from reverie.services.lint import LintResult
-from reverie.services.model_services import ModelsWithoutHome
 from reverie.services.search import SearchAnswer, SearchStopped
+from reverie.services.service import service_made_by
 from reverie.services.views import HomeFacts, HomeInfo, MemoryView, StatusView
 from reverie.services.workbench import Workbench
-from reverie.settings import load_settings
 
 if TYPE_CHECKING:
     from reverie.runs.recovery import RunDependencies
     from reverie.services.container import HomeContainer
+    from reverie.services.model_services import ModelsWithoutHome
+    from reverie.settings import Settings
 
 log = logging.getLogger("reverie.engine")
 
@@ -361,6 +362,13 @@ class Engine:
             )
         return found
 
+    def read_settings(self) -> Settings:
+        """The settings as the file has them now."""
+        # pydantic: a client imports this module, too.
+        from reverie.settings import load_settings
+
+        return load_settings(self.profile.settings_file)[0]
+
     def forget_settings(self) -> None:
         """Have every home read the settings again."""
         for home in list(self._homes.values()):
@@ -412,10 +420,12 @@ class EngineServices:
         recent = max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))
         return Opened(info, agent.caps, home.facts, recent[1])
 
-    @property
-    def models(self) -> ModelsWithoutHome:
+    @service_made_by(lambda services, kind: kind(services._engine.read_settings))
+    def models() -> type[ModelsWithoutHome]:
         """The models, while no home is open."""
-        return ModelsWithoutHome(lambda: load_settings(self._engine.profile.settings_file)[0])
+        from reverie.services import model_services as module
+
+        return module.ModelsWithoutHome
 
     def forget_settings(self) -> None:
         """The settings of the profile changed: every open home reads them again."""
