@@ -17,7 +17,7 @@ from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import copy_sample
 from reverie.ui.app import finish_layouts
 from reverie.ui.dialogs import ConsentDialog
-from reverie.ui.traces.detail import Card, Letter, search
+from reverie.ui.traces.detail import Card, Letter
 from reverie.ui.traces.replay import ReplayDialog
 from reverie.ui.traces.tab import TracesTab
 from reverie.ui.traces.timeline import StepPosition
@@ -171,7 +171,7 @@ def test_the_first_dump_of_a_home_is_seen_as_well(windows: Windows, home: Path) 
 
 def traces_of_own_runs_are_listed_too(driver: Driver, tab: TracesTab) -> None:
     document = json.loads((LABELLED / "25-own-dream-wrote.json").read_text())
-    driver.session.local.parts.traces.save("1786600000000-0a1b2c3d", document)
+    driver.served.parts.traces.save("1786600000000-0a1b2c3d", document)
     driver.until(lambda: len(tab.list.shown) == 4)
     choose(driver, tab, "1786600000000")
     assert tab.detail.verdict.text.startswith("Wrote.")
@@ -211,7 +211,7 @@ def test_a_trace_is_seen_from_every_side(windows: Windows, home: Path, qtbot: An
     the_timeline_goes_with_the_arrow_keys(tab, qtbot)
     the_tree_and_the_flat_view_hold_the_same_steps(tab)
     the_transcript_opens_at_the_message_that_triggered_the_run(driver, tab)
-    a_search_finds_names_and_escaped_text(tab)
+    a_search_finds_names_and_escaped_text(driver, tab)
     the_raw_document_opens_piece_by_piece_and_is_searched(driver, tab)
 
 
@@ -261,10 +261,10 @@ def the_raw_document_opens_piece_by_piece_and_is_searched(driver: Driver, tab: T
     assert "rate_limited" in QGuiApplication.clipboard().text()
 
 
-def a_search_finds_names_and_escaped_text(tab: TracesTab) -> None:
-    dump = tab.detail.shown.detail.dump
+def a_search_finds_names_and_escaped_text(driver: Driver, tab: TracesTab) -> None:
+    shown = str(tab.detail.shown.detail.row.path)
     for needle, first in (("memoryPath", "memoryPath"), ("日本語", "events"), ('"historySeq', "userMessage")):
-        hits = search(dump.source, dump.root, needle, lambda: None)
+        hits = driver.served.traces.search_document(shown, needle)
         assert hits, needle
         assert str(hits[0].path[1].key) == first
 
@@ -349,7 +349,7 @@ def test_a_replay_can_be_cancelled_and_refused(
         assert not dialog.running
         assert dialog.message.text == "Cancelled."
         server.wait_for_hang_up()
-        desk = driver.session.local.models
+        desk = driver.served.models
         monkeypatch.setattr(desk, "_destination", lambda _engine: "https://model.example")
         monkeypatch.setattr(ConsentDialog, "ask", lambda *_arguments: False)
         driver.until(lambda: not tab.feed.busy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,10 +15,12 @@ from ui_windows import ACME
 from helpers.audit import problems
 from helpers.claude_transcripts import Chat
 from helpers.rollouts import Line, event, meta, result, said, shell, write_rollout
+from reverie.agents.base import TranscriptSource
 from reverie.agents.claude.transcript import ClaudeReadable
 from reverie.agents.codex.transcript import CodexReadable
 from reverie.agents.mux.transcript import MuxReadable
-from reverie.agents.transcripts import Message, PagedTranscript, ReadStatistics, ToolUse, is_prompt
+from reverie.agents.transcripts import Message, ReadStatistics, ToolUse, is_prompt
+from reverie.services.traces import TranscriptService
 from reverie.ui.appearance import Icons
 from reverie.ui.jobs import Lane
 from reverie.ui.transcripts import reader as view_module
@@ -27,22 +30,28 @@ from reverie.ui.transcripts.text import ReaderText
 THREAD = "0198a1b2-c3d4-7e5f-8a9b-000000000001"
 
 
+class Rollouts:
+    """Opens any file as a rollout."""
+
+    def open_source(self, source: TranscriptSource) -> CodexReadable:
+        return CodexReadable(source.path)
+
+
 class Viewer:
     """A viewer on a rollout in a file."""
 
     def __init__(self, qtbot: Any, lane: Lane, file: Path) -> None:
         self.qtbot = qtbot
         self.file = file
+        self.service = TranscriptService(SimpleNamespace(home=SimpleNamespace(transcripts=Rollouts())))
         self.view = TranscriptView(lane, Icons())
         qtbot.addWidget(self.view)
         self.view.resize(700, 500)
         self.view.show()
 
     def open(self, start: ReadingStart | None = None) -> ReaderText:
-        def opening() -> PagedTranscript:
-            return PagedTranscript(CodexReadable(self.file), self.file)
-
-        self.view.open(opening, start or ReadingStart())
+        source = TranscriptSource(THREAD, "rollout", self.file)
+        self.view.open(self.service, lambda: source, start or ReadingStart())
         self.until(lambda: self.view.is_read)
         return self.view.text
 
@@ -231,7 +240,7 @@ def test_a_transcript_that_is_gone_is_empty_and_comes_back(viewer: Viewer) -> No
     assert "0 entries" in viewer.view.facts.text()
     write_rollout(viewer.file, story())
     viewer.until(lambda: bool(text.messages))
-    viewer.view.open(lambda: None)
+    viewer.view.open(viewer.service, lambda: None)
     viewer.until(lambda: viewer.view.is_read)
     assert viewer.view.message.text == "There is no transcript."
 

@@ -93,6 +93,7 @@ COMMANDS: dict[str, str] = {
     "diff": "what one run changed, as a unified diff",
     "revert": "undo one run, or some of its files and hunks",
     "watch": "the background services without a window, until stopped",
+    "engine": "the process that keeps the homes open for windows and commands, until nobody needs it",
     "doctor": "why the memory writer or a dream did not run, and what mends it; `--self`: Reverie itself",
     "context": "exactly what an agent would load: index, hot set, cut lines, budgets",
     "traces": "why runs wrote nothing: traces with their verdict, newest first; or one in full",
@@ -178,6 +179,8 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
         add("--fix", metavar="CHECK", help="apply the fix of this check, look again")
     if name == "failures":
         _add_failures(command)
+    if name == "engine":
+        add("--stdio", action="store_true", help="serve one client over standard input and output")
     if name == "homes":
         add("--adopt", metavar="ID", help="this home was moved here: take over history and runs of ID")
     if name == "runs":
@@ -338,8 +341,9 @@ def _failed(error: UserError, session: Invocation) -> int:
 
 def _patience(session: Invocation) -> AbstractContextManager[None]:
     """Somebody who looks whether the homes answer; for commands, as the window does that itself."""
-    # An agent's runner waits for `failures`, which has not even that time to lose.
-    if session.arguments.command in (None, "failures"):
+    # An agent's runner waits for `failures`, which has not even that time to lose. An engine has no homes of
+    # its own to wait for.
+    if session.arguments.command in (None, "failures", "engine"):
         return nullcontext()
 
     named = tuple(session.arguments.home or ())
@@ -380,6 +384,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "diff": ("runs", "show_diff"),
     "revert": ("runs", "revert"),
     "watch": ("runs", "watch"),
+    "engine": ("engine", "engine"),
     "doctor": ("doctor", "doctor"),
     "context": ("context_report", "context"),
     "traces": ("runs", "traces"),

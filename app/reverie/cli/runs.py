@@ -462,7 +462,7 @@ def traces(session: Invocation) -> int:
 
 
 def _list(session: Invocation) -> int:
-    found, errors = from_each(session, every_home(session), lambda parts: list(TraceService(parts).rows()))
+    found, errors = from_each(session, every_home(session), lambda parts: TraceService(parts).rows())
     for problem in errors:
         trouble(str(problem))
     rows = list(chain.from_iterable(found))
@@ -498,7 +498,7 @@ def _one(session: Invocation, wanted: str) -> int:
             missing = error
             continue
         if session.as_json:
-            print_json({**detail.row.as_json(), "trace": detail.dump.document})
+            print_json({**detail.row.as_json(), "trace": service.document(str(detail.row.path))})
         else:
             print_text("\n".join(_detail_lines(detail)))
         return DONE

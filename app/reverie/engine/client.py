@@ -25,7 +25,7 @@ from reverie import __version__
 from reverie.agents.scopes import ScopeContext
 from reverie.engine.codec import WireError, coder, decode, pack, unpack
 from reverie.engine.engine import EngineServices, HomeEngine
-from reverie.engine.interface import Method, methods_of
+from reverie.engine.interface import Method, is_service, method_of
 from reverie.engine.trees import TreesUpdate, updated
 from reverie.engine.wire import (
     PROTOCOL,
@@ -161,15 +161,17 @@ class EngineClient:
                 try:
                     answer = answers.get(timeout=_POLL_S)
                 except Empty:
-                    if check is not None:
-                        check()
-                    if not asked and cancelled():
-                        _send(channel, Cancel(call_id))
-                        asked = True
-                    continue
-                if not isinstance(answer, Progress):
-                    return _result(answer)
-                report(answer.value)
+                    pass
+                else:
+                    if not isinstance(answer, Progress):
+                        return _result(answer)
+                    report(answer.value)
+                # Also in between: what reports all the time must hear of it, too.
+                if check is not None:
+                    check()
+                if not asked and cancelled():
+                    _send(channel, Cancel(call_id))
+                    asked = True
         finally:
             if self._waiting.pop(call_id, None) is not None:
                 with contextlib.suppress(ConnectionLost):
@@ -272,13 +274,13 @@ class RemoteService:
         self._prefix = prefix
 
     def __getattr__(self, name: str) -> Any:
-        methods, full = methods_of(self._interface), f"{self._prefix}{name}"
-        address = (self._home, self._home_id, full)
-        method = methods.get(full)
+        full = f"{self._prefix}{name}"
+        if is_service(self._interface, full):
+            return RemoteService(self._client, self._interface, self._home, self._home_id, f"{full}.")
+        method = method_of(self._interface, full)
         if method is None:
-            if any(each.startswith(f"{full}.") for each in methods):
-                return RemoteService(self._client, self._interface, self._home, self._home_id, f"{full}.")
             raise AttributeError(f"an engine cannot be asked for {full}")
+        address = (self._home, self._home_id, full)
         if method.is_property:
             return self._client.call(address, method, (), {})
         return partial(_call, self._client, address, method)

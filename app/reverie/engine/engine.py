@@ -13,9 +13,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from reverie.agents.discovery import DiscoveredHomes
 from reverie.agents.scopes import Caps, ScopeContext
@@ -32,10 +32,11 @@ from reverie.memory.lint import no_check
 from reverie.profile import Profile
 from reverie.services.contexts import asked_context
 from reverie.services.lint import LintResult
-from reverie.services.views import HomeFacts, HomeInfo, MemoryView
+from reverie.services.views import HomeFacts, HomeInfo, MemoryView, StatusView
 from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
+    from reverie.runs.recovery import RunDependencies
     from reverie.services.container import HomeContainer
 
 log = logging.getLogger("reverie.engine")
@@ -139,8 +140,9 @@ class HomeWatch:
 class HomeEngine(Workbench):
     """What can be asked of one open home: the workbench that its clients share, and its watcher."""
 
-    def __init__(self, parts: HomeContainer) -> None:
+    def __init__(self, parts: HomeContainer, workers: RunsApart | None = None) -> None:
         super().__init__(parts)
+        self._workers = workers
         self._watch = HomeWatch(self)
         self._sent: dict[ClientConnection, tuple[int, MemoryView]] = {}
         self._sending = threading.Lock()
@@ -156,8 +158,18 @@ class HomeEngine(Workbench):
             project_given=workspace_id is None,
         )
 
+    def status(self, context: ScopeContext, *, client: ClientConnection = NOBODY) -> StatusView:
+        """As `Workbench.status`. A run that another client started is not `ours` for this one."""
+        view = super().status(context)
+        running, workers = view.running, self._workers
+        if running is None or workers is None or not workers.is_for_another(running.owner.pid, client):
+            return view
+        return replace(view, running=replace(running, ours=False))
+
     def watch_for(self, context: ScopeContext | None, *, client: ClientConnection = NOBODY) -> WatchState:
         """Tell this client what is seen changing from now on; `context` is what it looks at."""
+        if self._workers is not None:
+            self._workers.warm_up()  # who watches stays, and may well start a run
         return self._watch.add(client, context)
 
     def watch_state(self) -> WatchState | None:
@@ -205,15 +217,56 @@ class HomeEngine(Workbench):
         """The client that asks is gone, or does not look at this home any more."""
         self._watch.remove(client)
         self._sent.pop(client, None)
+        if "transcripts" in self.__dict__:  # else nobody has opened one
+            self.transcripts.forget_client(client)
+
+
+RUNS = frozenset(
+    {
+        "start_dream",
+        "apply_review",
+        "reviews.apply",
+        "revert",
+        "extracting.run",
+        "noting.update",
+        "replays.run",
+    }
+)
+"""What a process of its own does."""
+
+
+class RunsApart(Protocol):
+    """What does runs in processes of their own; see `engine.workers.Workers`."""
+
+    def warm_up(self) -> None:
+        """A run may soon be wanted. Returns at once."""
+
+    def run(self, control: CallControl, home: RunDependencies) -> bytes:
+        """Do the run that was called for; its encoded result."""
+
+    def is_for_another(self, pid: int, client: ClientConnection) -> bool:
+        """Whether this process does a run of another client than this one."""
+
+    def close(self) -> None:
+        """End what is under way."""
 
 
 class Engine:
-    """All homes of one profile. `on_idle` is called when the last client has left."""
+    """All homes of one profile. `on_idle` is called when the last client has left. `workers`: who does the
+    runs; without them they are done here."""
 
-    def __init__(self, profile: Profile, clock: Clock, *, on_idle: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        clock: Clock,
+        *,
+        on_idle: Callable[[], None] = lambda: None,
+        workers: RunsApart | None = None,
+    ) -> None:
         self.profile = profile
         self.clock = clock
         self._on_idle = on_idle
+        self._workers = workers
         self._homes: dict[tuple[Path, str], HomeEngine] = {}
         self._opening: dict[Path, threading.Lock] = {}
         self._clients: set[ClientConnection] = set()
@@ -247,9 +300,13 @@ class Engine:
         """What a call is for. Raises `UserError`."""
         return self.home(root, home_id) if home_id else EngineServices(self)
 
-    def run_apart(self, _call: Call, _control: CallControl) -> bytes | None:
-        """No call is done by a process of its own."""
-        return None
+    def run_apart(self, call: Call, control: CallControl) -> bytes | None:
+        """The encoded result of a run, which a process of its own does; None: this is none, or there are no
+        workers. Raises `UserError`."""
+        if self._workers is None or not call.home_id or call.method not in RUNS:
+            return None
+        home = self.home(call.home, call.home_id)
+        return self._workers.run(control, home.parts.run_dependencies)
 
     def home(self, root: Path, home_id: str) -> HomeEngine:
         """An open home. Raises `Unavailable` where the place holds another one by now."""
@@ -270,6 +327,8 @@ class Engine:
         for client in list(self._clients):
             client.channel.shut()
         self._left.wait(CLOSE_S)
+        if self._workers is not None:
+            self._workers.close()
 
     def open(self, path: Path) -> HomeEngine:
         """The home at `path`, opened now or before."""
@@ -277,7 +336,7 @@ class Engine:
         with self._lock:
             opening = self._opening.setdefault(path, threading.Lock())
         with opening:
-            found = HomeEngine(open_parts(path, self.profile, self.clock))
+            found = HomeEngine(open_parts(path, self.profile, self.clock), self._workers)
             key = (found.parts.home.root, found.home_id)
             return self._homes.setdefault(key, found)
 

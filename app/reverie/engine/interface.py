@@ -19,9 +19,10 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from reverie.engine.codec import Coder, WireError, coder
+from reverie.services.service import Service
 
 LOCAL = ("progress", "cancel", "check", "client")
 
@@ -66,38 +67,44 @@ class Method:
 
 
 @functools.cache
-def methods_of(interface: type) -> Mapping[str, Method]:
-    """All that can be asked of `interface`, services included, by dotted name."""
-    found: dict[str, Method] = {}
-    for name in dir(interface):
-        if name.startswith("_"):
-            continue
-        member = inspect.getattr_static(interface, name)
+def method_of(interface: type, name: str) -> Method | None:
+    """What is asked for by a dotted name; None where `interface` does not offer it. Only what is on the way
+    to it is imported."""
+    first, _dot, rest = name.partition(".")
+    member = None if first.startswith("_") else inspect.getattr_static(interface, first, None)
+    if rest:
+        return method_of(cast(Any, member.load()), rest) if isinstance(member, Service) else None
+    with contextlib.suppress(TypeError):  # not for the wire
         if inspect.isfunction(member):
-            with contextlib.suppress(TypeError):  # not for the wire
-                found[name] = _method(name, member)
-        elif isinstance(member, property | functools.cached_property):
-            getter = member.fget if isinstance(member, property) else member.func
-            kind = typing.get_type_hints(getter)["return"]
-            if is_service(kind):
-                inner = methods_of(kind)
-                found |= {f"{name}.{each}": method for each, method in inner.items()}
-                continue
-            with contextlib.suppress(TypeError):  # not for the wire
-                found[name] = _property(name, kind)
-    return found
+            return _method(first, member)
+        if isinstance(member, property | functools.cached_property):
+            return _property(first, member.fget if isinstance(member, property) else member.func)
+    return None
 
 
-def is_service(kind: Any) -> bool:
-    """Whether a type is a service that is asked, not a value that crosses the wire."""
-    try:
-        coder(kind)
-    except TypeError:
-        return isinstance(kind, type)
-    return False
+def is_service(interface: type, name: str) -> bool:
+    """Whether a dotted name stands for a service, whose own methods are asked for."""
+    first, _dot, rest = name.partition(".")
+    member = inspect.getattr_static(interface, first, None)
+    if not isinstance(member, Service):
+        return False
+    return is_service(member.load(), rest) if rest else True
 
 
-def _property(name: str, kind: Any) -> Method:
+def names_of(interface: type) -> frozenset[str]:
+    """Everything that is offered, by dotted name. Imports all of it."""
+    found: set[str] = set()
+    for name in dir(interface):
+        member = inspect.getattr_static(interface, name)
+        if isinstance(member, Service):
+            found |= {f"{name}.{each}" for each in names_of(member.load())}
+        elif method_of(cast(Any, interface), name) is not None:
+            found.add(name)
+    return frozenset(found)
+
+
+def _property(name: str, getter: Any) -> Method:
+    kind = typing.get_type_hints(getter)["return"]
     coder(kind)
     return Method(name, {}, frozenset(), frozenset(), (), kind, None, is_property=True)
 

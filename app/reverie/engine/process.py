@@ -5,7 +5,8 @@ can reach: in a private directory, mode 0600, and the peer's user is compared. A
 the lock belongs to a dead engine and is replaced. Where a system has no such sockets, and for an engine
 elsewhere, the same is spoken over standard input and output (`--stdio`): such an engine has one client.
 
-The engine ends a moment after its last client has left, and when nobody comes within half a minute.
+The engine ends a moment after its last client has left, and when nobody comes within half a minute. Runs are
+done by processes of their own (`engine.workers`), which end with it.
 
 Threading: `serve` blocks; each client has a thread. `connect` blocks, on any thread but the GUI's. Failure:
 `Unavailable` where no engine can be started or reached, with what the engine printed.
@@ -25,15 +26,27 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, NoReturn, cast
 
+from reverie import __version__
 from reverie.clock import system_clock
+from reverie.engine.codec import WireError
 from reverie.engine.engine import Engine
 from reverie.engine.server import ClientConnection
-from reverie.engine.wire import Channel, FromClient, FromEngine
-from reverie.errors import Busy, Unavailable, UserError
+from reverie.engine.wire import (
+    PROTOCOL,
+    Channel,
+    ConnectionLost,
+    FromClient,
+    FromEngine,
+    Hello,
+    Refused,
+    Welcome,
+)
+from reverie.engine.workers import Workers
+from reverie.errors import Busy, Unavailable, UserError, user_error_from_os
 from reverie.files.directory import ensure_private
 from reverie.files.locks import held_lock
 from reverie.profile import Profile
@@ -43,6 +56,8 @@ log = logging.getLogger("reverie.engine")
 LINGER_S = 1.0
 NOBODY_S = 30.0
 START_S = 20.0
+ENDING_S = 10.0
+LOOK_S = 0.1
 _ATTEMPTS = 5
 _READY = "ready"
 _POLL_S = 0.01
@@ -50,21 +65,40 @@ _LONGEST_PATH = 100
 """Bytes of a socket's path; systems take 104 to 108."""
 
 
+class EngineRuns(Busy):
+    """Another process is the engine of this profile already. `pid`: 0 where it does not answer."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(f"Process {pid or 'unknown'} is the engine of this profile already.")
+
+
 # Serving
 
 
-def serve(profile: Profile, *, ready: Callable[[], None] = lambda: None) -> int:
-    """Be the engine of `profile` until nobody needs one. `ready` is called once it can be reached, or another
-    process is the engine already."""
-    try:
-        with held_lock(profile.ensure(profile.locks) / "engine.lock", profile.state, timeout_s=0):
-            _serve_socket(profile, ready)
-    except Busy:
-        ready()
-    return 0
+def serve(
+    profile: Profile,
+    *,
+    ready: Callable[[], None] = lambda: None,
+    linger_s: float = LINGER_S,
+    nobody_s: float = NOBODY_S,
+) -> None:
+    """Be the engine of `profile` until nobody needs one: nobody came for `nobody_s`, or the last client left
+    `linger_s` ago. `ready` is called once it can be reached. Raises `EngineRuns`."""
+    file = profile.ensure(profile.locks) / "engine.lock"
+    until = time.monotonic() + ENDING_S
+    while True:
+        try:
+            with held_lock(file, profile.state, timeout_s=LOOK_S):
+                _serve_socket(profile, ready, linger_s, nobody_s)
+            return
+        except Busy as error:
+            # One that does not answer begins or ends.
+            pid = _pid_of_engine(profile)
+            if pid or time.monotonic() > until:
+                raise EngineRuns(pid) from error
 
 
-def serve_detached(profile: Profile) -> int:
+def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: float = NOBODY_S) -> int:
     """As `serve`, in a process of its own that belongs to nobody; returns once that can be reached.
 
     Whoever starts an engine need not stay its parent: a window that ends leaves it to the others, and one
@@ -88,44 +122,54 @@ def serve_detached(profile: Profile) -> int:
         os.close(telling)
 
     try:
-        return serve(profile, ready=lambda: say(_READY))
+        serve(profile, ready=lambda: say(_READY), linger_s=linger_s, nobody_s=nobody_s)
+    except EngineRuns:
+        say(_READY)
     except UserError as error:
         say(str(error))
         return 1
-
-
-def serve_streams(profile: Profile) -> int:
-    """Be the engine of one client, over standard input and output, until it is gone."""
-    # What anything prints by mistake must not end up among the messages.
-    writer = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    engine = Engine(profile, system_clock)
-    reader = sys.stdin.buffer
-    channel = Channel(reader, writer, FromClient, shut=writer.close, close=reader.close)
-    # The client may be on another machine; this process ends with it.
-    ClientConnection(channel, engine, os.getpid()).serve()
     return 0
 
 
-def _serve_socket(profile: Profile, ready: Callable[[], None]) -> None:
+def serve_streams(profile: Profile) -> None:
+    """Be the engine of one client, over standard input and output, until it is gone."""
+    workers = Workers(_worker_command(profile))
+    _serve_one(Engine(profile, system_clock, workers=workers))
+
+
+def serve_engine(profile: Profile) -> NoReturn:
+    """Be a worker: do what one engine asks, until that is gone; then end, whatever is under way."""
+    _serve_one(Engine(profile, system_clock))
+    # Python would wait for threads that a model or a disk holds up.
+    os._exit(0)
+
+
+def _serve_one(engine: Engine) -> None:
+    # The streams are taken away from everything else: what is printed by mistake must not end up among the
+    # messages, nor a program that is started read them.
+    reader = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    writer = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), sys.stdin.fileno())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal is for the command there
+    channel = Channel(reader, writer, FromClient, shut=writer.close, close=reader.close)
+    # The client may be on another machine; this process ends with it.
+    ClientConnection(channel, engine, os.getpid()).serve()
+    engine.close()
+
+
+def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, nobody_s: float) -> None:
     idle = threading.Event()
-    engine = Engine(profile, system_clock, on_idle=idle.set)
+    workers = Workers(_worker_command(profile))
+    engine = Engine(profile, system_clock, on_idle=idle.set, workers=workers)
     path = socket_path(profile)
-    path.unlink(missing_ok=True)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
-        before = os.umask(0o177)
-        try:
-            listening.bind(str(path))
-        finally:
-            os.umask(before)
-        listening.listen()
+    with _listening(path) as listening:
         ready()
         try:
             threading.Thread(target=_accept, args=(listening, engine), daemon=True).start()
-            idle.wait(NOBODY_S)
-            while not _stays_idle(engine):
+            idle.wait(nobody_s)
+            while not _stays_idle(engine, linger_s):
                 idle.clear()
                 idle.wait()
         finally:
@@ -133,8 +177,40 @@ def _serve_socket(profile: Profile, ready: Callable[[], None]) -> None:
             engine.close()
 
 
-def _stays_idle(engine: Engine) -> bool:
-    until = time.monotonic() + LINGER_S
+def _listening(path: Path) -> socket.socket:
+    """A socket at `path`, in the place of a dead engine's. Raises `UserError`."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        path.unlink(missing_ok=True)
+        listening.bind(str(path))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise user_error_from_os(
+            error, f"The socket {path} of Reverie's engine could not be made."
+        ) from error
+    finally:
+        os.umask(before)
+    return listening
+
+
+def _pid_of_engine(profile: Profile) -> int:
+    """The process of the engine that runs; 0 where it does not say."""
+    with contextlib.suppress(OSError, ConnectionLost, WireError):
+        channel = _reach(profile)
+        try:
+            channel.send(Hello(PROTOCOL, __version__, os.getpid()))
+            welcome = channel.receive()
+        finally:
+            channel.close()
+        if isinstance(welcome, Welcome | Refused):
+            return welcome.pid
+    return 0
+
+
+def _stays_idle(engine: Engine, linger_s: float) -> bool:
+    until = time.monotonic() + linger_s
     while time.monotonic() < until:
         if not engine.is_idle:
             return False
@@ -171,15 +247,16 @@ def _is_ours(connection: socket.socket) -> bool:
 # Reaching
 
 
-def connect(profile: Profile) -> Channel:
-    """A channel to the engine of `profile`, which is started if need be. Raises `Unavailable`."""
+def connect(profile: Profile, *, command: Sequence[str] | None = None) -> Channel:
+    """A channel to the engine of `profile`, which is started if need be, by `command` where that is given.
+    Raises `Unavailable`."""
     if not hasattr(socket, "AF_UNIX"):
         return stdio_channel(profile)
     # Again where it ended between its start and our coming, as one does that nobody needs.
     for _attempt in range(_ATTEMPTS):
         with contextlib.suppress(OSError):  # none there, or a dead one's
             return _reach(profile)
-        _start(profile)
+        _start(engine_command(profile) if command is None else command)
     raise Unavailable(
         "Reverie's engine does not answer.",
         cause="It was started, and cannot be reached.",
@@ -235,8 +312,11 @@ def socket_path(profile: Profile) -> Path:
     """Where the engine of a profile listens. The directory is made."""
     digest = hashlib.sha256(os.fsencode(profile.state.absolute())).hexdigest()[:16]
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    root = Path(runtime) if Path(runtime).is_absolute() else Path(tempfile.gettempdir())
-    return ensure_private(root / f"reverie-{os.getuid()}") / f"engine-{digest}.socket"
+    roots = (runtime if Path(runtime).is_absolute() else "/tmp", tempfile.gettempdir(), "/tmp")
+    places = [Path(root) / f"reverie-{os.getuid()}" / f"engine-{digest}.socket" for root in roots]
+    path = next(each for each in places if len(os.fsencode(each)) <= _LONGEST_PATH)
+    ensure_private(path.parent)
+    return path
 
 
 def _reach(profile: Profile) -> Channel:
@@ -249,11 +329,11 @@ def _reach(profile: Profile) -> Channel:
     return socket_channel(connection, FromEngine)
 
 
-def _start(profile: Profile) -> None:
+def _start(command: Sequence[str]) -> None:
     """Start an engine; back once it can be reached, or another one is there. Raises `Unavailable`."""
     try:
         started = subprocess.run(
-            engine_command(profile),
+            command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=START_S,
@@ -271,11 +351,20 @@ def _start(profile: Profile) -> None:
         )
 
 
+def _worker_command(profile: Profile) -> list[str]:
+    return [*engine_command(profile), "--worker"]
+
+
 def main(arguments: list[str]) -> int:
-    """`reverie _engine CONFIG DATA CACHE STATE [--stdio]`, as this program starts itself."""
+    """`reverie _engine CONFIG DATA CACHE STATE [--stdio|--worker]`, as this program starts itself."""
     profile = Profile(*map(Path, arguments[:4]))
+    if "--worker" in arguments[4:]:
+        serve_engine(profile)
     try:
-        return serve_streams(profile) if "--stdio" in arguments[4:] else serve_detached(profile)
+        if "--stdio" not in arguments[4:]:
+            return serve_detached(profile)
+        serve_streams(profile)
     except UserError as error:
         sys.stderr.write(f"{error}\n")
         return 1
+    return 0

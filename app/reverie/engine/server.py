@@ -22,7 +22,7 @@ from typing import Any, Protocol, cast
 
 from reverie import __version__
 from reverie.engine.codec import WireError, coder, encode, pack, unpack
-from reverie.engine.interface import Method, methods_of
+from reverie.engine.interface import Method, method_of
 from reverie.engine.wire import (
     PROTOCOL,
     Bug,
@@ -126,7 +126,7 @@ class ClientConnection:
         if not isinstance(hello, Hello):
             raise WireError("a client that does not say hello")
         if (hello.protocol, hello.version) != (PROTOCOL, __version__):
-            self.channel.send(Refused(_other_version(hello.version)))
+            self.channel.send(Refused(_other_version(hello.version), os.getpid()))
             return False
         self.pid = self.pid or hello.pid
         self.channel.send(Welcome(__version__, os.getpid()))
@@ -185,7 +185,7 @@ class ClientConnection:
         if done_apart is not None:
             return done_apart
         target = self._server.target(call.home, call.home_id)
-        method = methods_of(cast(Any, type(target))).get(call.method)
+        method = method_of(cast(Any, type(target)), call.method)
         if method is None:
             raise Nonsense(f"{call.method} cannot be asked for")
         return _perform(target, method, control)

@@ -59,9 +59,10 @@ class Welcome:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why the engine does not serve this client, as a sentence. The connection ends."""
+    """Why the engine, this process, does not serve this client, as a sentence. The connection ends."""
 
     sentence: str
+    pid: int
 
 
 @dataclass(frozen=True, slots=True)

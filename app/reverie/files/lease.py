@@ -32,7 +32,7 @@ from typing import Self
 
 from reverie.errors import Busy, Unavailable, UserError
 from reverie.files.directory import ensure_private
-from reverie.files.locks import ProcessId, is_alive, this_process
+from reverie.files.locks import ProcessId, is_alive, is_ours, this_process
 from reverie.files.paths import own_is_there
 from reverie.files.sqlite import is_busy, is_damaged, refuse_irregular, set_aside, use_kept_journal, why
 
@@ -55,12 +55,14 @@ CREATE TABLE IF NOT EXISTS leases (
 
 @dataclass(frozen=True, slots=True)
 class LeaseHolder:
-    """Who holds a lease; times are UTC milliseconds since the epoch."""
+    """Who holds a lease; times are UTC milliseconds since the epoch. `ours`: the process that asked holds it,
+    or a child that works for it alone."""
 
     owner: ProcessId
     purpose: str
     acquired_at_ms: int
     expires_at_ms: int
+    ours: bool = False
 
 
 class LeaseHeld(Busy):
@@ -242,8 +244,11 @@ def _living_holder(connection: sqlite3.Connection, name: str, now_ms: int) -> Le
     ).fetchone()
     if row is None or row[0] in _given_up:
         return None
-    holder = LeaseHolder(ProcessId(*row[1:4]), *row[4:])
-    return holder if now_ms < holder.expires_at_ms and is_alive(holder.owner) else None
+    owner = ProcessId(*row[1:4])
+    # Elsewhere, as in a container, the same number is another process.
+    here = owner.boot == this_process().boot
+    holder = LeaseHolder(owner, row[4], row[5], row[6], ours=here and is_ours(owner.pid))
+    return holder if now_ms < holder.expires_at_ms and is_alive(owner) else None
 
 
 @contextlib.contextmanager

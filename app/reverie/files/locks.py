@@ -247,6 +247,11 @@ def count_as_ours(pid: int) -> None:
     _ours.add(pid)
 
 
+def forget_ours(pid: int) -> None:
+    """That child process has ended: its id may soon be anybody's."""
+    _ours.discard(pid)
+
+
 def is_ours(pid: int) -> bool:
     """Whether this process belongs to us (this one, or a registered child)."""
     return pid in _ours or pid == os.getpid()

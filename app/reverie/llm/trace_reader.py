@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -209,6 +209,118 @@ def _value_end(source: JsonSource, start: int, end: int, *, last: bool) -> int:
 
 def _opened(path: Path) -> int:
     return open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+
+
+# A document as a person opens it: a page of members at a time, one value, the places of a word. A document
+# has no size limit; what is read of it at once has one.
+
+
+PAGE = 200
+MOST_HITS = 200
+_PREVIEW_BYTES = 240
+_VALUE_BYTES = 256 << 10
+_AROUND = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A value, or as much of it as was asked for. A container as it stands in the document."""
+
+    node: JsonNode
+    text: str
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """Some members of a container, each with the beginning of its value; containers without."""
+
+    members: tuple[Excerpt, ...]
+    more: bool
+    """Whether others follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentHit:
+    """One place that a search found: the nodes from the root down to it, and the text around it."""
+
+    path: tuple[JsonNode, ...]
+    excerpt: str
+
+
+def page_of(source: JsonSource, node: JsonNode, skip: int) -> DocumentPage:
+    """The members of a container from the one numbered `skip` on."""
+    found, more = children(source, node, limit=PAGE, skip=skip)
+    return DocumentPage(tuple(_beginning(source, child) for child in found), more)
+
+
+def value_of(source: JsonSource, node: JsonNode) -> Excerpt:
+    """A value to read and to copy, cut where it is very long."""
+    if node.kind == "text":
+        return Excerpt(node, *text_of(source, node, _VALUE_BYTES))
+    raw = source.read(node.start, min(node.end, node.start + _VALUE_BYTES)).decode("utf-8", "replace")
+    indent = "  " * node.level
+    return Excerpt(node, raw.replace(f"\n{indent}", "\n"), node.size <= _VALUE_BYTES)
+
+
+def places_of(
+    source: JsonSource, root: JsonNode, needle: str, check: Callable[[], None]
+) -> tuple[DocumentHit, ...]:
+    """The places of `needle` in names and values, in the order of the document."""
+    if not needle:
+        return ()
+    spelled = {json.dumps(needle, ensure_ascii=ascii_only)[1:-1] for ascii_only in (False, True)}
+    pattern = re.compile(
+        b"|".join(re.escape(each.encode("utf-8", "replace")) for each in spelled), re.IGNORECASE
+    )
+    overlap = 8 * len(needle) + 16
+    hits: list[DocumentHit] = []
+    position, last = root.start, -1
+    while position < root.end and len(hits) < MOST_HITS:
+        check()
+        chunk = source.read(position, min(position + CHUNK + overlap, root.end))
+        for match in pattern.finditer(chunk):
+            at = position + match.start()
+            if match.start() >= CHUNK or at <= last or len(hits) >= MOST_HITS:
+                continue
+            path = _path_to(source, root, at)
+            hits.append(DocumentHit(path, _around(chunk, match)))
+            # One line per member, however often it stands there.
+            last = path[-1].end if not path[-1].is_container else at
+        position += CHUNK
+    return tuple(hits)
+
+
+def _beginning(source: JsonSource, node: JsonNode) -> Excerpt:
+    if node.is_container:
+        return Excerpt(node, "", False)
+    if node.kind == "text":
+        return Excerpt(node, *text_of(source, node, _PREVIEW_BYTES))
+    raw = source.read(node.start, min(node.end, node.start + _PREVIEW_BYTES))
+    return Excerpt(node, raw.decode("utf-8", "replace"), True)
+
+
+def _path_to(source: JsonSource, root: JsonNode, at: int) -> tuple[JsonNode, ...]:
+    path = [root]
+    while path[-1].is_container:
+        skip, found = 0, None
+        while found is None:
+            page, more = children(source, path[-1], limit=PAGE, skip=skip)
+            # What stands before a value is its name.
+            found = next((child for child in page if at < child.end), None)
+            skip += PAGE
+            if not more:
+                break
+        if found is None:
+            break
+        path.append(found)
+    return tuple(path)
+
+
+def _around(chunk: bytes, match: re.Match[bytes]) -> str:
+    start, end = max(0, match.start() - _AROUND), match.end() + _AROUND
+    text = chunk[start:end].decode("utf-8", "ignore")
+    return " ".join(text.split())
 
 
 # Salvage: the readable beginning of a damaged JSON text, with open brackets closed. Time and memory are

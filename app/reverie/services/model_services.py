@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,31 @@ from reverie.agents.capabilities import ModelService
 from reverie.errors import UserError
 from reverie.llm.catalogue import Catalogue, ProviderInfo
 from reverie.llm.provider import Provider
-from reverie.services.views import ModelsView, ProbeLine
 from reverie.settings import Settings
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
     from reverie.llm.keys import KeyStore
     from reverie.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsView:
+    """`engine`: what the button will use (`rules` or `PROVIDER:MODEL`); `engine_reason`: why, as a
+    sentence."""
+
+    engine: str
+    engine_reason: str
+    providers: tuple[ProviderInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeLine:
+    """One step of the test of a model; `state` is `pass`, `fail` or `skip`."""
+
+    name: str
+    state: str
+    sentence: str
 
 
 class ModelServices:

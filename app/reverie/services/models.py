@@ -26,8 +26,8 @@ from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.llm.client import ModelClient, cost_usd
 from reverie.llm.vault import Vault
 from reverie.services.container import HomeContainer
-from reverie.services.model_services import ModelServices
-from reverie.services.views import ConsentView, ModelsView
+from reverie.services.model_services import ModelServices, ModelsView
+from reverie.services.views import ConsentView
 
 if TYPE_CHECKING:
     from reverie.llm.keys import KeyStore

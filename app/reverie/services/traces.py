@@ -5,9 +5,11 @@ A list is made of names first (`entries`), newest first; a line of it (`row`) re
 that a list of many large dumps begins at once. What was read is kept as long as the file is the same. A run
 of Reverie that also left a dump in the home is one line: its own trace, which says more.
 
-Looking only: nothing is written, in the home or elsewhere. Threading: blocks on disk; any thread but the
-GUI's, one at a time per `TraceService`. Failure: `UserError`; a dump that cannot be read is a line that says
-so, not an error.
+What is shown of a trace is a value of bounded size (`TraceDetail`). Its document may be as large as it likes:
+that stays here, and its parts are asked for.
+
+Looking only: nothing is written in the home. Threading: blocks on disk; any thread but the GUI's. Failure:
+`UserError`; a dump that cannot be read is a line that says so, not an error.
 """
 
 from __future__ import annotations
@@ -17,17 +19,27 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.base import Transcripts, TranscriptSource
 from reverie.agents.capabilities import AgentJob
-from reverie.agents.transcripts import PagedTranscript
-from reverie.errors import Ambiguous, StoreError, Unavailable, UserError
+from reverie.agents.transcripts import (
+    PAGE_CHARS,
+    PAGE_MESSAGES,
+    Page,
+    PagedTranscript,
+    Stamp,
+    is_prompt,
+    says,
+)
+from reverie.errors import Ambiguous, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.paths import is_there
 from reverie.files.sidecar import stringify
 from reverie.jobs.writer.engine import Attempts, MemoryDraft, WriterTools, limits_until
@@ -48,7 +60,19 @@ from reverie.llm.trace_facts import (
     timeline_of,
     words_of,
 )
-from reverie.llm.trace_reader import Dump, dump_of, read_dump
+from reverie.llm.trace_reader import (
+    DocumentHit,
+    DocumentPage,
+    Dump,
+    Excerpt,
+    JsonNode,
+    JsonSource,
+    dump_of,
+    page_of,
+    places_of,
+    read_dump,
+    value_of,
+)
 from reverie.llm.vault import Vault
 from reverie.memory.diff import unified
 from reverie.services.views import ConsentView
@@ -61,7 +85,14 @@ if TYPE_CHECKING:
 
 
 MOST_ENTRIES = 5_000
+MOST_EVENTS = 80
+"""How many messages of the conversation are shown of a trace."""
+_REPORT_S = 0.1
+_KEPT_DOCUMENTS = 4
 _NAME = re.compile(r"(?P<started>\d{1,16})(?P<rest>[-_].*)?\.json", re.ASCII)
+_TEXTS = ("systemPrompt", "globalAgentsMd", "contextAgentsMd", "existingMemory")
+
+FileStamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +105,7 @@ class TraceEntry:
     started_at: int
     own: bool
     size: int
-    stamp: tuple[int, int, int]
+    stamp: FileStamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +177,67 @@ class TraceSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class TraceEvent:
+    """One message of the conversation around a run."""
+
+    role: str
+    number: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class TraceDetail:
-    """One trace in full, as far as the bounds of reading allow."""
+    """One trace as it is shown, as far as the bounds of reading allow."""
+
+    row: TraceSummary
+    facts: TraceFacts
+    """What tools were given and returned is text here, cut where it is long."""
+    timeline: Timeline
+    answers: tuple[str, ...]
+    """What the model said and called, attempt by attempt."""
+    texts: Mapping[str, str]
+    """What the model was given, by the names of the document."""
+    events: tuple[TraceEvent, ...]
+    """The first `MOST_EVENTS` of them."""
+    event_count: int
+    tried: str
+    """The memory against what was tried, as a diff."""
+    no_replay: str
+    """Why it cannot be asked again; empty if it can."""
+    shortened: bool
+    """Long texts are cut, here and not in the document."""
+    root: JsonNode | None
+    """The whole document, to ask for its parts; None: nothing of it could be read."""
+    stamp: FileStamp = (0, 0, 0)
+    """Changes when the file does."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadTrace:
+    """One trace as it was read."""
 
     row: TraceSummary
     dump: Dump
     facts: TraceFacts
-    timeline: Timeline
+
+    def detail(self, stamp: FileStamp = (0, 0, 0)) -> TraceDetail:
+        document, facts = self.dump.document, self.facts
+        listed = document.get("events")
+        events = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
+        return TraceDetail(
+            row=self.row,
+            facts=_with_texts(facts),
+            timeline=timeline_of(facts),
+            answers=tuple(map(answer_text, facts.attempts)),
+            texts={key: document[key] for key in _TEXTS if isinstance(document.get(key), str)},
+            events=tuple(map(_event, events[:MOST_EVENTS])),
+            event_count=len(events),
+            tried=tried_diff(facts),
+            no_replay=why_no_replay(facts, shortened=self.dump.shortened),
+            shortened=self.dump.shortened,
+            root=self.dump.root,
+            stamp=stamp,
+        )
 
 
 class TraceService:
@@ -160,7 +245,9 @@ class TraceService:
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
-        self._known: dict[Path, tuple[tuple[int, int, int], TraceSummary]] = {}
+        self._known: dict[Path, tuple[FileStamp, TraceSummary]] = {}
+        self._documents: OrderedDict[str, tuple[JsonSource, JsonNode | None]] = OrderedDict()
+        self._lock = threading.Lock()
 
     def entries(self) -> tuple[TraceEntry, ...]:
         """Every trace there is, newest first, read from directories alone."""
@@ -184,27 +271,98 @@ class TraceService:
         self._known[entry.path] = (entry.stamp, row)
         return row
 
-    def rows(self) -> Iterator[TraceSummary]:
-        """The lines of the list, newest first, each read when it is asked for."""
+    def rows(
+        self,
+        *,
+        progress: Callable[[tuple[TraceSummary, ...]], None] = lambda _rows: None,
+        check: Callable[[], None] = lambda: None,
+    ) -> tuple[TraceSummary, ...]:
+        """The lines of the list, newest first. `progress` hears of those that were read since it was called
+        last."""
         entries = self.entries()
         own_ids = {entry.id for entry in entries if entry.own}
+        rows: list[TraceSummary] = []
+        reported, reported_at = 0, 0.0
         for entry in entries:
+            check()
             row = self.row(entry)
             if entry.own or row.run_id not in own_ids:
-                yield row
-        for path in set(self._known) - {entry.path for entry in entries}:
-            del self._known[path]
+                rows.append(row)
+            if time.monotonic() - reported_at > _REPORT_S:
+                progress(tuple(rows[reported:]))
+                reported, reported_at = len(rows), time.monotonic()
+        listed = {entry.path for entry in entries}
+        for path in tuple(self._known):
+            if path not in listed:
+                self._known.pop(path, None)
+        return tuple(rows)
 
     def open(self, trace_id: str) -> TraceDetail:
         """One trace by its id (as listed, or the unique beginning of one), in full. Raises `StoreError` and
-        `Ambiguous`."""
-        return self.detail(self.find(trace_id))
+        `Ambiguous`, `UserError` where it cannot be read."""
+        entry = self.find(trace_id)
+        read = self._read(entry)
+        self._keep(entry, read.dump)
+        return read.detail(entry.stamp)
 
-    def detail(self, entry: TraceEntry) -> TraceDetail:
-        """One trace in full. Raises `UserError` where it cannot be read."""
+    def document(self, trace_id: str) -> Mapping[str, Any]:
+        """What is in a trace; long texts are cut. Raises as `open`."""
+        return self._read(self.find(trace_id)).dump.document
+
+    def text(self, trace_id: str) -> str:
+        """All of a trace that it is compared by. Raises as `open`."""
+        return trace_text(self._read(self.find(trace_id)).facts)
+
+    def difference(self, trace_id: str, other: str) -> str:
+        """What differs between a trace and the text of another one, as a diff. Raises as `open`."""
+        return _diff(self.text(trace_id), other, "trace")
+
+    def export(self, trace_id: str, target: Path) -> None:
+        """Copy a document, byte for byte, to a file that a person chose."""
+        source = self.find(trace_id).path
+        try:
+            shutil.copyfile(source, target)
+        except OSError as error:
+            raise user_error_from_os(error, f"The trace was not exported to {target}.") from error
+
+    def document_page(self, trace_id: str, node: JsonNode, skip: int) -> DocumentPage:
+        """A page of members of the document, from the one numbered `skip` on. Raises `UserError`."""
+        with _reading():
+            return page_of(self._document(trace_id)[0], node, skip)
+
+    def document_value(self, trace_id: str, node: JsonNode) -> Excerpt:
+        """A value of the document to read and to copy. Raises `UserError`."""
+        with _reading():
+            return value_of(self._document(trace_id)[0], node)
+
+    def search_document(
+        self, trace_id: str, needle: str, *, check: Callable[[], None] = lambda: None
+    ) -> tuple[DocumentHit, ...]:
+        """The places of `needle` in names and values of the document. Raises `UserError`."""
+        with _reading():
+            source, root = self._document(trace_id)
+            return () if root is None else places_of(source, root, needle, check)
+
+    def _document(self, trace_id: str) -> tuple[JsonSource, JsonNode | None]:
+        with self._lock:
+            kept = self._documents.get(trace_id)
+        if kept is not None:
+            return kept
+        entry = self.find(trace_id)
+        return self._keep(entry, read_dump(entry.path))
+
+    def _keep(self, entry: TraceEntry, dump: Dump) -> tuple[JsonSource, JsonNode | None]:
+        """What is opened is looked into soon; a damaged document is in memory, so only the last few stay."""
+        with self._lock:
+            self._documents[str(entry.path)] = kept = (dump.source, dump.root)
+            self._documents.move_to_end(str(entry.path))
+            while len(self._documents) > _KEPT_DOCUMENTS:
+                self._documents.popitem(last=False)
+        return kept
+
+    def _read(self, entry: TraceEntry) -> _ReadTrace:
         dump = read_dump(entry.path)
-        facts = facts_of(dump.document)
-        return TraceDetail(self._row_of(entry, dump), dump, facts, timeline_of(facts))
+        return _ReadTrace(self._row_of(entry, dump), dump, facts_of(dump.document))
 
     def find(self, trace_id: str) -> TraceEntry:
         """One trace by its id, the unambiguous beginning of it, or its path. Raises `StoreError`,
@@ -267,6 +425,41 @@ class TraceService:
         )
 
 
+@contextlib.contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise user_error_from_os(error, "The trace was not read.") from error
+
+
+def _with_texts(facts: TraceFacts) -> TraceFacts:
+    """The same, with what tools were given and returned as text."""
+
+    def texts(calls: tuple[Call, ...]) -> tuple[Call, ...]:
+        return tuple(replace(call, input=pretty(call.input), output=pretty(call.output)) for call in calls)
+
+    attempts = (
+        replace(
+            attempt,
+            calls=texts(attempt.calls),
+            steps=tuple(replace(step, calls=texts(step.calls)) for step in attempt.steps),
+        )
+        for attempt in facts.attempts
+    )
+    return replace(facts, attempts=tuple(attempts))
+
+
+def _event(event: Mapping[str, Any]) -> TraceEvent:
+    parts = [str(event["text"])] if isinstance(event.get("text"), str) else []
+    calls = event.get("toolCalls")
+    for call in calls if isinstance(calls, list) else ():
+        if isinstance(call, Mapping):
+            given = json.dumps(call.get("input"), ensure_ascii=False)
+            parts.append(f"{call.get('toolName', '?')} {given}")
+    return TraceEvent(str(event.get("role", "?")), str(event.get("historySequence", "")), "\n".join(parts))
+
+
 def _files(directory: Path, workspace_id: str, *, own: bool) -> list[TraceEntry]:
     """The dumps of one directory; a directory that cannot be listed has none."""
     found: list[TraceEntry] = []
@@ -326,16 +519,11 @@ def trace_text(facts: TraceFacts) -> str:
     return "\n".join(_sections(facts))[:_MOST_CHARS]
 
 
-def trace_diff(one: TraceFacts, other: TraceFacts) -> str:
-    """What differs between two traces, as a unified diff."""
-    return _diff(trace_text(one), trace_text(other), "trace")
-
-
 def call_text(call: Call) -> str:
-    """One tool call in full."""
-    lines = [f"{call.name or '?'} {call.id}".strip(), "", "input:", pretty(call.input)]
+    """One tool call of a `TraceDetail` in full."""
+    lines = [f"{call.name or '?'} {call.id}".strip(), "", "input:", call.input]
     if call.ran:
-        lines += ["", "output:", pretty(call.output)]
+        lines += ["", "output:", call.output]
     else:
         lines += ["", "It was not run."]
     if call.problem:
@@ -438,14 +626,23 @@ def why_no_replay(facts: TraceFacts, *, shortened: bool = False) -> str:
     return ""
 
 
-class Replays:
-    """Replays with the models of one home."""
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The trace of a replay, and what differs from the original as a diff."""
 
-    def __init__(self, models: Models, clock: Clock) -> None:
+    detail: TraceDetail
+    difference: str
+
+
+class Replays:
+    """Replays of a home's traces with its models."""
+
+    def __init__(self, traces: TraceService, models: Models, clock: Clock) -> None:
+        self._traces = traces
         self._models = models
         self._clock = clock
 
-    def consent_needed(self, detail: TraceDetail, request: ReplayRequest) -> ConsentView | None:
+    def consent_needed(self, trace_id: str, request: ReplayRequest) -> ConsentView | None:
         """What would leave this machine, if nobody has agreed to this destination yet. Raises
         `UserError` for a model that cannot be asked."""
         try:
@@ -456,34 +653,40 @@ class Replays:
         else:
             return None
 
+        original = self._traces._read(self._traces.find(trace_id))
         vault = Vault()
-        for text in (request.system, request.user, detail.facts.existing_memory):
+        for text in (request.system, request.user, original.facts.existing_memory):
             vault.learn(text)
         destination = self._models.provider(request.engine).destination
-        return ConsentView(destination, (str(detail.row.path),), vault.secrets_hidden)
+        return ConsentView(destination, (str(original.row.path),), vault.secrets_hidden)
 
     def run(
         self,
-        detail: TraceDetail,
+        trace_id: str,
         request: ReplayRequest,
         *,
         cancel: threading.Event,
         progress: Callable[[str], None] = lambda _step: None,
-    ) -> TraceDetail:
-        """Ask again; the new trace. Raises `UserError` where it cannot begin."""
-        problem = why_no_replay(detail.facts, shortened=detail.dump.shortened)
+    ) -> Replay:
+        """Ask again what a run asked. Raises `UserError` where it cannot begin."""
+        original = self._traces._read(self._traces.find(trace_id))
+        problem = why_no_replay(original.facts, shortened=original.dump.shortened)
         if problem:
             raise StoreError(
                 "This trace cannot be replayed.", cause=problem, next_step="Choose another trace."
             )
         self._models.require_consent(request.engine)
         provider = self._models.provider(request.engine)
-        data = asyncio.run(_asked(provider, detail.facts, request, self._clock, cancel, progress))
+        data = asyncio.run(_asked(provider, original.facts, request, self._clock, cancel, progress))
         dump = dump_of(data)
         facts = facts_of(dump.document)
-        row = detail.row.judged(dump, facts, judge(facts))
+        row = original.row.judged(dump, facts, judge(facts))
         row = replace(row, kind="replay", started_at=facts.started_at or 0, run_id="", damage="")
-        return TraceDetail(row, dump, facts, timeline_of(facts))
+        found = _ReadTrace(row, dump, facts).detail()
+        # No file has it, so that its parts could not be asked for.
+        return Replay(
+            replace(found, root=None), _diff(trace_text(original.facts), trace_text(facts), "trace")
+        )
 
 
 async def _asked(
@@ -538,25 +741,185 @@ async def _asked(
 # Transcripts: listed without opening any; a title that only the beginning tells is read on demand.
 
 
+_MOST_READERS = 8
+_BEFORE = 30
+"""How many messages are shown before the one that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptOpened:
+    """A transcript as it is opened. `place`: the number of the message that was asked for; -1 where none was,
+    or it is not there."""
+
+    page: Page
+    stamp: Stamp
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptGrowth:
+    """What a transcript is now. `page` None: the same as before."""
+
+    stamp: Stamp
+    page: Page | None
+
+
+class _Reader:
+    """One transcript that a client reads: going on costs reading on, so it stays open."""
+
+    def __init__(self, transcript: PagedTranscript) -> None:
+        self.transcript = transcript
+        self.lock = threading.Lock()
+
+
 class TranscriptService:
-    """The transcripts of one home, and the books its agent keeps of jobs over them."""
+    """The transcripts of one home, and the books its agent keeps of jobs over them.
+
+    Each client reads for itself: where it is in a transcript is kept here, for the last few it read. What is
+    let go of is opened again when it is asked for, and read from the start."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
+        self._readers: OrderedDict[tuple[Hashable, Path], _Reader] = OrderedDict()
+        self._lock = threading.Lock()
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
         """Those of one project, or all; newest first."""
         transcripts = self._parts.home.transcripts
         return () if transcripts is None else transcripts.sources(project_path)
 
-    def described(self, source: TranscriptSource) -> TranscriptSource:
-        """With title, project and state, if need be from its beginning; as it was where nothing tells."""
-        try:
-            return self._transcripts.described_source(source)
-        except (UserError, OSError):
-            return source
+    def described(
+        self, sources: tuple[TranscriptSource, ...], *, check: Callable[[], None] = lambda: None
+    ) -> tuple[TranscriptSource, ...]:
+        """Each with title, project and state, if need be from its beginning; as it was where nothing
+        tells."""
+        found = []
+        for source in sources:
+            check()
+            try:
+                found.append(self._transcripts.described_source(source))
+            except (UserError, OSError):
+                found.append(source)
+        return tuple(found)
 
-    def open(self, source: TranscriptSource) -> PagedTranscript:
+    def open(
+        self,
+        source: TranscriptSource,
+        *,
+        message_id: str = "",
+        at_end: bool = False,
+        check: Callable[[], None] = lambda: None,
+        client: Hashable = None,
+    ) -> TranscriptOpened:
+        """Begin to read a transcript: at its beginning, at its end, or at a message by the agent's own id."""
+        self._forget(client, source)
+        with self._reading(client, source) as transcript:
+            stamp = transcript.stamp()
+            if message_id:
+                place = transcript.find(lambda each: each.id == message_id, -1, check)
+                if place is not None:
+                    return TranscriptOpened(_page_with(transcript, place, check), stamp, place)
+            page = transcript.last(check) if at_end else transcript.page(0, check)
+            return TranscriptOpened(page, stamp, -1)
+
+    def page(
+        self,
+        source: TranscriptSource,
+        start: int,
+        *,
+        messages: int = PAGE_MESSAGES,
+        chars: int = PAGE_CHARS,
+        check: Callable[[], None] = lambda: None,
+        client: Hashable = None,
+    ) -> Page:
+        """The messages from number `start` on; see `PagedTranscript.page`."""
+        with self._reading(client, source) as transcript:
+            return transcript.page(start, check, messages=messages, chars=chars)
+
+    def page_with(
+        self,
+        source: TranscriptSource,
+        number: int,
+        *,
+        check: Callable[[], None] = lambda: None,
+        client: Hashable = None,
+    ) -> Page:
+        """A page that holds a message, with some before it unless these are too long."""
+        with self._reading(client, source) as transcript:
+            return _page_with(transcript, number, check)
+
+    def last(
+        self,
+        source: TranscriptSource,
+        *,
+        check: Callable[[], None] = lambda: None,
+        client: Hashable = None,
+    ) -> Page:
+        """The last messages."""
+        with self._reading(client, source) as transcript:
+            return transcript.last(check)
+
+    def find(
+        self,
+        source: TranscriptSource,
+        words: str,
+        number: int,
+        *,
+        back: bool = False,
+        check: Callable[[], None] = lambda: None,
+    ) -> int | None:
+        """The number of the message nearest behind `number` that says `words`; without words, that a person
+        typed. See `PagedTranscript.find`."""
+        # It reads by itself, so the place where the client is stays as it is.
+        return self._opened(source).find(says(words) if words else is_prompt, number, check, back=back)
+
+    def growth(
+        self,
+        source: TranscriptSource,
+        known: Stamp,
+        start: int,
+        *,
+        messages: int,
+        chars: int,
+        check: Callable[[], None] = lambda: None,
+        client: Hashable = None,
+    ) -> TranscriptGrowth:
+        """Whether a transcript changed since its stamp was `known`; if so the messages from `start` on."""
+        with self._reading(client, source) as transcript:
+            stamp = transcript.stamp()
+            if stamp == known:
+                return TranscriptGrowth(stamp, None)
+            return TranscriptGrowth(stamp, transcript.page(start, check, messages=messages, chars=chars))
+
+    def forget_client(self, client: Hashable) -> None:
+        """A client is gone: close what it read."""
+        with self._lock:
+            for key in [each for each in self._readers if each[0] == client]:
+                del self._readers[key]
+
+    @contextlib.contextmanager
+    def _reading(self, client: Hashable, source: TranscriptSource) -> Iterator[PagedTranscript]:
+        key = (client, source.path)
+        with self._lock:
+            reader = self._readers.get(key)
+            if reader is None:
+                reader = self._readers[key] = _Reader(self._opened(source))
+            self._readers.move_to_end(key)
+            while len(self._readers) > _MOST_READERS:
+                self._readers.popitem(last=False)
+        try:
+            with reader.lock:
+                yield reader.transcript
+        except BaseException:
+            # What was interrupted in the middle of a file cannot go on from there.
+            self._forget(client, source)
+            raise
+
+    def _forget(self, client: Hashable, source: TranscriptSource) -> None:
+        with self._lock:
+            self._readers.pop((client, source.path), None)
+
+    def _opened(self, source: TranscriptSource) -> PagedTranscript:
         """To read page by page; opening reads nothing yet."""
         return PagedTranscript(self._transcripts.open_source(source), source.path)
 
@@ -582,3 +945,10 @@ class TranscriptService:
         """The agent's own books of background jobs, newest first."""
         jobs = self._parts.home.jobs
         return () if jobs is None else jobs.agent_jobs()
+
+
+def _page_with(transcript: PagedTranscript, number: int, check: Callable[[], None]) -> Page:
+    page = transcript.page(max(0, number - _BEFORE), check)
+    if page.messages and page.messages[-1].number < number:
+        page = transcript.page(number, check)
+    return page

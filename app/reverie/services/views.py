@@ -17,7 +17,6 @@ from reverie.agents.scopes import Refusal, Scope, ScopeContext
 from reverie.failures.record_changes import RecordChange
 from reverie.files.lease import LeaseHolder
 from reverie.jobs.consolidate.review import Review
-from reverie.llm.catalogue import ProviderInfo
 from reverie.memory.listing import ScopeListing
 from reverie.memory.store import sha256_of_text
 from reverie.memory.usage_rules import MemoryUsage
@@ -138,25 +137,6 @@ class Spent:
     month_tokens: int = 0
     month_cost: float | None = None
     month_unknown: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ModelsView:
-    """`engine`: what the button will use (`rules` or `PROVIDER:MODEL`); `engine_reason`: why, as a
-    sentence."""
-
-    engine: str
-    engine_reason: str
-    providers: tuple[ProviderInfo, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeLine:
-    """One step of the test of a model; `state` is `pass`, `fail` or `skip`."""
-
-    name: str
-    state: str
-    sentence: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reverie.agents.base import Companion, Home, TitlesRead
 from reverie.agents.scopes import (
@@ -41,27 +42,17 @@ from reverie.memory.search.index import UpdateObserver as SearchWatcher
 from reverie.memory.usage import UsageRestored
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.record import Parts
-from reverie.runs.recovery import recover
 from reverie.runs.result import Progress, RunResult
-from reverie.services.background import ExtractionService, SessionNotesService
 from reverie.services.changes import ChangeKind, ChangeSet, settle
 from reverie.services.container import HomeContainer
 from reverie.services.drafts import DraftService, LostSave
-from reverie.services.duplicates import DuplicateService
-from reverie.services.edits import CompanionFiles, Moves, UserEdits, add_note, current_text
+from reverie.services.edits import CompanionFiles, UserEdits, add_note, current_text
 from reverie.services.external_changes import SeenLog, author_of, relevant, watch_targets
-from reverie.services.failures import FailureService, RecordEdits
 from reverie.services.host import keep_usage
 from reverie.services.lint import LintService
-from reverie.services.memory_index import IndexService
-from reverie.services.models import Models
-from reverie.services.orphans import OrphanService
-from reverie.services.run_views import ReviewService, run_summary, status_view
-from reverie.services.search import update_index
+from reverie.services.service import service, service_made_by
 from reverie.services.templates import Template, all_templates, filled
-from reverie.services.timeline import RestorePlan, TimelineService
-from reverie.services.traces import Replays, TraceService, TranscriptService
-from reverie.services.trash import TrashService
+from reverie.services.timeline import RestorePlan
 from reverie.services.views import (
     FileText,
     HandChange,
@@ -74,7 +65,20 @@ from reverie.services.views import (
     StatusView,
     Undo,
 )
-from reverie.settings import Settings
+
+if TYPE_CHECKING:
+    from reverie.services.background import ExtractionService, SessionNotesService
+    from reverie.services.duplicates import DuplicateService
+    from reverie.services.edits import Moves
+    from reverie.services.failures import FailureService, RecordEdits
+    from reverie.services.memory_index import IndexService
+    from reverie.services.models import Models
+    from reverie.services.orphans import OrphanService
+    from reverie.services.run_views import ReviewService
+    from reverie.services.timeline import TimelineService
+    from reverie.services.traces import Replays, TraceService, TranscriptService
+    from reverie.services.trash import TrashService
+    from reverie.settings import Settings
 
 
 class Workbench:
@@ -93,98 +97,128 @@ class Workbench:
         """Reverie's id of this home."""
         return self.parts.home_id
 
-    @cached_property
-    def timeline(self) -> TimelineService:
+    @service
+    def timeline() -> type[TimelineService]:
         """What happened to each memory of this home."""
-        return TimelineService(self.parts)
+        from reverie.services import timeline as module
 
-    @cached_property
-    def traces(self) -> TraceService:
+        return module.TimelineService
+
+    @service
+    def traces() -> type[TraceService]:
         """The traces of this home."""
-        return TraceService(self.parts)
+        from reverie.services import traces as module
 
-    @cached_property
-    def transcripts(self) -> TranscriptService:
+        return module.TraceService
+
+    @service
+    def transcripts() -> type[TranscriptService]:
         """The transcripts of this home."""
-        return TranscriptService(self.parts)
+        from reverie.services import traces as module
 
-    @cached_property
-    def extracting(self) -> ExtractionService:
+        return module.TranscriptService
+
+    @service
+    def extracting() -> type[ExtractionService]:
         """Extraction of memories from rollouts; only Codex has them (`available`)."""
-        return ExtractionService(self.parts)
+        from reverie.services import background as module
 
-    @cached_property
-    def noting(self) -> SessionNotesService:
+        return module.ExtractionService
+
+    @service
+    def noting() -> type[SessionNotesService]:
         """Session notes of this home."""
-        return SessionNotesService(self.parts)
+        from reverie.services import background as module
 
-    @cached_property
-    def duplicates(self) -> DuplicateService:
+        return module.SessionNotesService
+
+    @service
+    def duplicates() -> type[DuplicateService]:
         """Memories of this home with the same content."""
-        return DuplicateService(self.parts)
+        from reverie.services import duplicates as module
 
-    @cached_property
-    def trash(self) -> TrashService:
+        return module.DuplicateService
+
+    @service
+    def trash() -> type[TrashService]:
         """Deleted memories of this home."""
-        return TrashService(self.parts)
+        from reverie.services import trash as module
+
+        return module.TrashService
 
     @cached_property
     def lint(self) -> LintService:
         """Problems in the memories of this home."""
         return LintService(self.parts.home.caps)
 
-    @property
-    def replays(self) -> Replays:
+    @service_made_by(lambda home, kind: kind(home.traces, home.models, home.parts.clock))
+    def replays() -> type[Replays]:
         """Runs of the memory writer repeated on a copy."""
-        return Replays(self.models, self.parts.clock)
+        from reverie.services import traces as module
 
-    @cached_property
-    def orphans(self) -> OrphanService:
+        return module.Replays
+
+    @service
+    def orphans() -> type[OrphanService]:
         """Stores of this home whose project is gone."""
-        return OrphanService(self.parts)
+        from reverie.services import orphans as module
 
-    @cached_property
-    def models(self) -> Models:
+        return module.OrphanService
+
+    @service
+    def models() -> type[Models]:
         """Engines, consent and keys of this home."""
-        return Models(self.parts)
+        from reverie.services import models as module
+
+        return module.Models
 
     @cached_property
     def _edits(self) -> UserEdits:
         return UserEdits(self.parts)
 
-    @cached_property
-    def moves(self) -> Moves:
+    @service
+    def moves() -> type[Moves]:
         """Moves memories between folders and scopes."""
-        return Moves(self.parts)
+        from reverie.services import edits as module
 
-    @cached_property
-    def records(self) -> RecordEdits:
+        return module.Moves
+
+    @service
+    def records() -> type[RecordEdits]:
         """Edits the records of this home. Raises `Unavailable` where the agent keeps none."""
-        return RecordEdits(self.parts)
+        from reverie.services import failures as module
 
-    @cached_property
-    def failures(self) -> FailureService:
+        return module.RecordEdits
+
+    @service_made_by(lambda workbench, kind: kind(workbench.parts, workbench.records))
+    def failures() -> type[FailureService]:
         """What the agent learned from failures. Raises `Unavailable` where it keeps none."""
-        return FailureService(self.parts, self.records)
+        from reverie.services import failures as module
 
-    @cached_property
-    def index_care(self) -> IndexService:
+        return module.FailureService
+
+    @service
+    def index_care() -> type[IndexService]:
         """The index files that the agent keeps of its memories."""
-        return IndexService(self.parts)
+        from reverie.services import memory_index as module
 
-    @cached_property
-    def drafts(self) -> DraftService:
+        return module.IndexService
+
+    @service_made_by(lambda workbench, kind: kind(workbench.parts, current_text(workbench.parts)))
+    def drafts() -> type[DraftService]:
         """Text that was typed and not saved."""
-        return DraftService(self.parts, current_text(self.parts))
+        return DraftService
 
     @cached_property
     def _changes(self) -> ChangeSet:
         return ChangeSet(self.parts)
 
-    @cached_property
-    def reviews(self) -> ReviewService:
+    @service
+    def reviews() -> type[ReviewService]:
         """Reviews of the runs of this home."""
-        return ReviewService(self.parts)
+        from reverie.services import run_views as module
+
+        return module.ReviewService
 
     @cached_property
     def _companions(self) -> CompanionFiles:
@@ -257,6 +291,8 @@ class Workbench:
 
     def status(self, context: ScopeContext) -> StatusView:
         """The footer: what the sidecar says, never what a run returned."""
+        from reverie.services.run_views import status_view
+
         return status_view(self.parts, context)
 
     def read(self, context: ScopeContext, path: str) -> FileText:
@@ -360,6 +396,8 @@ class Workbench:
     def start_history(self) -> None:
         """Catch up with what changed while nobody looked, and recover a dead run. Slow the first time."""
 
+        from reverie.runs.recovery import recover
+
         try:
             settle(self.parts)
             recover(self.parts.run_dependencies, "recovery")
@@ -375,6 +413,8 @@ class Workbench:
 
     def update_index(self, dirty: Collection[Path] | None, watcher: SearchWatcher) -> None:
         """Bring the search index up to date for this home; see `services.search.update_index`."""
+        from reverie.services.search import update_index
+
         update_index(self.parts, dirty, watcher)
 
     def observe(self, changes: Changes) -> UsageRestored:
@@ -437,6 +477,8 @@ class Workbench:
 
     def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:
         """Runs of this home, newest first."""
+        from reverie.services.run_views import run_summary
+
         return tuple(run_summary(record) for record in self.parts.runs.all(limit=limit))
 
     def review(self, run_id: str) -> ReviewView:

@@ -16,6 +16,8 @@ from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import snapshot
 from reverie.errors import StoreError
 from reverie.llm.provider import ProviderError
+from reverie.llm.trace_reader import dump_of
+from reverie.services import traces
 from reverie.services.traces import ReplayRequest, TraceDetail, why_no_replay
 from reverie.services.workbench import Workbench
 
@@ -45,7 +47,8 @@ def wish_for(detail: TraceDetail, **more: object) -> ReplayRequest:
 
 
 def replay(bench: Workbench, detail: TraceDetail, **more: object) -> TraceDetail:
-    return bench.replays.run(detail, wish_for(detail, **more), cancel=threading.Event())
+    found = bench.replays.run(str(detail.row.path), wish_for(detail, **more), cancel=threading.Event())
+    return found.detail
 
 
 def write(old: str, new: str) -> Reply:
@@ -64,7 +67,7 @@ def test_another_model_is_asked_the_same_and_nothing_is_written(
     assert found.facts.existing_memory == detail.facts.existing_memory
     assert "Clients get stuck in a loop" in server.sent
     assert snapshot(root) == before
-    assert len(list(bench.traces.rows())) == 3
+    assert len(bench.traces.rows()) == 3
 
 
 def test_a_model_that_fails_again_gets_the_same_verdict(bench: Workbench, server: ModelServer) -> None:
@@ -85,12 +88,18 @@ def test_an_edited_prompt_is_what_is_sent(bench: Workbench, server: ModelServer)
     assert found.facts.user_message == "Anything new?"
 
 
-def test_a_secret_in_the_texts_does_not_leave(bench: Workbench, server: ModelServer) -> None:
+def test_a_secret_in_the_texts_does_not_leave(
+    bench: Workbench, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents: list[bytes] = []
+    monkeypatch.setattr(traces, "dump_of", lambda data: documents.append(data) or dump_of(data))
     detail = bench.traces.open(FAILED)
     server.script([Reply(text="I see."), Reply(text="I see.")])
     found = replay(bench, detail, user=f"The key is {KEY}.")
     assert KEY not in server.sent
-    assert KEY not in str(found.dump.document)
+    (document,) = documents
+    assert KEY not in document.decode()
+    assert KEY not in str(found)
     assert found.row.verdict == "prose"
 
 
@@ -101,8 +110,8 @@ def test_time_runs_out_and_a_cancel_ends_it(bench: Workbench, server: ModelServe
     cancel = threading.Event()
     cancel.set()
     begun = time.monotonic()
-    found = bench.replays.run(detail, wish_for(detail), cancel=cancel)
-    assert found.row.verdict == "cancelled"
+    found = bench.replays.run(FAILED, wish_for(detail), cancel=cancel)
+    assert found.detail.row.verdict == "cancelled"
     assert time.monotonic() - begun < 30
 
 
@@ -121,20 +130,20 @@ def test_nothing_is_sent_elsewhere_before_a_person_agreed(
     monkeypatch.setattr(RemoteProvider, "destination", property(lambda _self: "https://models.example"))
     with pytest.raises(StoreError, match=r"Nothing was sent to https://models\.example"):
         replay(bench, detail)
-    needed = bench.replays.consent_needed(detail, wish_for(detail, user=f"key {KEY}"))
+    needed = bench.replays.consent_needed(FAILED, wish_for(detail, user=f"key {KEY}"))
     assert needed is not None
     assert needed.destination == "https://models.example"
     assert needed.files == (str(detail.row.path),)
     assert needed.secrets_hidden == 1
     assert not server.requests
     bench.models.give_consent(MODEL)
-    assert bench.replays.consent_needed(detail, wish_for(detail)) is None
+    assert bench.replays.consent_needed(FAILED, wish_for(detail)) is None
 
 
 def test_a_model_that_cannot_be_asked_says_so_at_once(bench: Workbench) -> None:
     detail = bench.traces.open(FAILED)
     with pytest.raises(ProviderError):
-        bench.replays.consent_needed(detail, wish_for(detail, engine="nobody:model"))
+        bench.replays.consent_needed(FAILED, wish_for(detail, engine="nobody:model"))
 
 
 def test_only_runs_of_the_writer_that_hold_what_was_asked_are_replayed(bench: Workbench) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from helpers.benches import sample_parts
 from helpers.samples import SAMPLES, copy_sample, snapshot
+from reverie.agents.base import TranscriptSource
 from reverie.agents.mux.stores import dump_places, watched_dumps
-from reverie.agents.transcripts import PagedTranscript
 from reverie.cli.main import main
 from reverie.errors import Ambiguous, StoreError
 from reverie.services.traces import TraceService, TranscriptService
@@ -33,15 +33,11 @@ def parts_of(desk: TraceService) -> Any:
     return desk._parts
 
 
-def transcript_of(desk: TraceService) -> PagedTranscript:
+def transcripts_of(desk: TraceService) -> tuple[TranscriptService, TranscriptSource]:
     transcripts = TranscriptService(parts_of(desk))
     source = transcripts.of_workspace(ACME)
     assert source is not None
-    return transcripts.open(source)
-
-
-def nothing() -> None:
-    """Nobody wants to stop."""
+    return transcripts, source
 
 
 def own_trace(desk: TraceService, name: str, started: int = 1786600000000) -> str:
@@ -54,7 +50,7 @@ def own_trace(desk: TraceService, name: str, started: int = 1786600000000) -> st
 
 
 def test_the_dumps_of_a_home_are_listed_newest_first_with_their_verdict(desk: TraceService) -> None:
-    rows = list(desk.rows())
+    rows = desk.rows()
     assert [(row.verdict, row.kind, row.workspace_id) for row in rows] == [
         ("provider-error", "writer", ACME),
         ("timed-out", "writer", ACME),
@@ -88,7 +84,7 @@ def test_a_run_that_left_a_dump_as_well_is_one_line(desk: TraceService) -> None:
 
 
 def test_what_was_read_is_read_again_only_when_the_file_changed(desk: TraceService) -> None:
-    first = list(desk.rows())
+    first = desk.rows()
     assert all(one is other for one, other in zip(first, desk.rows(), strict=True))
     path = parts_of(desk).home.root / DUMPS / f"{NEWEST}.json"
     path.write_text(path.read_text().replace("overloaded_error", "model does not support tools"))
@@ -100,7 +96,7 @@ def test_a_dump_nobody_can_read_is_a_line_that_says_so(desk: TraceService) -> No
     (directory / "1786700000000_x.json").write_bytes(b"\x00\x01")
     (directory / "1786700000001_link.json").symlink_to("/etc/passwd")
     (directory / "notes.txt").write_text("nothing")
-    rows = list(desk.rows())
+    rows = desk.rows()
     assert len(rows) == 4
     assert rows[0].verdict == "damaged"
     assert rows[0].workspace_id == ACME
@@ -110,7 +106,7 @@ def test_a_trace_is_found_by_its_name_or_the_beginning_of_it(desk: TraceService)
     assert desk.open(NEWEST).row.verdict == "provider-error"
     detail = desk.open("1786528")
     assert detail.row.verdict == "timed-out"
-    assert len(detail.dump.document["events"]) == 17
+    assert len(desk.document("1786528")["events"]) == detail.event_count == len(detail.events) == 17
     assert detail.timeline.duration == 10_000
     with pytest.raises(Ambiguous, match="1786528692345"):
         desk.open("17865")
@@ -123,17 +119,19 @@ def test_looking_at_traces_changes_nothing(desk: TraceService) -> None:
     before = snapshot(root)
     for row in desk.rows():
         desk.open(row.id)
-    assert transcript_of(desk).find(lambda message: message.id == "x", 0, nothing) is None
+    transcripts, source = transcripts_of(desk)
+    assert transcripts.open(source, message_id="x").place == -1
     assert snapshot(root) == before
 
 
 def test_the_message_that_triggered_a_run_is_found_in_its_transcript(desk: TraceService) -> None:
     trigger = desk.open("1786527").facts.trigger_message_id
-    transcript = transcript_of(desk)
-    place = transcript.find(lambda message: message.id == trigger, 0, nothing)
-    assert place is not None
-    assert transcript.page(place, nothing).messages[0].id == trigger
-    assert transcript.find(lambda message: message.id == "message-of-another-life", 0, nothing) is None
+    transcripts, source = transcripts_of(desk)
+    opened = transcripts.open(source, message_id=trigger)
+    assert opened.place >= 0
+    assert trigger in [message.id for message in opened.page.messages]
+    assert transcripts.page(source, opened.place).messages[0].id == trigger
+    assert transcripts.open(source, message_id="message-of-another-life").place == -1
 
 
 def test_new_dumps_are_in_the_watched_set_of_the_home(tmp_path: Path) -> None:

@@ -27,7 +27,6 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
-from reverie.files.locks import is_ours
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.jobs.writer.service import writer_lease_name
 from reverie.log_level import is_debug, set_debug
@@ -676,7 +675,7 @@ class ActivityControl(QObject):
         by_hand = self._jobs.get(BY_HAND)
         self._jobs = {} if by_hand is None else {BY_HAND: by_hand}
         for work in found:
-            here = is_ours(work.holder.owner.pid)
+            here = work.holder.ours
             if here and not work.place and by_hand is not None:
                 continue
             title = tr("Memory writer") if work.place else visible(work.holder.purpose)

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QWidget
 
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.errors import UserError
-from reverie.files.locks import is_ours
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import Icons
@@ -295,7 +294,7 @@ class FooterControl(QObject):
         if session.context.workspace_id is None and has_workspaces and not session.facts.keeps_records:
             return self.tr("select a workspace")
         running = session.status.running if session.status is not None else None
-        if running is not None and not is_ours(running.owner.pid):
+        if running is not None and not running.ours:
             return self.tr("another one is running (process {pid})").format(pid=running.owner.pid)
         return ""
 

@@ -21,8 +21,7 @@ from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.settings.draft import Setting, SettingsDraft, draft_of, schema, with_draft
 
 if TYPE_CHECKING:
-    from reverie.services.model_services import SettingsService
-    from reverie.services.views import ModelsView, ProbeLine
+    from reverie.services.model_services import ModelsView, ProbeLine, SettingsService
     from reverie.services.workbench import Workbench
     from reverie.ui.settings.dialog import SettingsDialog
     from reverie.ui.settings.model_pages import LocalServer

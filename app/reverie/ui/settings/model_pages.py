@@ -38,7 +38,7 @@ from reverie.ui.widgets.layouts import column, row_of
 
 if TYPE_CHECKING:
     from reverie.llm.catalogue import ProviderInfo
-    from reverie.services.views import ModelsView, ProbeLine
+    from reverie.services.model_services import ModelsView, ProbeLine
 
 
 _SIGNS = {"pass": "check", "fail": "error", "skip": "info"}

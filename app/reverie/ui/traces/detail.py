@@ -3,16 +3,13 @@
 Above, the verdict with its evidence; below, pages: timeline and steps, messages, the memory and what was
 tried with it, the raw document. Selecting a span, a row or the evidence shows the same place on every page.
 
-The raw document has no size limit: a page of members is read at a time, and the search reads in chunks.
-Threading: GUI thread; documents are read and searched in jobs. Failure: an `OSError` of the file is shown
-on the page.
+The raw document has no size limit: the engine is asked for a page of members at a time, and searches it.
+Threading: GUI thread; the engine is asked in jobs. Failure: an error of the file is shown in the status bar.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -43,10 +40,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.errors import user_error_from_os
-from reverie.llm.trace_facts import Timeline, TimeSpan, TraceFacts
-from reverie.llm.trace_reader import CHUNK, JsonNode, JsonSource, children, text_of
-from reverie.services.traces import answer_text
+from reverie.llm.trace_facts import Timeline, TimeSpan
+from reverie.llm.trace_reader import MOST_HITS, DocumentHit, DocumentPage, Excerpt, JsonNode
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace
 from reverie.ui.display_text import human_size, tokens, visible, visible_lines, when
 from reverie.ui.jobs import JobControl
@@ -67,117 +62,35 @@ from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
 
 if TYPE_CHECKING:
-    from reverie.services.traces import TraceDetail
+    from reverie.services.traces import TraceDetail, TraceEvent, TraceService
 
 
 # The raw page: a tree that asks for members as it is opened, and a search with its hits.
 
 
-# A trace's document, read piece by piece. Pure, for jobs; raises `OSError`.
-
-
-PAGE = 200
-MOST_HITS = 200
-_PREVIEW_BYTES = 240
-_VALUE_BYTES = 256 << 10
-_AROUND = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A member as a job read it."""
-
-    node: JsonNode
-    preview: str
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentHit:
-    """One place that a search found: the nodes from the root down to it, and the text around it."""
-
-    path: tuple[JsonNode, ...]
-    excerpt: str
-
-
-def read_page(source: JsonSource, node: JsonNode, skip: int) -> tuple[tuple[Piece, ...], bool]:
-    """A page of members with what is shown of each."""
-    found, more = children(source, node, limit=PAGE, skip=skip)
-    return tuple(Piece(child, preview(source, child)) for child in found), more
-
-
-def preview(source: JsonSource, node: JsonNode) -> str:
+def preview(found: Excerpt) -> str:
     """What a member's line shows of it."""
-    if node.kind == "object":
-        return "{…}" + f" {human_size(node.size)}"
-    if node.kind == "array":
-        return "[…]" + f" {human_size(node.size)}"
-    if node.kind == "text":
-        text, whole = text_of(source, node, _PREVIEW_BYTES)
-        line = " ".join(text.split())
-        return line if whole else f"{line}… {human_size(node.size)}"
-    return source.read(node.start, min(node.end, node.start + _PREVIEW_BYTES)).decode("utf-8", "replace")
+    node = found.node
+    if node.is_container:
+        return ("{…}" if node.kind == "object" else "[…]") + f" {human_size(node.size)}"
+    if node.kind != "text":
+        return found.text
+    line = " ".join(found.text.split())
+    return line if found.is_whole else f"{line}… {human_size(node.size)}"
 
 
-def full_text(source: JsonSource, node: JsonNode) -> str:
-    """A member's value to read and to copy, cut where it is very long."""
-    if node.kind == "text":
-        text, whole = text_of(source, node, _VALUE_BYTES)
-        return text if whole else f"{text}… [{human_size(node.size)}]"
-    raw = source.read(node.start, min(node.end, node.start + _VALUE_BYTES)).decode("utf-8", "replace")
-    indent = "  " * node.level
-    text = raw.replace(f"\n{indent}", "\n")
-    return text if node.size <= _VALUE_BYTES else f"{text}… [{human_size(node.size)}]"
+def full_text(found: Excerpt) -> str:
+    """A member's value to read and to copy."""
+    return found.text if found.is_whole else f"{found.text}… [{human_size(found.node.size)}]"
 
 
-def search(
-    source: JsonSource, root: JsonNode, needle: str, check: Callable[[], None]
-) -> tuple[DocumentHit, ...]:
-    """The places of `needle` in names and values, in the order of the document."""
-    if not needle:
-        return ()
-    spelled = {json.dumps(needle, ensure_ascii=ascii_only)[1:-1] for ascii_only in (False, True)}
-    pattern = re.compile(
-        b"|".join(re.escape(each.encode("utf-8", "replace")) for each in spelled), re.IGNORECASE
-    )
-    overlap = 8 * len(needle) + 16
-    hits: list[DocumentHit] = []
-    position, last = root.start, -1
-    while position < root.end and len(hits) < MOST_HITS:
-        check()
-        chunk = source.read(position, min(position + CHUNK + overlap, root.end))
-        for match in pattern.finditer(chunk):
-            at = position + match.start()
-            if match.start() >= CHUNK or at <= last or len(hits) >= MOST_HITS:
-                continue
-            path = _path_to(source, root, at)
-            hits.append(DocumentHit(path, _excerpt(chunk, match)))
-            # One line per member, however often it stands there.
-            last = path[-1].end if not path[-1].is_container else at
-        position += CHUNK
-    return tuple(hits)
+@dataclass(frozen=True, slots=True)
+class ShownDocument:
+    """The document that is shown, and who can be asked for its parts."""
 
-
-def _path_to(source: JsonSource, root: JsonNode, at: int) -> tuple[JsonNode, ...]:
-    path = [root]
-    while path[-1].is_container:
-        skip, found = 0, None
-        while found is None:
-            page, more = children(source, path[-1], limit=PAGE, skip=skip)
-            # What stands before a value is its name.
-            found = next((child for child in page if at < child.end), None)
-            skip += PAGE
-            if not more:
-                break
-        if found is None:
-            break
-        path.append(found)
-    return tuple(path)
-
-
-def _excerpt(chunk: bytes, match: re.Match[bytes]) -> str:
-    start, end = max(0, match.start() - _AROUND), match.end() + _AROUND
-    text = chunk[start:end].decode("utf-8", "ignore")
-    return " ".join(text.split())
+    traces: TraceService
+    trace_id: str
+    root: JsonNode
 
 
 Index = QModelIndex | QPersistentModelIndex
@@ -202,15 +115,15 @@ class RawModel(QAbstractItemModel):
     def __init__(self, feed: TraceFeed, parent: QObject) -> None:
         super().__init__(parent)
         self._feed = feed
-        self._source: JsonSource | None = None
+        self._document: ShownDocument | None = None
         self._root: Item | None = None
         self._generation = 0
 
-    def show_document(self, source: JsonSource | None, root: JsonNode | None) -> None:
+    def show_document(self, document: ShownDocument | None) -> None:
         self.beginResetModel()
         self._generation += 1
-        self._source = source
-        self._root = Item(root, "", None, 0) if root is not None else None
+        self._document = document
+        self._root = Item(document.root, "", None, 0) if document is not None else None
         self.endResetModel()
 
     def node_at(self, index: Index) -> JsonNode | None:
@@ -244,33 +157,29 @@ class RawModel(QAbstractItemModel):
         return item is not None and item.node.is_container and item.more and not item.loading
 
     def fetchMore(self, parent: Index) -> None:
-        item = self._item(parent)
-        if item is None or item.loading or not item.more or self._source is None:
+        item, document = self._item(parent), self._document
+        if item is None or item.loading or not item.more or document is None:
             return
         item.loading = True
-        source, node, skip, generation = self._source, item.node, len(item.children), self._generation
+        node, skip, generation = item.node, len(item.children), self._generation
 
-        def work(_control: JobControl) -> tuple[tuple[Piece, ...], bool]:
-
-            try:
-                return read_page(source, node, skip)
-            except OSError as error:
-                raise user_error_from_os(error, "The trace was not read.") from error
+        def work(_control: JobControl) -> DocumentPage:
+            return document.traces.document_page(document.trace_id, node, skip)
 
         self._feed.submit("open a part", work, done=partial(self._take, item, generation))
 
-    def _take(self, item: Item, generation: int, found: tuple[tuple[Piece, ...], bool]) -> None:
+    def _take(self, item: Item, generation: int, found: DocumentPage) -> None:
         if generation != self._generation:
             return
-        pieces, item.more = found
+        item.more = found.more
         item.loading = False
-        if not pieces:
+        if not found.members:
             return
         first = len(item.children)
         parent = QModelIndex() if item.parent is None else self.createIndex(item.row, 0, item)
-        self.beginInsertRows(parent, first, first + len(pieces) - 1)
+        self.beginInsertRows(parent, first, first + len(found.members) - 1)
         item.children += [
-            Item(piece.node, piece.preview, item, first + place) for place, piece in enumerate(pieces)
+            Item(each.node, preview(each), item, first + place) for place, each in enumerate(found.members)
         ]
         self.endInsertRows()
 
@@ -315,8 +224,7 @@ class RawView(QWidget):
     def __init__(self, feed: TraceFeed, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._feed = feed
-        self._source: JsonSource | None = None
-        self._root: JsonNode | None = None
+        self._document: ShownDocument | None = None
         self.hits: tuple[DocumentHit, ...] = ()
         self.model = RawModel(feed, self)
         self.tree = QTreeView()
@@ -352,23 +260,23 @@ class RawView(QWidget):
         self.splitter = split(left, self.value, sizes=(520, 420))
         column(self, row, self.splitter, grows=self.splitter, margin=(GAP, GAP, GAP, 0))
 
-    def show_document(self, source: JsonSource | None, root: JsonNode | None) -> None:
-        self._source, self._root = source, root
+    def show_document(self, document: ShownDocument | None) -> None:
+        self._document = document
         self._show_hits(())
         self.found.clear()
         self.list.hide()
         self.value.clear()
-        self.model.show_document(source, root)
+        self.model.show_document(document)
         self.copy.setEnabled(False)
 
     @Slot()
     def _search(self) -> None:
-        source, root, needle = self._source, self._root, self.needle.text()
-        if source is None or root is None:
+        document, needle = self._document, self.needle.text()
+        if document is None:
             return
 
         def work(control: JobControl) -> tuple[DocumentHit, ...]:
-            return search(source, root, needle, control.check)
+            return document.traces.search_document(document.trace_id, needle, check=control.check)
 
         self._feed.submit("search a trace", work, done=self._on_found, group=f"search {id(self)}")
 
@@ -408,18 +316,18 @@ class RawView(QWidget):
             self._show_value(node)
 
     def _show_value(self, node: JsonNode) -> None:
-        source = self._source
-        if source is None:
+        document = self._document
+        if document is None:
             return
         self._feed.submit(
             "read a value",
-            lambda _control: full_text(source, node),
+            lambda _control: document.traces.document_value(document.trace_id, node),
             done=self._on_value,
             group=f"value {id(self)}",
         )
 
-    def _on_value(self, text: str) -> None:
-        self.value.setPlainText(visible_lines(text))
+    def _on_value(self, found: Excerpt) -> None:
+        self.value.setPlainText(visible_lines(full_text(found)))
         self.copy.setEnabled(True)
 
     @Slot()
@@ -457,59 +365,45 @@ class MessagesView(QScrollArea):
         self.cards: list[Card] = []
         self._show(())
 
-    def show_trace(self, document: Mapping[str, Any], facts: TraceFacts) -> None:
-        self._show(tuple(self._letters(document, facts)))
+    def show_trace(self, detail: TraceDetail) -> None:
+        left_out = detail.event_count - len(detail.events)
+        self._show(tuple(self._letters(detail)), left_out)
 
     def clear(self) -> None:
         self._show(())
 
-    def _show(self, letters: tuple[Letter, ...]) -> None:
+    def _show(self, letters: tuple[Letter, ...], left_out: int = 0) -> None:
         inside = QWidget()
         outer = column(inside, margin=GAP)
         self.cards = [Card(letter) for letter in letters[:_MOST_CARDS]]
         for card in self.cards:
             outer.addWidget(card)
-        if len(letters) > _MOST_CARDS:
-            more = WrapLabel(
-                self.tr("{n} more are in the raw document.").format(n=len(letters) - _MOST_CARDS)
-            )
-            outer.addWidget(more)
+        left_out += len(letters) - len(self.cards)
+        if left_out:
+            outer.addWidget(WrapLabel(self.tr("{n} more are in the raw document.").format(n=left_out)))
         outer.addStretch(1)
         self.setWidget(inside)
 
-    def _letters(self, document: Mapping[str, Any], facts: TraceFacts) -> Iterator[Letter]:
+    def _letters(self, detail: TraceDetail) -> Iterator[Letter]:
         for key, title in (
             ("systemPrompt", self.tr("System prompt")),
             ("globalAgentsMd", self.tr("Global instructions")),
             ("contextAgentsMd", self.tr("Project instructions")),
             ("existingMemory", self.tr("Memory before the run")),
         ):
-            text = document.get(key)
-            if isinstance(text, str):
-                yield Letter(title, text)
-        for attempt in facts.attempts:
+            if key in detail.texts:
+                yield Letter(title, detail.texts[key])
+        for attempt, answer in zip(detail.facts.attempts, detail.answers, strict=True):
             for message in attempt.messages:
                 title = self.tr("Attempt {n}, sent as {role}").format(n=attempt.index, role=message.role)
                 yield Letter(title, message.text)
-            answer = answer_text(attempt)
             title = self.tr("Attempt {n}, the model").format(n=attempt.index)
             yield Letter(title, answer or attempt.error or self.tr("(nothing)"))
-        events = document.get("events")
-        for event in events if isinstance(events, list) else ():
-            if isinstance(event, Mapping):
-                yield self._event(event)
+        yield from map(self._event, detail.events)
 
-    def _event(self, event: Mapping[str, Any]) -> Letter:
-        title = self.tr("Conversation, {role} {n}").format(
-            role=event.get("role", "?"), n=event.get("historySequence", "")
-        )
-        parts = [str(event["text"])] if isinstance(event.get("text"), str) else []
-        calls = event.get("toolCalls")
-        for call in calls if isinstance(calls, list) else ():
-            if isinstance(call, Mapping):
-                given = json.dumps(call.get("input"), ensure_ascii=False)
-                parts.append(f"{call.get('toolName', '?')} {given}")
-        return Letter(title, "\n".join(parts))
+    def _event(self, event: TraceEvent) -> Letter:
+        title = self.tr("Conversation, {role} {n}").format(role=event.role, n=event.number)
+        return Letter(title, event.text)
 
 
 class Card(QFrame):
@@ -568,13 +462,21 @@ _TIMELINE_HEIGHT = 210
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A trace as a job read it. `tried`: the memory against what was tried, as a diff; `no_replay`:
-    why it cannot be asked again; `workspace`: its name in the list at the left."""
+    """A trace as a job read it."""
 
+    traces: TraceService
+    """Who can be asked for the parts of its document."""
     detail: TraceDetail
-    tried: str
-    no_replay: str = ""
     workspace: str = ""
+    """Its name in the list at the left."""
+
+    @property
+    def document(self) -> ShownDocument | None:
+        """None: nothing of it could be read."""
+        detail = self.detail
+        if detail.root is None:
+            return None
+        return ShownDocument(self.traces, str(detail.row.path), detail.root)
 
 
 class TraceDetailView(Column):
@@ -651,7 +553,7 @@ class TraceDetailView(Column):
         self.steps.show_facts(None, Timeline(1, 0, ()))
         self.messages.clear()
         self.memory.show_diff("")
-        self.raw.show_document(None, None)
+        self.raw.show_document(None)
         self.pages.setEnabled(False)
         for button in self.buttons.values():
             button.setEnabled(False)
@@ -673,14 +575,14 @@ class TraceDetailView(Column):
             if key != "compare":
                 button.setEnabled(True)
         self.buttons["transcript"].setEnabled(bool(detail.facts.trigger_message_id))
-        self.buttons["replay"].setEnabled(not shown.no_replay)
-        self.buttons["replay"].setToolTip(shown.no_replay or self._replay_tip)
+        self.buttons["replay"].setEnabled(not detail.no_replay)
+        self.buttons["replay"].setToolTip(detail.no_replay or self._replay_tip)
         self.timeline.show_timeline(detail.timeline)
         self.steps.show_facts(detail.facts, detail.timeline)
-        self.messages.show_trace(detail.dump.document, detail.facts)
-        self.memory.show_diff(shown.tried or self.tr("Nothing was tried."))
-        if known is None or known.detail.dump.source != detail.dump.source:
-            self.raw.show_document(detail.dump.source, detail.dump.root)
+        self.messages.show_trace(detail)
+        self.memory.show_diff(detail.tried or self.tr("Nothing was tried."))
+        if known is None or (known.detail.row.path, known.detail.stamp) != (row.path, detail.stamp):
+            self.raw.show_document(shown.document)
         self.show_evidence()
 
     def show_error(self, text: str) -> None:
@@ -716,7 +618,7 @@ class TraceDetailView(Column):
             if facts.trigger_message_id
             else "",
             human_size(row.size),
-            self.tr("long texts are cut here, not in the raw document") if detail.dump.shortened else "",
+            self.tr("long texts are cut here, not in the raw document") if detail.shortened else "",
         ]
         return " · ".join(visible(part) for part in parts if part)
 

@@ -8,7 +8,6 @@ Threading: GUI thread; a lane of its own, created on first use, so that large tr
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -74,7 +73,6 @@ class TracePlaces:
         return Belongs(row.workspace_name or row.workspace_id, project)
 
 
-_PAUSE_S = 0.1
 T = TypeVar("T")
 
 
@@ -216,18 +214,16 @@ class TraceFeed(QObject):
             self.changed.emit()
 
     def _read(self, session: HomeSession) -> None:
-        workbench, home = session.local, session.info.id
+        workbench, home = session.workbench, session.info.id
 
         def work(control: JobControl) -> tuple[TraceSummary, ...]:
             rows: list[TraceSummary] = []
-            reported = 0.0
-            for row in workbench.traces.rows():
-                control.check()
-                rows.append(row)
-                if time.monotonic() - reported > _PAUSE_S:
-                    control.report(tuple(rows))
-                    reported = time.monotonic()
-            return tuple(rows)
+
+            def add(more: tuple[TraceSummary, ...]) -> None:
+                rows.extend(more)
+                control.report(tuple(rows))
+
+            return workbench.traces.rows(progress=add, check=control.check)
 
         self.submit(
             "list traces",

@@ -34,7 +34,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
-from reverie.services.traces import ReplayRequest, answer_text, trace_diff, tried_diff
+from reverie.services.traces import ReplayRequest
 from reverie.ui.appearance import GAP, Icons, monospace, theme_of
 from reverie.ui.dialogs import ConsentDialog
 from reverie.ui.display_text import tokens, visible, visible_lines, when
@@ -49,10 +49,10 @@ from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
 
 if TYPE_CHECKING:
+    from reverie.engine.engine import HomeEngine
     from reverie.llm.trace_facts import Timeline
     from reverie.services.traces import TraceDetail
     from reverie.services.views import ConsentView
-    from reverie.services.workbench import Workbench
 
 
 # The comparison: facts that differ, both timelines on one scale, and a diff of every text that differs.
@@ -74,8 +74,8 @@ def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
 
     row, facts = detail.row, detail.facts
     answers = "\n\n".join(
-        f"— {tr('Attempt {n}').format(n=attempt.index)} —\n{answer_text(attempt) or attempt.error}"
-        for attempt in facts.attempts
+        f"— {tr('Attempt {n}').format(n=attempt.index)} —\n{answer or attempt.error}"
+        for attempt, answer in zip(facts.attempts, detail.answers, strict=True)
     )
     cells = (
         verdict_label(row.verdict),
@@ -87,7 +87,7 @@ def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
         str(sum(len(attempt.calls) for attempt in facts.attempts)),
         tokens(row.tokens) if row.tokens else "–",
     )
-    return ComparedTrace(title, cells, detail.timeline, answers, tried_diff(facts))
+    return ComparedTrace(title, cells, detail.timeline, answers, detail.tried)
 
 
 def fact_names() -> tuple[str, ...]:
@@ -191,10 +191,13 @@ class TraceCompare(QDialog):
         self.show()
 
         def work(_control: JobControl) -> tuple[ComparedTrace, ComparedTrace, str]:
-
-            details = [line.session.local.traces.open(str(line.row.path)) for line in (one, other)]
+            # They may be of two homes, and so of two places that read them.
+            asked = [(line.session.workbench.traces, str(line.row.path)) for line in (one, other)]
+            details = [traces.open(trace_id) for traces, trace_id in asked]
+            (before, before_id), (after, after_id) = asked
+            difference = before.difference(before_id, after.text(after_id))
             sides = [side_of(when(detail.row.started_at), detail) for detail in details]
-            return sides[0], sides[1], trace_diff(details[0].facts, details[1].facts)
+            return sides[0], sides[1], difference
 
         self._feed.submit("compare traces", work, done=self._on_read, group="compare traces")
 
@@ -220,7 +223,7 @@ class ReplayDialog(QDialog):
     def __init__(self, feed: TraceFeed, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._feed = feed
-        self._workbench: Workbench | None = None
+        self._workbench: HomeEngine | None = None
         self._detail: TraceDetail | None = None
         self.running = False
         self.replayed: TraceDetail | None = None
@@ -272,7 +275,7 @@ class ReplayDialog(QDialog):
         self.buttons.rejected.connect(self.reject)
         column(self, self.title, row, self.message, self.pages, self.buttons, grows=self.pages)
 
-    def open_on(self, workbench: Workbench, detail: TraceDetail, models: tuple[str, ...] = ()) -> None:
+    def open_on(self, workbench: HomeEngine, detail: TraceDetail, models: tuple[str, ...] = ()) -> None:
         """Offer to replay a trace; `models` are at hand to choose from."""
         self.cancel()
         self._workbench, self._detail, self.replayed = workbench, detail, None
@@ -313,7 +316,7 @@ class ReplayDialog(QDialog):
         self.message.say(self.tr("Asking {model}…").format(model=visible(request.engine)))
 
         def work(_control: JobControl) -> ConsentView | None:
-            return workbench.replays.consent_needed(detail, request)
+            return workbench.replays.consent_needed(str(detail.row.path), request)
 
         self._submit("ask for consent", work, partial(self._on_consent, request))
 
@@ -330,9 +333,11 @@ class ReplayDialog(QDialog):
 
             if needed is not None:
                 workbench.models.give_consent(request.engine)
-            found = workbench.replays.run(detail, request, cancel=control.cancel, progress=control.report)
-            sides = side_of(tr("Original"), detail), side_of(tr("Replay"), found)
-            return found, *sides, trace_diff(detail.facts, found.facts)
+            found = workbench.replays.run(
+                str(detail.row.path), request, cancel=control.cancel, progress=control.report
+            )
+            sides = side_of(tr("Original"), detail), side_of(tr("Replay"), found.detail)
+            return found.detail, *sides, found.difference
 
         self._submit("replay a run", work, self._on_done)
 

@@ -9,7 +9,6 @@ bar.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,8 +32,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.errors import UserError, user_error_from_os
-from reverie.services.traces import tried_diff, why_no_replay
+from reverie.errors import UserError
 from reverie.ui.appearance import SIZE, Icons, Theme, theme_of
 from reverie.ui.display_text import amount, as_tooltip, visible, when
 from reverie.ui.jobs import JobControl
@@ -52,7 +50,6 @@ from reverie.ui.widgets.layouts import column, scrolled, split, stacked
 from reverie.ui.widgets.lists import SearchedTable
 
 if TYPE_CHECKING:
-    from reverie.agents.transcripts import PagedTranscript
     from reverie.services.traces import TranscriptService
     from reverie.ui.session import HomeSession
 
@@ -384,11 +381,7 @@ class TranscriptDialog(QDialog):
         self.title.say(self.tr("Reading the transcript…"))
         self.show()
 
-        def opening() -> PagedTranscript | None:
-            source = service.of_workspace(workspace_id)
-            return service.open(source) if source is not None else None
-
-        self.view.open(opening, ReadingStart(message_id))
+        self.view.open(service, lambda: service.of_workspace(workspace_id), ReadingStart(message_id))
 
     @Slot(int)
     def _on_opened(self, place: int) -> None:
@@ -500,13 +493,10 @@ class TracesTab(TabPage):
         ):
             return
         self._wanted = wanted
-        workbench, row, workspace = wanted.session.local, wanted.row, wanted.place.workspace
+        traces, row, workspace = wanted.session.workbench.traces, wanted.row, wanted.place.workspace
 
         def work(_control: JobControl) -> Shown:
-
-            detail = workbench.traces.open(str(row.path))
-            no_replay = why_no_replay(detail.facts, shortened=detail.dump.shortened)
-            return Shown(detail, tried_diff(detail.facts), no_replay, workspace)
+            return Shown(traces, traces.open(str(row.path)), workspace)
 
         self.feed.submit(
             "open a trace", work, done=self._on_read, failed=self._on_unreadable, group="open a trace"
@@ -554,7 +544,7 @@ class TracesTab(TabPage):
             self.transcript = TranscriptDialog(self.feed, self._icons, self)
         facts = shown.detail.facts
         self.transcript.open_at(
-            wanted.session.local.transcripts, wanted.row.workspace_id, facts.trigger_message_id
+            wanted.session.workbench.transcripts, wanted.row.workspace_id, facts.trigger_message_id
         )
 
     def compare_selected(self) -> None:
@@ -575,7 +565,7 @@ class TracesTab(TabPage):
         if self.replay is None:
             self.replay = ReplayDialog(self.feed, self._icons, self)
         known = dict.fromkeys(line.row.model for line in self.feed.lines)
-        self.replay.open_on(wanted.session.local, shown.detail, tuple(known))
+        self.replay.open_on(wanted.session.workbench, shown.detail, tuple(known))
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.detail.summary())
@@ -596,13 +586,11 @@ class TracesTab(TabPage):
         shown = self.detail.shown
         if shown is None:
             return
-        source = shown.detail.row.path
+        traces, trace_id = shown.traces, str(shown.detail.row.path)
 
         def work(_control: JobControl) -> Path:
-            try:
-                return Path(shutil.copyfile(source, target))
-            except OSError as error:
-                raise user_error_from_os(error, f"The trace was not exported to {target}.") from error
+            traces.export(trace_id, target)
+            return target
 
         self.feed.submit("export a trace", work, done=self._on_exported)
 

@@ -1,10 +1,10 @@
 """One transcript to read: its text page by page, a search through all of it, its facts, and its growth.
 
-Pages are read as one scrolls, and text far above is dropped, so that memory depends on what is shown, not
-on the size of the file. While the view is visible it checks now and then whether the file grew; the slower
+Pages are asked for as one scrolls, and text far above is dropped, so that memory depends on what is shown,
+not on the size of the file. While the view is visible it asks now and then whether the file grew; the slower
 a transcript is to read, the less often.
 
-Threading: GUI thread; the transcript is read in jobs on the given lane. Failure: in the bar above the text;
+Threading: GUI thread; the engine is asked in jobs on the given lane. Failure: in the bar above the text;
 what is shown stays.
 """
 
@@ -19,15 +19,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from reverie.agents.transcripts import (
-    Page,
-    PagedTranscript,
-    Stamp,
-    TranscriptStatistics,
-    is_prompt,
-    says,
-    weight,
-)
+from reverie.agents.transcripts import Page, Stamp, TranscriptStatistics, weight
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, Icons
 from reverie.ui.jobs import JobControl, Lane, repeating
@@ -37,7 +29,9 @@ from reverie.ui.widgets.layouts import FlowLayout, column
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
-    from reverie.agents.transcripts import Message, Wanted
+    from reverie.agents.base import TranscriptSource
+    from reverie.agents.transcripts import Message
+    from reverie.services.traces import TranscriptGrowth, TranscriptOpened, TranscriptService
 
 
 # The bar above the text: search, step through, copy, unfold.
@@ -125,17 +119,18 @@ class ReaderSearch(QObject):
         if text.is_unfolded(text.message(current)) and text.mark(needle, current, back=back):
             self.say("")
             return
-        self._seek(says(needle), current, needle, back=back)
+        self._seek(current, needle, back=back)
 
     @Slot()
     def next_prompt(self) -> None:
-        self._seek(is_prompt, self._view.text.current(), "", back=False)
+        self._seek(self._view.text.current(), "", back=False)
 
     @Slot()
     def previous_prompt(self) -> None:
-        self._seek(is_prompt, self._view.text.current(), "", back=True)
+        self._seek(self._view.text.current(), "", back=True)
 
-    def _seek(self, wanted: Wanted, number: int, needle: str, *, back: bool) -> None:
+    def _seek(self, number: int, needle: str, *, back: bool) -> None:
+        """Go to the nearest entry that says `needle`; without one, to the nearest prompt."""
         transcript = self._view.transcript
         if transcript is None:
             return
@@ -144,7 +139,7 @@ class ReaderSearch(QObject):
             self.say(self.tr("Searching…"))
 
         def work(control: JobControl) -> int | None:
-            return transcript.find(wanted, number, control.check, back=back)
+            return transcript.service.find(transcript.source, needle, number, back=back, check=control.check)
 
         def done(place: int | None) -> None:
             self.busy = False
@@ -187,7 +182,7 @@ _BEFORE = 30
 # Of its time a view spends at most this share on reading a growing transcript again.
 _SHARE = 8
 
-Opening = Callable[[], PagedTranscript | None]
+Finding = Callable[[], "TranscriptSource | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,11 +194,11 @@ class ReadingStart:
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
-    transcript: PagedTranscript | None
-    page: Page | None
-    stamp: Stamp
-    place: int
+class ShownTranscript:
+    """The transcript that is shown, and who reads it."""
+
+    service: TranscriptService
+    source: TranscriptSource
 
 
 class TranscriptView(QWidget):
@@ -216,7 +211,7 @@ class TranscriptView(QWidget):
         super().__init__(parent)
         self.lane = lane
         self._group = f"transcript {id(self)}"
-        self.transcript: PagedTranscript | None = None
+        self.transcript: ShownTranscript | None = None
         self._stamp: Stamp = ()
         self._facts = TranscriptStatistics()
         self._at_end = False
@@ -275,23 +270,22 @@ class TranscriptView(QWidget):
         """The last entry is shown."""
         return self._at_end
 
-    def open(self, opening: Opening, start: ReadingStart = ReadingStart()) -> None:
-        """Read a transcript; `opening` is called in a job, and gives None where there is none."""
+    def open(
+        self, service: TranscriptService, finding: Finding, start: ReadingStart = ReadingStart()
+    ) -> None:
+        """Read a transcript; `finding` is called in a job, and gives None where there is none."""
         self.clear()
         self._reading = "open"
         self.facts.say(self.tr("Reading…"))
 
-        def work(control: JobControl) -> _Opened:
-            transcript = opening()
-            if transcript is None:
-                return _Opened(None, None, (), -1)
-            stamp = transcript.stamp()
-            if start.message_id:
-                place = transcript.find(lambda each: each.id == start.message_id, -1, control.check)
-                if place is not None:
-                    return _Opened(transcript, _page_with(transcript, place, control), stamp, place)
-            page = transcript.last(control.check) if start.at_end else transcript.page(0, control.check)
-            return _Opened(transcript, page, stamp, -1)
+        def work(control: JobControl) -> tuple[ShownTranscript, TranscriptOpened] | None:
+            source = finding()
+            if source is None:
+                return None
+            opened = service.open(
+                source, message_id=start.message_id, at_end=start.at_end, check=control.check
+            )
+            return ShownTranscript(service, source), opened
 
         self._submit("read a transcript", work, self._on_opened)
 
@@ -308,23 +302,24 @@ class TranscriptView(QWidget):
         self.text.forget()
         self.follow()
 
-    def _on_opened(self, found: _Opened) -> None:
-        self.transcript, self._stamp = found.transcript, found.stamp
-        if found.page is None:
+    def _on_opened(self, found: tuple[ShownTranscript, TranscriptOpened] | None) -> None:
+        if found is None:
             self._reading = ""
             self.message.say(self.tr("There is no transcript."))
             self.follow()
             self.opened.emit(-1)
             return
-        self._take(found.page, self.text.show_messages)
-        if found.place >= 0:
-            self.text.unfold(found.place)
-            self.text.go_to(found.place)
-        elif found.page.at_end and self.text.first:
+        self.transcript, opened = found
+        self._stamp = opened.stamp
+        self._take(opened.page, self.text.show_messages)
+        if opened.place >= 0:
+            self.text.unfold(opened.place)
+            self.text.go_to(opened.place)
+        elif opened.page.at_end and self.text.first:
             self.text.go_to_end()
         if self.isVisible():
             self._ask.start()
-        self.opened.emit(found.place)
+        self.opened.emit(opened.place)
 
     def _take(self, page: Page, put: Callable[[Sequence[Message]], None] | None) -> None:
         self._reading = ""
@@ -350,7 +345,11 @@ class TranscriptView(QWidget):
         if self._reading or self._at_end or not self.text.messages:
             return
         start = self.text.end
-        self._read("on", lambda transcript, control: transcript.page(start, control.check), self._on_more)
+        self._read(
+            "on",
+            lambda asked, control: asked.service.page(asked.source, start, check=control.check),
+            self._on_more,
+        )
 
     def _on_more(self, page: Page) -> None:
         self._take(page, self.text.append)
@@ -371,8 +370,10 @@ class TranscriptView(QWidget):
             return
         start = max(0, first - 4 * _BEFORE)
 
-        def read(transcript: PagedTranscript, control: JobControl) -> Page:
-            return transcript.page(start, control.check, messages=first - start, chars=MOST_CHARS)
+        def read(asked: ShownTranscript, control: JobControl) -> Page:
+            return asked.service.page(
+                asked.source, start, messages=first - start, chars=MOST_CHARS, check=control.check
+            )
 
         self._read("before", read, self._on_before)
 
@@ -397,7 +398,11 @@ class TranscriptView(QWidget):
             if self.text.holds(number):
                 self._arrive(number, needle, back=back)
 
-        self._read("go", lambda transcript, control: _page_with(transcript, number, control), arrived)
+        self._read(
+            "go",
+            lambda asked, control: asked.service.page_with(asked.source, number, check=control.check),
+            arrived,
+        )
 
     def _arrive(self, number: int, needle: str, *, back: bool) -> None:
         if needle:
@@ -420,7 +425,9 @@ class TranscriptView(QWidget):
             self._take(page, self.text.show_messages)
             self.text.go_to_end()
 
-        self._read("end", lambda transcript, control: transcript.last(control.check), arrived)
+        self._read(
+            "end", lambda asked, control: asked.service.last(asked.source, check=control.check), arrived
+        )
 
     # Growing
 
@@ -434,17 +441,23 @@ class TranscriptView(QWidget):
         known, first, count = self._stamp, self.text.first, len(self.text.messages)
         self._reading = "growth"
 
-        def work(control: JobControl) -> tuple[Stamp, Page | None, float]:
-            stamp, began = transcript.stamp(), time.monotonic()
-            if stamp == known:
-                return known, None, 0.0
-            page = transcript.page(first, control.check, messages=count + 4 * _BEFORE, chars=2 * MOST_CHARS)
-            return stamp, page, time.monotonic() - began
+        def work(control: JobControl) -> tuple[TranscriptGrowth, float]:
+            began = time.monotonic()
+            found = transcript.service.growth(
+                transcript.source,
+                known,
+                first,
+                messages=count + 4 * _BEFORE,
+                chars=2 * MOST_CHARS,
+                check=control.check,
+            )
+            return found, time.monotonic() - began
 
         self._submit("ask whether a transcript grew", work, self._on_grown)
 
-    def _on_grown(self, found: tuple[Stamp, Page | None, float]) -> None:
-        self._stamp, page, took = found
+    def _on_grown(self, found: tuple[TranscriptGrowth, float]) -> None:
+        growth, took = found
+        self._stamp, page = growth.stamp, growth.page
         self._rested = time.monotonic()
         if page is None:
             self._reading = ""
@@ -473,7 +486,7 @@ class TranscriptView(QWidget):
     # Jobs
 
     def _read(
-        self, why: str, read: Callable[[PagedTranscript, JobControl], Page], done: Callable[[Page], None]
+        self, why: str, read: Callable[[ShownTranscript, JobControl], Page], done: Callable[[Page], None]
     ) -> None:
         transcript = self.transcript
         if transcript is None:
@@ -528,11 +541,3 @@ class TranscriptView(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._ask.stop()
-
-
-def _page_with(transcript: PagedTranscript, number: int, control: JobControl) -> Page:
-    """A page that holds an entry, with some before it unless these are too long."""
-    page = transcript.page(max(0, number - _BEFORE), control.check)
-    if page.messages and page.messages[-1].number < number:
-        page = transcript.page(number, control.check)
-    return page

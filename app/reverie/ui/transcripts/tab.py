@@ -430,7 +430,7 @@ class TranscriptsTab(TabPage):
         session = self._session
         if session is None or self._stopped or not (self.isVisible() or self._wanted):
             return
-        workbench = session.local
+        workbench = session.workbench
 
         def work(_control: JobControl) -> tuple[TranscriptSource, ...]:
             return workbench.transcripts.sources()
@@ -470,14 +470,11 @@ class TranscriptsTab(TabPage):
         if session is None or not without_facts or self._titling or not self.isVisible():
             return
         self._titling = True
-        workbench = session.local
+        workbench = session.workbench
 
         def work(control: JobControl) -> dict[str, TranscriptSource]:
-            found = {}
-            for source in without_facts:
-                control.check()
-                found[source.id] = workbench.transcripts.described(source)
-            return found
+            described = workbench.transcripts.described(without_facts, check=control.check)
+            return {source.id: source for source in described}
 
         self._lane.submit(
             "read titles",
@@ -510,8 +507,7 @@ class TranscriptsTab(TabPage):
         if source.id == self._open:
             return
         self._open, self._open_path = source.id, source.path
-        workbench = session.local
-        self.view.open(lambda: workbench.transcripts.open(source))
+        self.view.open(session.workbench.transcripts, lambda: source)
 
     @Slot()
     def _on_opened(self) -> None:
@@ -614,7 +610,7 @@ class JobsDialog(QDialog):
         if session is None:
             return
         self.is_read = False
-        workbench = session.local
+        workbench = session.workbench
 
         def work(_control: JobControl) -> tuple[AgentJob, ...]:
             return workbench.transcripts.jobs()

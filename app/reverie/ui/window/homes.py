@@ -25,7 +25,6 @@ from reverie.agents.discovery import ANSWER_S, DiscoveredHomes, TroubledPlace, n
 from reverie.clock import Clock
 from reverie.compose import copy_demo_home
 from reverie.errors import UserError
-from reverie.files.locks import is_ours
 from reverie.files.paths import DiskCheck
 from reverie.profile import Profile
 from reverie.ui import dialogs
@@ -679,7 +678,7 @@ class HomeCloser(QObject):
             tab.dreams.jobs.runs_in(session.workbench)
             or tab.extraction.runs_in(session)
             or tab.notes.runs_in(session)
-            or (self._hosts(session.info.id) and running is not None and is_ours(running.owner.pid))
+            or (self._hosts(session.info.id) and running is not None and running.ours)
         )
 
     def _close(self, session: HomeSession) -> None:

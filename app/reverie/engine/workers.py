@@ -1,0 +1,223 @@
+"""Runs in processes of their own, so that a busy run slows nobody and a cancel is always heard.
+
+A worker is this program as the engine of one client, the engine that started it, over its standard input and
+output. It does one run, with arguments and progress handed on unread, and ends. One that is idle is kept
+ready, so that a run starts at once. A worker whose input ends, as it does with its engine however that ends,
+stops its run and ends within two seconds.
+
+A worker that dies, or has not ended some seconds after it was told to stop and is killed, leaves a journal;
+what that says is put in order before the client gets its answer.
+
+Threading: every method from any thread; `run` blocks until the run has its end. Failure: `run` raises the
+run's own `UserError`, `CallStopped` for one that was stopped before it had a result, `RunEnded` for one whose
+process is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from typing import BinaryIO, cast
+
+from reverie.engine.client import CallCancelled, EngineClient, EngineGone
+from reverie.engine.server import CallControl, CallStopped, ClientConnection
+from reverie.engine.wire import Channel, FromEngine
+from reverie.errors import Unavailable, UserError
+from reverie.files.locks import count_as_ours, forget_ours
+from reverie.runs.recovery import RunDependencies, recover
+
+log = logging.getLogger("reverie.engine")
+
+CANCEL_S = 3.0
+"""How long a run that was cancelled may take to put back what it did; then its process is ended."""
+WARM_S = 5.0
+"""After this time one is started to be ready: a window that opens, or a run, needs the processor first."""
+TERMINATE_S = 0.5
+END_S = 2.0
+
+
+class RunEnded(Unavailable):
+    """The process of a run is gone before the run had its result."""
+
+    reason = "run-ended"
+
+
+class _OverdueError(Exception):
+    """The run was cancelled and goes on."""
+
+
+class Workers:
+    """The workers of one engine. `command` starts one; `spare`: keep one ready."""
+
+    def __init__(self, command: Sequence[str], *, spare: bool = True, cancel_s: float = CANCEL_S) -> None:
+        self._command = tuple(command)
+        self._keeps_spare = spare
+        self._cancel_s = cancel_s
+        self._spare: _Worker | None = None
+        self._at_work: dict[_Worker, ClientConnection] = {}
+        self._warming: threading.Timer | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def warm_up(self, after_s: float = WARM_S) -> None:
+        """Have one ready after a while, if that is wanted; returns at once."""
+        with self._lock:
+            if self._keeps_spare and self._warming is None and self._spare is None and not self._closed:
+                self._warming = threading.Timer(after_s, self._start_spare)
+                self._warming.daemon = True
+                self._warming.start()
+
+    def _start_spare(self) -> None:
+        with self._lock:
+            self._warming = None
+            if self._spare is None and not self._closed:
+                try:
+                    self._spare = _Worker(self._command)
+                except OSError as error:
+                    # Whoever needs one is told so.
+                    log.warning("a process for runs could not be started: %s", error)
+
+    def run(self, control: CallControl, home: RunDependencies) -> bytes:
+        """Do the run that was called for; its encoded result. `home`: what it works on, for recovery."""
+        worker = self._taken(control.client)
+        try:
+            return worker.run(control, self._cancel_s)
+        except CallCancelled:
+            raise CallStopped from None
+        except _OverdueError:
+            title = f"The run did not stop within {self._cancel_s:g} seconds, so its process was ended."
+            worker.end(kill=True)
+            raise _ended(title, home) from None
+        except EngineGone as error:
+            worker.end(kill=True)
+            raise _ended("The process of the run ended unexpectedly.", home) from error
+        finally:
+            # The answer does not wait for that.
+            threading.Thread(target=self._bury, args=(worker,), name="reverie-bury", daemon=True).start()
+
+    def is_for_another(self, pid: int, client: ClientConnection) -> bool:
+        """Whether this process is a worker that does a run of another client than this one."""
+        with self._lock:
+            return any(worker.pid == pid and of is not client for worker, of in self._at_work.items())
+
+    def close(self) -> None:
+        """End all of them. What is under way fails."""
+        with self._lock:
+            self._closed = True
+            if self._warming is not None:
+                self._warming.cancel()
+            spare, self._spare = self._spare, None
+            workers = [*self._at_work, *([] if spare is None else [spare])]
+        for worker in workers:
+            worker.hang_up()
+        for worker in workers:
+            worker.end(kill=False)
+
+    def _bury(self, worker: _Worker) -> None:
+        worker.end(kill=False)
+        with self._lock:
+            self._at_work.pop(worker, None)
+
+    def _taken(self, client: ClientConnection) -> _Worker:
+        with self._lock:
+            worker, self._spare = self._spare, None
+            if self._closed:
+                raise EngineGone("The program is ending.")
+            if worker is None or not worker.is_running:
+                if worker is not None:
+                    worker.end(kill=True)
+                try:
+                    worker = _Worker(self._command)
+                except OSError as error:
+                    raise Unavailable("The run could not be started.", cause=str(error)) from error
+            self._at_work[worker] = client
+        self.warm_up()
+        return worker
+
+
+class _Worker:
+    """One worker."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._client = EngineClient(self._channel)
+        self._ending = threading.Lock()
+        count_as_ours(self.pid)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def run(self, control: CallControl, cancel_s: float) -> bytes:
+        """Raises as `EngineClient.call_raw`, and `_OverdueError`."""
+        overdue_at: float | None = None
+
+        def check() -> None:
+            nonlocal overdue_at
+            if not control.cancel.is_set():
+                return
+            now = time.monotonic()
+            overdue_at = overdue_at or now + cancel_s
+            if now > overdue_at:
+                raise _OverdueError
+
+        call = control.call
+        return self._client.call_raw(
+            (call.home, call.home_id, call.method),
+            call.arguments,
+            report=control.report,
+            cancelled=control.cancel.is_set,
+            check=check,
+        )
+
+    def hang_up(self) -> None:
+        """It stops what it does and ends."""
+        with contextlib.suppress(OSError, ValueError):  # it is gone already
+            cast(BinaryIO, self._process.stdin).close()
+
+    def end(self, *, kill: bool) -> None:
+        """Returns once it has ended. Calling it again is harmless."""
+        with self._ending:
+            if kill:
+                self._process.terminate()
+                self._wait(TERMINATE_S)
+            else:
+                self.hang_up()
+                self._wait(END_S)
+            if self.is_running:
+                log.warning("the process %d of a run did not end and is killed", self.pid)
+                self._process.kill()
+                # One that waits for a disk which does not answer ends only with that.
+                self._wait(END_S)
+            forget_ours(self.pid)
+        self._client.stop()
+        cast(BinaryIO, self._process.stdout).close()
+
+    def _wait(self, most_s: float) -> None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(most_s)
+
+    def _channel(self) -> Channel:
+        process = self._process
+        reader, writer = cast(BinaryIO, process.stdout), cast(BinaryIO, process.stdin)
+        return Channel(reader, writer, FromEngine, shut=self.hang_up, close=reader.close)
+
+
+def _ended(title: str, home: RunDependencies) -> RunEnded:
+    """What to say of a run whose process is gone, once what it left is in order."""
+    open_runs = [record.id for record in home.runs.unsettled()]
+    try:
+        recover(home, "recovery")
+    except UserError as error:
+        return RunEnded(title, cause="What it left is put in order by the next run.", next_step=str(error))
+    settled = [record for record in map(home.runs.load, open_runs) if record.settled]
+    found = " ".join(dict.fromkeys(record.summary for record in settled if record.summary))
+    return RunEnded(title, cause=found or "It left nothing half done.")

@@ -1,0 +1,257 @@
+"""The engine as a process: found, started, replaced and ended. The processes are real."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import ordinary_user
+from helpers.samples import copy_sample
+from reverie.cli.main import main as command_line
+from reverie.engine import process
+from reverie.engine.client import EngineClient, EngineGone
+from reverie.engine.process import connect, serve, socket_path, stdio_channel
+from reverie.engine.wire import Channel
+from reverie.errors import Unavailable
+from reverie.files.locks import is_running
+from reverie.profile import Profile
+from unit.engine.test_workers import children, until
+
+NOBODY = 65534
+SHORT = """
+import sys
+from pathlib import Path
+from reverie.engine.process import serve_detached
+from reverie.profile import Profile
+sys.exit(serve_detached(Profile(*map(Path, sys.argv[1:])), linger_s=0.1, nobody_s=10))
+"""
+as_root = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can be somebody else")
+
+
+def short_lived(profile: Profile) -> list[str]:
+    """How an engine is started that ends at once when its last client has left."""
+    places = (profile.config, profile.data, profile.cache, profile.state)
+    return [sys.executable, "-P", "-c", SHORT, *map(str, places)]
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Profile:
+    return Profile.under(tmp_path / "profile")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return copy_sample("mux-home", tmp_path, whole=False)
+
+
+def client_of(profile: Profile, **more: Any) -> EngineClient:
+    return EngineClient(partial(connect, profile, command=short_lived(profile)), **more)
+
+
+def test_an_engine_ends_after_its_last_client_and_leaves_nothing(profile: Profile, home: Path) -> None:
+    first, second = client_of(profile), client_of(profile)
+    assert first.services.open(home).info.id == second.services.open(home).info.id
+    engine = first.pid
+    assert engine == second.pid != os.getpid()
+    assert socket_path(profile).stat().st_mode & 0o777 == 0o600
+    first.stop()
+    assert second.services.open(home)
+    assert is_running(engine)
+    second.stop()
+    until(lambda: not is_running(engine))
+    assert not socket_path(profile).exists()
+    assert not children(os.getpid())
+
+
+def test_of_two_that_are_started_at_once_one_is_the_engine(profile: Profile, home: Path) -> None:
+    clients = [client_of(profile) for _ in range(4)]
+    together = threading.Barrier(len(clients))
+    found: list[str] = []
+
+    def come(client: EngineClient) -> None:
+        together.wait(30)
+        found.append(client.services.open(home).info.id)
+
+    threads = [threading.Thread(target=come, args=(client,)) for client in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(found) == len(clients)
+    (engine,) = {client.pid for client in clients}
+    for client in clients:
+        client.stop()
+    until(lambda: not is_running(engine))
+
+
+def test_the_socket_of_a_dead_engine_is_replaced(profile: Profile, home: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
+        dead.bind(str(socket_path(profile)))
+    client = client_of(profile)
+    assert client.services.open(home)
+    client.stop()
+    until(lambda: not is_running(client.pid))
+
+
+def test_after_a_kill_what_was_asked_fails_and_the_next_question_finds_a_new_engine(
+    profile: Profile, home: Path
+) -> None:
+    again = threading.Event()
+    client = client_of(profile, on_again=again.set)
+    client.services.open(home)
+    first = client.pid
+    os.kill(first, signal.SIGKILL)
+    assert again.wait(60), "it comes back without being asked"
+    assert client.services.open(home)
+    assert client.pid not in (0, first)
+    client.stop()
+    with pytest.raises(EngineGone):
+        client.services.open(home)
+    until(lambda: not is_running(client.pid))
+
+
+def test_another_version_is_refused_with_what_to_do(
+    profile: Profile, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, other = client_of(profile), client_of(profile)
+    client.services.open(home)
+    monkeypatch.setattr("reverie.engine.client.__version__", "0.0.1")
+    with pytest.raises(Unavailable) as refused:
+        other.services.open(home)
+    assert "this is version 0.0.1. Close the other windows and commands of Reverie" in str(refused.value)
+    assert client.services.open(home), "who was there is served"
+    client.stop()
+    until(lambda: not is_running(client.pid))
+
+
+def test_a_profile_that_cannot_be_written_is_told(profile: Profile) -> None:
+    top = profile.state.parent
+    top.mkdir(parents=True)
+    top.chmod(0o500)
+    # Root's rights would make nothing of the mode.
+    as_user = [sys.executable, "-P", str(Path(ordinary_user.__file__)), *short_lived(profile)]
+    try:
+        with pytest.raises(Unavailable) as told:
+            connect(profile, command=as_user)
+    finally:
+        top.chmod(0o700)
+    assert told.value.title == "Reverie's engine could not be started."
+    assert "could not be made. Permission is denied." in told.value.cause
+
+
+def test_a_place_for_the_socket_that_is_taken_is_told(profile: Profile) -> None:
+    socket_path(profile).mkdir()
+    with pytest.raises(Unavailable) as told:
+        connect(profile, command=short_lived(profile))
+    assert str(socket_path(profile)) in told.value.cause
+    assert "There is a folder in its place." in told.value.cause
+    socket_path(profile).rmdir()
+
+
+def test_a_full_disk_is_told(profile: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(socket.socket):
+        def bind(self, _address: object) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(process.socket, "socket", Full)
+    with pytest.raises(Unavailable, match="could not be made") as told:
+        serve(profile)
+    assert told.value.cause == "The disk is full."
+
+
+def test_what_cannot_be_started_is_told(profile: Profile) -> None:
+    with pytest.raises(Unavailable, match="could not be started"):
+        connect(profile, command=["/nowhere/reverie"])
+    with pytest.raises(Unavailable) as told:
+        connect(profile, command=[sys.executable, "-c", "raise SystemExit(3)"])
+    assert told.value.cause == "It ended with code 3."
+    with pytest.raises(Unavailable) as told:
+        connect(profile, command=[sys.executable, "-c", ""])
+    assert "It was started, and cannot be reached." in str(told.value)
+
+
+def test_a_long_runtime_directory_is_not_used(
+    profile: Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / ("long" * 30)))
+    assert len(os.fsencode(socket_path(profile))) <= 100
+
+
+@as_root
+def test_another_user_is_not_served(profile: Profile, home: Path) -> None:
+    client = client_of(profile)
+    assert client.services.open(home)
+    # The modes would keep it away already.
+    place = socket_path(profile)
+    opened = [each for each in (place, *place.parents) if not each.stat().st_mode & 0o001]
+    for each in opened:
+        each.chmod(each.stat().st_mode | 0o007)
+    program = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({str(place)!r}); print(s.recv(1))"
+    stranger = subprocess.run(
+        ["/usr/bin/env", "python3", "-I", "-c", program],
+        user=NOBODY,
+        group=NOBODY,
+        extra_groups=[],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        cwd="/",
+    )
+    for each in opened:
+        each.chmod(each.stat().st_mode & ~0o007)
+    assert stranger.stdout == b"b''\n", stranger.stderr
+    assert client.services.open(home)
+    client.stop()
+    until(lambda: not is_running(client.pid))
+
+
+def test_one_client_is_served_over_standard_streams(profile: Profile, home: Path) -> None:
+    client = EngineClient(partial(stdio_channel, profile))
+    assert client.services.open(home)
+    engine = client.pid
+    assert engine in children(os.getpid())
+    client.stop()
+    until(lambda: not is_running(engine))
+
+
+def test_the_command_is_the_engine_until_nobody_needs_it(
+    profile: Profile, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [sys.executable, "-P", "-m", "reverie", "engine", "--profile", str(profile.state.parent)]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as engine:
+        until(lambda: socket_path(profile).exists())
+        client = client_of(profile)
+        assert client.services.open(home)
+        assert client.pid == engine.pid
+        assert command_line(["engine", "--profile", str(profile.state.parent)]) == 1
+        said = capsys.readouterr().err
+        assert f"Process {engine.pid} is the engine of this profile already." in said
+        client.stop()
+        assert engine.wait(60) == 0
+        assert engine.communicate() == (b"", b"")
+
+
+def test_the_command_serves_one_client(profile: Profile, home: Path) -> None:
+    words = [sys.executable, "-P", "-m", "reverie", "engine", "--stdio"]
+    words += ["--profile", str(profile.state.parent)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as engine:
+        assert engine.stdin is not None
+        assert engine.stdout is not None
+        shut: Callable[[], None] = engine.stdin.close
+        channel = Channel(engine.stdout, engine.stdin, process.FromEngine, shut=shut, close=lambda: None)
+        client = EngineClient(lambda: channel)
+        assert client.services.open(home)
+        assert client.pid == engine.pid
+        client.stop()
+        assert engine.wait(60) == 0
