@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -101,7 +102,7 @@ def check(command: Sequence[str], directory: Path, *, say: Callable[[str], None]
     say(f"--demo --screenshot: {installed.picture('demo.png', '--demo'):,} bytes")
     _libraries(installed, say)
     _dream_and_undo(installed, say)
-    _helper(installed, say)
+    _engine(installed, say)
     if sys.platform == "linux":
         _window(installed, say)
 
@@ -133,33 +134,37 @@ def _dream_and_undo(installed: Installed, say: Callable[[str], None]) -> None:
     say(f"revert RUN: all {len(before)} files as they were, byte for byte")
 
 
-def _helper(installed: Installed, say: Callable[[str], None]) -> None:
-    """The process that does the window's heavy work, spoken to as the window does."""
-    from reverie.clock import system_clock
-    from reverie.compose import open_parts
-    from reverie.helper.process import ARGUMENT, Helper
+def _engine(installed: Installed, say: Callable[[str], None]) -> None:
+    """The process that owns the homes, asked as the window asks it."""
+    from reverie.engine.client import EngineClient
+    from reverie.engine.process import stdio_channel
     from reverie.profile import Profile
-    from reverie.services.contexts import asked_context
 
     profile, before = Profile.under(installed.profile), memories(installed.demo)
-    home = open_parts(installed.demo, profile, system_clock).home
-    context = asked_context(home, workspace_id=WORKSPACE)
-    helper = Helper((*installed.command, ARGUMENT))
+    engine = EngineClient(lambda: stdio_channel(profile, installed.command))
     try:
-        helper.call("start_history", installed.demo, profile)
-        run = helper.call("dream", installed.demo, profile, context, False, "rules")
+        info = engine.services.open(installed.demo).info
+        home = engine.home(info.root, info.id)
+        home.start_history()
+        run = home.start_dream(
+            home.context(WORKSPACE, None),
+            dry_run=False,
+            engine="rules",
+            progress=lambda _step: None,
+            cancel=threading.Event(),
+        )
         if not run.ops or memories(installed.demo) == before:
-            raise Broken(f"the helper's dream did nothing: {run}")
-        helper.call("revert", installed.demo, profile, run.run_id)
+            raise Broken(f"the engine's dream did nothing: {run}")
+        home.revert(run.run_id)
     finally:
-        helper.stop()
+        engine.stop()
     if memories(installed.demo) != before:
-        raise Broken("the helper's revert did not give every byte back")
-    say(f"the helper process: a dream of {len(run.ops)} changes, undone")
+        raise Broken("the engine's revert did not give every byte back")
+    say(f"the engine process: a dream of {len(run.ops)} changes, undone")
 
 
 def _window(installed: Installed, say: Callable[[str], None]) -> None:
-    """A window that stays open: it starts its own helper, says nothing, ends when it is told to."""
+    """A window that stays open: it starts the engine, says nothing, ends when it is told to."""
     words = ["--home", str(installed.demo), "--profile", str(installed.profile), "--offscreen"]
     said = installed.directory / "window.txt"
     with said.open("wb") as output:
@@ -173,9 +178,9 @@ def _window(installed: Installed, say: Callable[[str], None]) -> None:
         )
         try:
             until = time.monotonic() + WINDOW_S
-            while not any("_helper" in line for line in _children(window.pid)):
+            while not any(_engines(installed.profile)):
                 if window.poll() is not None or time.monotonic() > until:
-                    raise Broken(f"the window started no helper: {said.read_text('utf-8', 'replace')}")
+                    raise Broken(f"the window started no engine: {said.read_text('utf-8', 'replace')}")
                 time.sleep(0.1)
             window.send_signal(signal.SIGTERM)
             code = window.wait(LEAVE_S)
@@ -185,15 +190,16 @@ def _window(installed: Installed, say: Callable[[str], None]) -> None:
     text = said.read_text("utf-8", "replace")
     if code != 0 or text:
         raise Broken(f"the window ended with {code}: {text}")
-    say("the window offscreen: its own helper started, ended on SIGTERM with 0, nothing said")
+    say("the window offscreen: the engine started, ended on SIGTERM with 0, nothing said")
 
 
-def _children(pid: int) -> Iterator[str]:
-    """The command lines of the processes below one (Linux)."""
-    for tasks in Path("/proc", str(pid), "task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            for child in tasks.read_text("ascii").split():
-                yield Path("/proc", child, "cmdline").read_text("utf-8", "replace")
+def _engines(profile: Path) -> Iterator[str]:
+    """The command lines of the engines of a profile (Linux). They are no children: they may outlive us."""
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # the process is gone
+            words = file.read_text("utf-8", "replace").split("\0")
+            if "_engine" in words and any(word.startswith(str(profile)) for word in words):
+                yield " ".join(words)
 
 
 def main(command: Sequence[str]) -> int:

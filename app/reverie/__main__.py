@@ -2,7 +2,7 @@
 
 People start Reverie in other people's checkouts, so nothing of the current directory may be imported. The
 first lines of this module see to it, before anything else is imported. Only `python -m` itself looks there
-first: for a `reverie` in the current directory. The script and the helper process do not.
+first: for a `reverie` in the current directory. The script and the engine do not.
 """
 
 import os
@@ -42,10 +42,6 @@ def main() -> None:
         from reverie.engine.process import main as engine_main
 
         sys.exit(engine_main(sys.argv[2:]))
-    if sys.argv[1:] == ["_helper"]:
-        from reverie.helper.server import main as serve
-
-        sys.exit(serve())
     sys.exit(run(sys.argv[1:]))
 
 

@@ -10,11 +10,13 @@ path. Each I/O layer makes this split once, at its edge; nothing above it catche
 from __future__ import annotations
 
 import errno
-from typing import Any
 
 
 class UserError(Exception):
-    """An error that a person can fix. `title`: what did not happen; `cause`: why; `next_step`: what to do."""
+    """An error that a person can fix. `title`: what did not happen; `cause`: why; `next_step`: what to do.
+
+    A kind with fields of its own declares them in its class: those cross the wire (`engine.codec`).
+    """
 
     reason = "error"
 
@@ -30,17 +32,6 @@ class UserError(Exception):
 
     def __str__(self) -> str:
         return " ".join(part for part in (self.title, self.cause, self.next_step) if part)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Kinds of their own have arguments of their own, which pickling would not know."""
-        return _made_again, (type(self), self.args, self.__dict__)
-
-
-def _made_again(kind: type[UserError], args: tuple[Any, ...], state: dict[str, Any]) -> UserError:
-    error = kind.__new__(kind)
-    error.args = args
-    error.__dict__.update(state)
-    return error
 
 
 class PathRuleError(UserError):

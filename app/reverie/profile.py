@@ -61,6 +61,11 @@ class Profile:
         return self.state / "logs" / "reverie.log"
 
     @property
+    def engine_log(self) -> Path:
+        """The log of the engine."""
+        return self.state / "logs" / "engine.log"
+
+    @property
     def locks(self) -> Path:
         return self.state / "locks"
 

@@ -180,7 +180,7 @@ SOAK_S = 1800.0
 
 
 def soak(directory: Path) -> tuple[list[str], bool]:
-    """Half an hour of writer, dream, agent and person in one window with its helper process (`--seconds`)."""
+    """Half an hour of writer, dream, agent and person in one window with its engine (`--seconds`)."""
     from helpers.soak import soak as soaked_for
 
     soaked = soaked_for(directory, SOAK_S, seed=20_261_121, flat=True)

@@ -15,12 +15,13 @@ from pathlib import Path
 import pytest
 
 from helpers.samples import copy_sample
-from reverie.helper.process import Helper, helper_command
+from reverie.engine.client import EngineClient
+from reverie.engine.process import connect
 from reverie.profile import Profile
 
 _LIBRARIES = (
     *("watchdog", "pydantic", "httpx", "pygit2", "yaml", "rapidfuzz", "tomlkit", "zstandard", "keyring"),
-    *("platformdirs", "PySide6", "shiboken6", "anyio", "certifi", "cffi", "psutil", "helpers"),
+    *("msgspec", "platformdirs", "PySide6", "shiboken6", "anyio", "certifi", "cffi", "psutil", "helpers"),
 )
 _STANDARD = tuple(
     sorted(
@@ -100,22 +101,23 @@ def test_an_empty_or_relative_entry_of_pythonpath_is_no_way_in(
     assert done.returncode == 0, done.stderr
 
 
-def test_the_helper_imports_nothing_of_the_current_directory(
+def test_the_engine_imports_nothing_of_the_current_directory(
     hostile: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory, marks = hostile
     home = copy_sample("mux-home", tmp_path, whole=False)
     profile = Profile.under(tmp_path / "p")
     monkeypatch.chdir(directory)
-    helper = Helper(helper_command())
+    engine = EngineClient(lambda: connect(profile))
     try:
-        helper.call("start_history", home, profile)
+        info = engine.services.open(home).info
+        engine.home(info.root, info.id).start_history()
     finally:
-        helper.stop()
+        engine.stop()
     assert not marks.exists(), marks.read_text(encoding="utf-8")
 
 
-def test_the_window_and_its_helper_import_nothing_of_the_current_directory(
+def test_the_window_and_its_engine_import_nothing_of_the_current_directory(
     hostile: tuple[Path, Path], tmp_path: Path
 ) -> None:
     directory, marks = hostile

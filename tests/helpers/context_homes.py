@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ from typing import Any
 from reverie.agents.base import Home
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.context.assembly import assemble
-from reverie.context.facts import gather
+from reverie.context.facts import ContextFacts
+from reverie.context.gather import gather
 from reverie.context.view import ContextView
+from reverie.engine.codec import decode, encode
 from reverie.memory.listing import ScopeListing, scan_scope
 
 NOW = 1_787_300_000_000
@@ -75,7 +78,15 @@ def view_at(home: Home, context: ScopeContext, at: int) -> ContextView:
         with contextlib.suppress(ScopeUnavailable):
             root = home.scope_root(context, scope)
             listings[scope] = scan_scope(root, home.caps, {}, partial(home.usage_key, root))
-    return assemble(gather(home, context, listings, times=(at,)), at)
+    return assemble(across(gather(home, context, listings, times=(at,))), at)
+
+
+def across(facts: ContextFacts) -> ContextFacts:
+    """Facts as a window has them: they crossed the wire without the listings, which it has already."""
+    crossed = decode(encode(replace(facts, listings={}), ContextFacts), ContextFacts)
+    found: ContextFacts = replace(crossed, listings=facts.listings)
+    assert found == facts
+    return found
 
 
 def _key(short: str) -> str:

@@ -15,7 +15,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from helpers.expect_log import ExpectLog
-from reverie.helper.process import HelperBug
+from reverie.engine.client import EngineBug
 from reverie.ui.app import CrashReporter, RecentRecords, diagnostics, without_sayings
 from reverie.ui.jobs import Lane
 
@@ -110,7 +110,7 @@ def test_what_may_be_copied_tells_the_place_and_neither_contents_nor_keys(
     assert KEY not in text
 
 
-def test_mistakes_of_the_helper_count_by_where_they_happened_there(
+def test_mistakes_of_the_engine_count_by_where_they_happened_there(
     qtbot: Any, reporter: CrashReporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def trace(line: int, said: str) -> str:
@@ -124,7 +124,7 @@ def test_mistakes_of_the_helper_count_by_where_they_happened_there(
 
     def work(text: str) -> Any:
         def run(_control: Any) -> None:
-            raise HelperBug(text)
+            raise EngineBug(text)
 
         return run
 

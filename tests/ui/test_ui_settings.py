@@ -578,7 +578,7 @@ def test_a_test_asks_the_provider_that_was_just_added(opened: Opened, desk: Desk
     opened.wait()
     assert desk.tested == ["fake:qwen3:8b"]
     assert desk.tested_with is not None
-    assert desk.tested_with.providers.root["fake"].base_url == "http://127.0.0.1:9/v1"
+    assert desk.tested_with["fake"]["base_url"] == "http://127.0.0.1:9/v1"
     assert desk.kept == Settings()  # nothing is saved by a test
 
 

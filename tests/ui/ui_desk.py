@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -62,7 +62,7 @@ class Desk:
     servers: Sequence[tuple[str, str, Sequence[str]]] = ()
     error: UserError | None = None
     tested: list[str] = field(default_factory=list)
-    tested_with: Settings | None = None
+    tested_with: Mapping[str, Mapping[str, Any]] | None = None
 
     @property
     def models(self) -> Desk:
@@ -82,10 +82,10 @@ class Desk:
             return Models("rules", "No model is configured.", tuple(named))
         return Models(engine, "The settings say so.", tuple(named))
 
-    def test(self, name: str, settings: Settings | None = None) -> tuple[Line, ...]:
+    def test(self, name: str, providers: Mapping[str, Mapping[str, Any]] | None = None) -> tuple[Line, ...]:
         self._fail()
         self.tested.append(name)
-        self.tested_with = settings
+        self.tested_with = providers
         return WORKS
 
     def local_servers(self) -> Any:

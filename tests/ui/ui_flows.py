@@ -3,7 +3,7 @@
 A window works on a copy of the sample home: a save in the editor; a change of a sidecar by another process,
 until the view shows it; a press of Consolidate, by rules, until its result is there and the views followed.
 Counted are the functions of `app/reverie` that begin until the window is at rest, and their files, in all
-threads of this process. The window has no helper process, so that the work of that is counted here, too.
+threads of this process. The engine is one of this process, so that its work is counted here, too.
 
 Threading: `Counter` is called from every thread; it only adds to a set. Failure: a flow that does not come to
 its end within `ui_windows.LIMIT_MS` raises.

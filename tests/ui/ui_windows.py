@@ -50,8 +50,8 @@ class Windows:
     def open(
         self, home: Path, workspace: str = ACME, *, watching: bool = True, engine: bool = False
     ) -> Driver:
-        """A window with everything of `workspace` on screen, watched, its history caught up. `helper`: with
-        the helper process, as the program has it."""
+        """A window with everything of `workspace` on screen, watched, its history caught up. `engine`: with
+        an engine process, as the program has it."""
         driver = self.begin(home, workspace, watching=watching, engine=engine)
         driver.settle()
         return driver

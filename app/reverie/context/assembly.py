@@ -1,8 +1,8 @@
-"""The door to this room: gather what a context is made from, put it together for its agent.
+"""Puts together what an agent would be told, from what `context.gather` read.
 
 Each agent's recipe says word for word what that agent loads; an agent without one gets a view without parts.
 
-Threading: `gather` blocks on disk, the rest is pure. Failure: as `context.facts`.
+Threading: pure; any thread. Failure: as `context.facts`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 
 from reverie.context import claude, codex, loki, mux
 from reverie.context.facts import ContextFacts
-from reverie.context.facts import gather as gather
 from reverie.context.view import ContextView
 
 RECIPES: Mapping[str, Callable[[ContextFacts, int, Mapping[str, str]], ContextView]] = {

@@ -1,10 +1,9 @@
 """What the context of an agent is made from: read once, assembled as often as needed.
 
-`gather` reads; everything after it is pure, so that an edit, a pin or another time is answered at once. A
-file is read again only where it looks changed.
+`context.gather` reads; everything here is pure, so that an edit, a pin or another time is answered at once.
 
-Threading: `gather` blocks; any thread but the GUI's. Failure: a file that cannot be read has no data, and the
-view says so; a home that vanished raises `Unavailable`. Nothing is written.
+Threading: frozen, safe to hand between threads; it may cross the wire. Failure: none; a file that could not
+be read has no data, and the view says so.
 """
 
 from __future__ import annotations
@@ -16,24 +15,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from reverie.agents.base import Companion, Home, Loading
-from reverie.agents.claude.attachments import RECALL_BYTES, LoadedContext, LoadedFile, recorded
-from reverie.agents.claude.home import ClaudeHome
-from reverie.agents.claude.projects import running_sessions
-from reverie.agents.codex.home import CodexHome
-from reverie.agents.codex.prompt import SUMMARY, PromptSettings, prompt_settings
-from reverie.agents.loki.home import LokiHome
+from reverie.agents.base import Companion, Loading
+from reverie.agents.claude.attachments import RECALL_BYTES, LoadedFile
+from reverie.agents.codex.prompt import PromptSettings
 from reverie.agents.memory_index import INDEX
-from reverie.agents.reading import never_opened
 from reverie.agents.scopes import Caps, Scope, ScopeContext
 from reverie.context.view import ContextEntry, ContextPart, Gauge, Note, Reason, State
-from reverie.errors import UserError
-from reverie.failures.lessons import SWITCH, Retrieved, is_on, retrieve
-from reverie.files.locks import is_running
-from reverie.files.paths import is_file, is_link, read_regular
-from reverie.memory.hotset import BUDGETS, HotCandidate, ranked
+from reverie.failures.lessons import Retrieved
+from reverie.memory.hotset import HotCandidate
 from reverie.memory.lint import LintFinding, lint
-from reverie.memory.listing import IndexEntry, MemoryFile, ScopeListing, index_entries, is_gone, read_rel
+from reverie.memory.listing import IndexEntry, MemoryFile, ScopeListing, index_entries
 from reverie.memory.paths import memory_path
 from reverie.text.summaries import estimate_tokens
 
@@ -41,11 +32,6 @@ from reverie.text.summaries import estimate_tokens
 # and 12.1.14), beside what a new session would load by Reverie's rules; the two check each other. Each file
 # is the same, changed since the record, or different without a change that explains it. In recall mode the
 # program loads no index but chooses memories for each prompt; the index part then says so.
-
-
-_SESSIONS = 5
-_MOST_FILES = 2000
-_SESSIONS_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,73 +53,6 @@ class SessionRecord:
 
 
 NOTHING = SessionRecord()
-
-
-def read_record(home: ClaudeHome, context: ScopeContext) -> SessionRecord:
-    """Read what is recorded for a session and its project."""
-    own = _of_session(home, context.workspace_id)
-    files = tuple(own.files.values())[:_MOST_FILES] if own is not None and own.complete else ()
-    modified = {}
-    for each in files:
-        try:
-            modified[each.path] = Path(each.path).stat().st_mtime_ns
-        except (OSError, ValueError):
-            continue
-    newest = list(_newest(home, context.project_path))
-    recalled: dict[str, int] = {}
-    for one in newest:
-        for path, times in one.recalled.items():
-            recalled[path] = recalled.get(path, 0) + times
-    return SessionRecord(
-        files,
-        own.at if own is not None and own.lists and own.complete else None,
-        bool(files) and _runs(home.root, context.workspace_id),
-        modified,
-        bool(recalled) and not any(one.loads_index for one in newest if one.recalled),
-        recalled,
-    )
-
-
-def _of_session(home: ClaudeHome, session_id: str | None) -> LoadedContext | None:
-    if session_id is None:
-        return None
-    try:
-        place = home.session_place(session_id)
-    except UserError:
-        return None
-    return None if place is None else _recorded_in(place.directory / place.files[-1])
-
-
-def _newest(home: ClaudeHome, project_path: str | None) -> Iterator[LoadedContext]:
-    """The records of the newest sessions of a project."""
-    if not project_path:
-        return
-    left = _SESSIONS_BYTES
-    found = (each for each in home.sources(project_path) if each.kind == "session")
-    for source, _number in zip(found, range(_SESSIONS), strict=False):
-        left -= source.size
-        if left < 0:
-            return
-        one = _recorded_in(source.path)
-        if one is not None:
-            yield one
-
-
-def _recorded_in(path: Path) -> LoadedContext | None:
-    try:
-        status = path.stat()
-        return _recorded_version(path, status.st_mtime_ns, status.st_size)
-    except (OSError, UserError):
-        return None
-
-
-@lru_cache(maxsize=64)
-def _recorded_version(path: Path, _mtime_ns: int, _size: int) -> LoadedContext:
-    return recorded(path)
-
-
-def _runs(config: Path, session_id: str | None) -> bool:
-    return any(each.session_id == session_id and is_running(each.pid) for each in running_sessions(config))
 
 
 # The view
@@ -324,7 +243,6 @@ def _lines(pieces: Iterable[tuple[int, Marks]]) -> Iterator[int]:
         yield from (first + mark.line - 1 for mark in marks if mark.line)
 
 
-COMPANION_BYTES = 4 << 20
 UNREAD: frozenset[Loading] = frozenset({"approval", "excluded", "too-large", "unopened"})
 """Companions that are listed and not opened: nothing of them is loaded."""
 SCOPES = (Scope.GLOBAL, Scope.PROJECT, Scope.WORKSPACE)
@@ -366,7 +284,7 @@ class ContextFacts:
     """The variable that keeps Claude Code from loading instructions and memory; empty for none."""
     moved_by_project: bool = False
     """Whether the project's own settings put its memory in another place."""
-    memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    memo: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     """What was worked out of these facts before; whoever puts it in sees that it follows from them alone."""
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
@@ -391,42 +309,13 @@ class ContextFacts:
         ]
 
 
-def gather(
-    home: Home,
-    context: ScopeContext,
-    listings: Mapping[Scope, ScopeListing],
-    *,
-    times: Iterable[int],
-    before: ContextFacts | None = None,
-) -> ContextFacts:
-    """Everything that a view at one of `times` needs. `before`: facts of the same home, to start from."""
-    reader = _TextReader(home, before if before is not None and before.agent == home.kind else None)
-    companions = home.companions(context)
-    facts = ContextFacts(home.kind, home.caps, context, listings, companions, reader.texts)
-    for companion in companions:
-        if companion.exists and not companion.unopened and companion.loading not in UNREAD:
-            reader.companion(companion.path)
-    if isinstance(home, CodexHome):
-        prompt = prompt_settings(home.root)
-        reader.named(facts, lambda scope, rel: rel == SUMMARY)
-        facts = replace(facts, off=prompt.off, prompt=prompt)
-    elif isinstance(home, ClaudeHome):
-        facts = replace(
-            facts,
-            off=home.memory_off(context),
-            loads_nothing=home.loads_nothing(context),
-            moved_by_project=home.moved_by_project(context),
-        )
-        reader.named(facts, lambda scope, rel: scope is Scope.PROJECT and rel == INDEX)
-        facts = replace(facts, record=read_record(home, context))
-        reader.linked_index(facts)
-    elif isinstance(home, LokiHome):
-        on = is_on(os.environ)
-        lessons = {at: retrieve(home.memory, now_ms=at, on=on) for at in times}
-        facts = replace(facts, off="" if on else SWITCH, lessons=lessons)
-    elif home.kind == "mux":
-        reader.hot(facts, times)
-    return replace(facts, texts=dict(reader.texts), memo={})
+@dataclass(frozen=True, slots=True)
+class GatheredContext:
+    """What an engine gathered for a client. `facts` have no listings: the client has them from its trees."""
+
+    facts: ContextFacts
+    glance: Mapping[str, Any] | None
+    """What was seen of this context before, see `context.view.Glances`; None for never."""
 
 
 def candidates(entries: Iterable[IndexEntry]) -> list[HotCandidate]:
@@ -435,85 +324,6 @@ def candidates(entries: Iterable[IndexEntry]) -> list[HotCandidate]:
         HotCandidate(entry["path"], entry["pinned"], entry["accessCount"], entry["lastAccessedAt"])
         for entry in entries
     ]
-
-
-class _TextReader:
-    """Reads files into `texts`, those unchanged from the facts before."""
-
-    def __init__(self, home: Home, before: ContextFacts | None) -> None:
-        self.texts: dict[str, Text] = {}
-        self._caps = home.caps
-        self._before: Mapping[str, Text] = {} if before is None else before.texts
-
-    def companion(self, path: Path) -> None:
-        key = str(path)
-        try:
-            status = path.stat()
-            stamp = (status.st_size, status.st_mtime_ns, status.st_ino)
-            if self._keep(key, stamp):
-                return
-            data: bytes | None = read_regular(path, COMPANION_BYTES)
-        except OSError as error:
-            is_gone(error)
-            data, stamp = None, (0, 0, 0)
-        self._put(key, data, stamp[0], stamp, path.name)
-
-    def named(self, facts: ContextFacts, wanted: Callable[[Scope, str], bool]) -> None:
-        """The memories whose scope and path say so, in full."""
-        for scope in SCOPES:
-            for file in facts.files(scope):
-                if wanted(scope, file.rel):
-                    self._memory(facts, scope, file, file.size)
-
-    def linked_index(self, facts: ContextFacts) -> None:
-        """The index where it is a link, which the agent follows; other links are no memories."""
-        listing = facts.listings.get(Scope.PROJECT)
-        if listing is None or listing.root is None:
-            return
-        path = listing.root.directory / INDEX
-        if is_link(path) and is_file(path) and not never_opened(path, Path(os.path.realpath(path))):
-            status = path.stat()
-            stamp = (status.st_size, status.st_mtime_ns, status.st_ino)
-            try:
-                data: bytes | None = read_regular(path, COMPANION_BYTES)
-            except OSError as error:
-                is_gone(error)
-                data = None
-            self._put(str(memory_path(Scope.PROJECT, INDEX)), data, status.st_size, stamp, INDEX)
-
-    def hot(self, facts: ContextFacts, times: Iterable[int]) -> None:
-        """What the hot set may want to read at any of `times`."""
-        entries = candidates(facts.index())
-        wanted = {each.candidate.path for at in times for each in ranked(entries, at)[: BUDGETS.tries]}
-        for scope in SCOPES:
-            for file in facts.files(scope):
-                if str(memory_path(scope, file.rel)) in wanted:
-                    self._memory(facts, scope, file, BUDGETS.item_bytes + 1)
-
-    def _memory(self, facts: ContextFacts, scope: Scope, file: MemoryFile, limit: int) -> None:
-        root = facts.listings[scope].root
-        assert root is not None  # a listing with files has one
-        key, stamp = str(memory_path(scope, file.rel)), (file.size, file.mtime_ns, file.inode)
-        if self._keep(key, stamp):
-            return
-        data: bytes | None
-        try:
-            _status, data = read_rel(os.fspath(root.directory), file.rel, limit)
-        except OSError as error:
-            is_gone(error)
-            data = None
-        self._put(key, data, file.size, stamp, file.rel)
-
-    def _keep(self, key: str, stamp: Stamp) -> bool:
-        known = self._before.get(key)
-        if known is None or known.stamp != stamp or known.data is None:
-            return False
-        self.texts[key] = known
-        return True
-
-    def _put(self, key: str, data: bytes | None, size: int, stamp: Stamp, rel: str) -> None:
-        findings = () if data is None else marks_of(data, self._caps, rel, size)
-        self.texts[key] = Text(data, size, stamp, findings)
 
 
 # The files that an agent loads beside its memories, in its own order, in full. Pure.

@@ -109,8 +109,8 @@ def _source() -> str:
 
 
 LIBRARIES = (
-    "PySide6-Essentials", "PyYAML", "httpx", "keyring", "platformdirs", "pydantic", "pygit2", "rapidfuzz",
-    "tomlkit", "watchdog", "zstandard",
+    "PySide6-Essentials", "PyYAML", "httpx", "keyring", "msgspec", "platformdirs", "pydantic", "pygit2",
+    "rapidfuzz", "tomlkit", "watchdog", "zstandard",
 )  # fmt: skip
 _LIMITS = Path("/proc/sys/fs/inotify")
 _FEW_WATCHES = 65_536

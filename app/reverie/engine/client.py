@@ -44,6 +44,7 @@ from reverie.engine.wire import (
     Welcome,
 )
 from reverie.errors import Unavailable, UserError
+from reverie.files.locks import count_as_ours
 from reverie.services.views import MemoryView
 
 log = logging.getLogger("reverie.engine")
@@ -206,6 +207,7 @@ class EngineClient:
             sentence = welcome.sentence if isinstance(welcome, Refused) else ""
             raise Unavailable("Reverie's engine did not accept this program.", cause=sentence)
         self.pid = welcome.pid
+        count_as_ours(welcome.pid)
         self._channel = channel
         self._connections += 1
         again = self._connections > 1

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -21,8 +21,12 @@ from reverie.agents.discovery import DiscoveredHomes
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
+from reverie.context.assembly import assemble
+from reverie.context.facts import ContextFacts, GatheredContext
+from reverie.context.view import Glances
 from reverie.engine.history import HistoryRecorder, Listener
-from reverie.engine.server import NOBODY, CallControl, ClientConnection
+from reverie.engine.search import EngineSearch
+from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
 from reverie.engine.trees import TreesUpdate, update_of
 from reverie.engine.wire import Call, Changed, Event, Notice, Overwritten, Recorded
 from reverie.errors import Unavailable
@@ -32,8 +36,11 @@ from reverie.memory.lint import no_check
 from reverie.profile import Profile
 from reverie.services.contexts import asked_context
 from reverie.services.lint import LintResult
+from reverie.services.model_services import ModelsWithoutHome
+from reverie.services.search import SearchAnswer, SearchStopped
 from reverie.services.views import HomeFacts, HomeInfo, MemoryView, StatusView
 from reverie.services.workbench import Workbench
+from reverie.settings import load_settings
 
 if TYPE_CHECKING:
     from reverie.runs.recovery import RunDependencies
@@ -57,10 +64,12 @@ class Opened:
 
 
 class HomeWatch:
-    """The one watcher of a home, the recorder of its history, and who hears of it."""
+    """The one watcher of a home, the recorder of its history, and who hears of it. What is seen is noted in
+    `index`."""
 
-    def __init__(self, workbench: Workbench) -> None:
+    def __init__(self, workbench: Workbench, index: EngineSearch) -> None:
         self._workbench = workbench
+        self._index = index
         self._watcher: Watcher | None = None
         self._recorder = self._new_recorder()
         self._contexts: dict[ClientConnection, ScopeContext | None] = {}
@@ -72,6 +81,7 @@ class HomeWatch:
             if self._watcher is None:
                 self._watcher = self._workbench.watch(self._deliver, notify=self._notify)
                 self._recorder = self._new_recorder()
+                self._index.add(self._workbench.parts)
             self._contexts[client] = context
             self._watcher.set_targets(self._targets())
             self._watcher.start()
@@ -88,6 +98,7 @@ class HomeWatch:
                 self._watcher.set_targets(self._targets())
                 return
             watcher, self._watcher = self._watcher, None
+            self._index.remove(self._workbench.home_id)
         watcher.stop()
         self._recorder.stop()
 
@@ -128,6 +139,7 @@ class HomeWatch:
         # Views first: the history is behind them.
         self._tell(Changed(self._workbench.parts.home.root, changes))
         self._recorder.note(changes)
+        self._index.note(self._workbench.home_id, changes)
 
     def _notify(self, sentence: str) -> None:
         self._tell(Notice(self._workbench.parts.home.root, sentence))
@@ -140,14 +152,16 @@ class HomeWatch:
 class HomeEngine(Workbench):
     """What can be asked of one open home: the workbench that its clients share, and its watcher."""
 
-    def __init__(self, parts: HomeContainer, workers: RunsApart | None = None) -> None:
+    def __init__(self, parts: HomeContainer, index: EngineSearch, workers: RunsApart | None = None) -> None:
         super().__init__(parts)
         self._workers = workers
-        self._watch = HomeWatch(self)
+        self._watch = HomeWatch(self, index)
         self._sent: dict[ClientConnection, tuple[int, MemoryView]] = {}
         self._sending = threading.Lock()
         self._checked: dict[ScopeContext, MemoryView] = {}
         self._checking = threading.Lock()
+        self._gathered: ContextFacts | None = None
+        self._gathering = threading.Lock()
 
     def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
         """The context of a workspace, else of a project, else of the global memory alone."""
@@ -213,6 +227,29 @@ class HomeEngine(Workbench):
             self._checked = {context: view}
             return self.lint.look(view, dirty=dirty, slice_s=LINT_SLICE_S, check=check)
 
+    def gather_context(
+        self, context: ScopeContext, times: tuple[int, ...], *, client: ClientConnection = NOBODY
+    ) -> GatheredContext:
+        """What is needed to say what the agent would be told in `context` at any of `times`; that of the
+        first counts as seen. The listings are those of the trees that the client was sent last."""
+        # The client's end needs the signature alone.
+        from reverie.context.gather import gather
+
+        view = self._sent.get(client, (0, None))[1]
+        if view is None or view.context != context:
+            view = self.view(context)
+        parts = self.parts
+        glances = Glances(parts.own_sidecars, lock_dir=parts.profile.locks, clock=parts.clock)
+        with self._gathering:
+            before = self._gathered
+            if before is not None and before.context != context:
+                before = None
+            facts = gather(parts.home, context, view.scopes, times=times, before=before)
+            self._gathered = facts
+            seen = glances.read(context)
+            glances.keep(context, assemble(facts, times[0]))
+        return GatheredContext(replace(facts, listings={}), seen)
+
     def forget_client(self, *, client: ClientConnection = NOBODY) -> None:
         """The client that asks is gone, or does not look at this home any more."""
         self._watch.remove(client)
@@ -273,6 +310,7 @@ class Engine:
         self._lock = threading.Lock()
         self._left = threading.Event()
         self._left.set()
+        self.index = EngineSearch(self._tell)
 
     def join(self, client: ClientConnection) -> None:
         """A client has come."""
@@ -284,6 +322,7 @@ class Engine:
         """A client is gone."""
         for home in list(self._homes.values()):
             home.forget_client(client=client)
+        self.index.forget_client(client)
         with self._lock:
             self._clients.discard(client)
             if self._clients:
@@ -322,6 +361,11 @@ class Engine:
             )
         return found
 
+    def forget_settings(self) -> None:
+        """Have every home read the settings again."""
+        for home in list(self._homes.values()):
+            home.parts.forget_settings()
+
     def close(self) -> None:
         """Send every client away, and wait until what was watched for them is not watched any more."""
         for client in list(self._clients):
@@ -329,6 +373,7 @@ class Engine:
         self._left.wait(CLOSE_S)
         if self._workers is not None:
             self._workers.close()
+        self.index.close()
 
     def open(self, path: Path) -> HomeEngine:
         """The home at `path`, opened now or before."""
@@ -336,9 +381,20 @@ class Engine:
         with self._lock:
             opening = self._opening.setdefault(path, threading.Lock())
         with opening:
-            found = HomeEngine(open_parts(path, self.profile, self.clock), self._workers)
+            found = HomeEngine(open_parts(path, self.profile, self.clock), self.index, self._workers)
             key = (found.parts.home.root, found.home_id)
             return self._homes.setdefault(key, found)
+
+    def opened(self, home_ids: Collection[str]) -> list[HomeContainer]:
+        """Those of these homes that are open; of one that was moved, the place that was opened last."""
+        found = {id_: home.parts for (_root, id_), home in list(self._homes.items()) if id_ in home_ids}
+        return list(found.values())
+
+    def _tell(self, event: Event) -> None:
+        with self._lock:
+            clients = list(self._clients)
+        for client in clients:
+            client.tell(event)
 
 
 class EngineServices:
@@ -356,6 +412,15 @@ class EngineServices:
         recent = max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))
         return Opened(info, agent.caps, home.facts, recent[1])
 
+    @property
+    def models(self) -> ModelsWithoutHome:
+        """The models, while no home is open."""
+        return ModelsWithoutHome(lambda: load_settings(self._engine.profile.settings_file)[0])
+
+    def forget_settings(self) -> None:
+        """The settings of the profile changed: every open home reads them again."""
+        self._engine.forget_settings()
+
     def find_homes(self) -> DiscoveredHomes:
         """The agents' homes of this user, and the places that could not be looked at."""
         return look_for_homes()
@@ -368,3 +433,24 @@ class EngineServices:
         """Give the home at `path` the history of the known home that was moved there, and open it."""
         adopt_home(path, known_id, self._engine.profile, self._engine.clock)
         return self.open(path)
+
+    def search(
+        self,
+        text: str,
+        homes: Sequence[str],
+        *,
+        progress: Callable[[SearchAnswer], None],
+        cancel: threading.Event,
+        client: ClientConnection = NOBODY,
+    ) -> SearchAnswer:
+        """What answers `text` in these homes now, best first; `homes`: their ids. A pattern reports what was
+        found so far. Where the answer is not `complete`, `IndexChanged` says when to ask again."""
+        opened = self._engine.opened(homes)
+        try:
+            answer = self._engine.index.search(
+                text, opened, client=client, stop=cancel.is_set, report=progress
+            )
+        except SearchStopped:
+            raise CallStopped from None
+        # Just started again, an engine does not know the homes until something else is asked of them.
+        return answer if len(opened) == len(homes) else replace(answer, complete=False)

@@ -49,6 +49,8 @@ from reverie.engine.workers import Workers
 from reverie.errors import Busy, Unavailable, UserError, user_error_from_os
 from reverie.files.directory import ensure_private
 from reverie.files.locks import held_lock
+from reverie.files.log_file import log_handler
+from reverie.log_level import wanted_level
 from reverie.profile import Profile
 
 log = logging.getLogger("reverie.engine")
@@ -58,9 +60,12 @@ NOBODY_S = 30.0
 START_S = 20.0
 ENDING_S = 10.0
 LOOK_S = 0.1
+END_S = 3.0
 _ATTEMPTS = 5
 _READY = "ready"
 _POLL_S = 0.01
+_SWITCH_S = 0.0005
+"""A search gives the interpreter up hundreds of times, and beside a scan it waits as long for each return."""
 _LONGEST_PATH = 100
 """Bytes of a socket's path; systems take 104 to 108."""
 
@@ -133,6 +138,7 @@ def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: fl
 
 def serve_streams(profile: Profile) -> None:
     """Be the engine of one client, over standard input and output, until it is gone."""
+    sys.setswitchinterval(_SWITCH_S)
     workers = Workers(_worker_command(profile))
     _serve_one(Engine(profile, system_clock, workers=workers))
 
@@ -160,6 +166,7 @@ def _serve_one(engine: Engine) -> None:
 
 
 def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, nobody_s: float) -> None:
+    sys.setswitchinterval(_SWITCH_S)
     idle = threading.Event()
     workers = Workers(_worker_command(profile))
     engine = Engine(profile, system_clock, on_idle=idle.set, workers=workers)
@@ -264,18 +271,37 @@ def connect(profile: Profile, *, command: Sequence[str] | None = None) -> Channe
     )
 
 
-def stdio_channel(profile: Profile) -> Channel:
-    """An engine of our own, over its standard input and output."""
-    process = subprocess.Popen(
-        [*engine_command(profile), "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+def stdio_channel(profile: Profile, program: Sequence[str] = ()) -> Channel:
+    """An engine of our own, over its standard input and output. `program`: another `reverie` than this one.
+    Raises `Unavailable`."""
+    try:
+        process = subprocess.Popen(
+            [*engine_command(profile, program), "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+    except OSError as error:
+        raise Unavailable("Reverie's engine could not be started.", cause=str(error)) from error
     reader, writer = cast(BinaryIO, process.stdout), cast(BinaryIO, process.stdin)
+    # Closing waits for a message that is on its way, and that one for a process that may not read.
+    breaker = threading.Timer(END_S, _kill, (process,))
+    breaker.daemon = True
+
+    def shut() -> None:
+        with contextlib.suppress(RuntimeError):  # it was shut before
+            breaker.start()
+        writer.close()
 
     def close() -> None:
         reader.close()
         process.wait()
+        breaker.cancel()
 
-    return Channel(reader, writer, FromEngine, shut=writer.close, close=close)
+    return Channel(reader, writer, FromEngine, shut=shut, close=close)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        log.error("the engine did not end within %g s and was killed", END_S)
+        process.kill()
 
 
 def inline_channel(engine: Engine) -> Channel:
@@ -299,13 +325,13 @@ def socket_channel(connection: socket.socket, incoming: object) -> Channel:
     return Channel(reader, writer, incoming, shut=lambda: connection.shutdown(socket.SHUT_RDWR), close=close)
 
 
-def engine_command(profile: Profile) -> list[str]:
-    """How this program starts itself as an engine."""
+def engine_command(profile: Profile, program: Sequence[str] = ()) -> list[str]:
+    """How this program, or another `reverie`, starts itself as an engine."""
     places = [str(each) for each in (profile.config, profile.data, profile.cache, profile.state)]
-    if getattr(sys, "frozen", False):
-        return [sys.executable, "_engine", *places]
+    if not program and getattr(sys, "frozen", False):
+        program = (sys.executable,)
     # -P: `-m` alone puts the current directory first on the search path, and that may be anybody's checkout.
-    return [sys.executable, "-P", "-m", "reverie", "_engine", *places]
+    return [*(program or (sys.executable, "-P", "-m", "reverie")), "_engine", *places]
 
 
 def socket_path(profile: Profile) -> Path:
@@ -355,9 +381,18 @@ def _worker_command(profile: Profile) -> list[str]:
     return [*engine_command(profile), "--worker"]
 
 
+def _log_into(file: Path) -> None:
+    ours = logging.getLogger("reverie")
+    ours.setLevel(wanted_level(os.environ) or logging.INFO)
+    ours.addHandler(log_handler(file))
+    ours.propagate = False
+
+
 def main(arguments: list[str]) -> int:
     """`reverie _engine CONFIG DATA CACHE STATE [--stdio|--worker]`, as this program starts itself."""
     profile = Profile(*map(Path, arguments[:4]))
+    with contextlib.suppress(OSError, UserError):  # a full or read-only disk: an engine without a log
+        _log_into(profile.engine_log)
     if "--worker" in arguments[4:]:
         serve_engine(profile)
     try:

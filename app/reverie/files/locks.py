@@ -243,7 +243,7 @@ _ours = {os.getpid()}
 
 
 def count_as_ours(pid: int) -> None:
-    """Register a child process that works for this one alone."""
+    """Register a process that works for this one."""
     _ours.add(pid)
 
 

@@ -16,15 +16,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.capabilities import ModelService
+from reverie.agents.scopes import ScopeContext
 from reverie.errors import UserError
 from reverie.llm.catalogue import Catalogue, ProviderInfo
 from reverie.llm.provider import Provider
 from reverie.settings import Settings
 
 if TYPE_CHECKING:
-    from reverie.agents.scopes import ScopeContext
     from reverie.llm.keys import KeyStore
-    from reverie.profile import Profile
+    from reverie.settings import ProvidersSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +71,20 @@ class ModelServices:
         """One model of one service. Raises `ProviderError`."""
         return self._catalogue.provider(name)
 
-    def test(self, name: str, settings: Settings | None = None) -> tuple[ProbeLine, ...]:
+    def test(
+        self, name: str, providers: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> tuple[ProbeLine, ...]:
         """Make one real tool call and report each step in words.
 
-        `settings`: try the model as these have it, which need not be saved; None for those on disk.
+        `providers`: try the model with this table of the settings, which need not be saved; None: as saved.
         """
         from reverie.llm.catalogue import probe
+        from reverie.settings import ProvidersSettings
 
-        catalogue = self._catalogue if settings is None else self._catalogue_of(settings)
+        settings = self._settings().providers
+        if providers is not None:
+            settings = ProvidersSettings.model_validate(providers)
+        catalogue = self._catalogue_of(settings)
 
         async def ask() -> Any:
             provider = catalogue.provider(name)
@@ -108,9 +114,9 @@ class ModelServices:
 
     @property
     def _catalogue(self) -> Catalogue:
-        return self._catalogue_of(self._settings())
+        return self._catalogue_of(self._settings().providers)
 
-    def _catalogue_of(self, settings: Settings) -> Catalogue:
+    def _catalogue_of(self, settings: ProvidersSettings) -> Catalogue:
         from reverie.llm.catalogue import Catalogue
         from reverie.settings import ProviderSettings
 
@@ -123,7 +129,7 @@ class ModelServices:
             )
             for service in self._offered()
         }
-        return Catalogue({**offered, **settings.providers.root}, self._env, self._keys)
+        return Catalogue({**offered, **settings.root}, self._env, self._keys)
 
     @cached_property
     def _keys(self) -> KeyStore:
@@ -132,9 +138,6 @@ class ModelServices:
         from reverie.llm.keys import SystemKeys
 
         return SystemKeys()
-
-
-# Without an open home: the settings, and a test of the models that they name.
 
 
 class ModelsWithoutHome(ModelServices):
@@ -146,23 +149,3 @@ class ModelsWithoutHome(ModelServices):
         if engine == "auto":
             return ModelsView("rules", "No home is open.", self.services())
         return ModelsView(engine, "The settings say so.", self.services())
-
-
-class SettingsService:
-    """The settings of one profile."""
-
-    def __init__(self, profile: Profile) -> None:
-        self._file = profile.settings_file
-        self.models = ModelsWithoutHome(self.settings)
-
-    def settings(self) -> Settings:
-        """The settings as the file has them now."""
-        from reverie.settings import load_settings
-
-        return load_settings(self._file)[0]
-
-    def save_settings(self, settings: Settings) -> None:
-        """Write them."""
-        from reverie.settings import save_settings
-
-        save_settings(self._file, settings)

@@ -52,6 +52,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.clock import Clock, system_clock
 from reverie.errors import UserError
+from reverie.files.log_file import log_handler
 from reverie.files.paths import MOST_LIMITS, ask_each, open_regular
 from reverie.log_level import asked_by
 from reverie.profile import Profile
@@ -376,8 +377,6 @@ def _nothing(_number: int, _frame: FrameType | None) -> None:
 
 
 log = logging.getLogger("reverie.app")
-LOG_BYTES = 1_000_000
-LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 SWITCH_S = 0.0005
 GC_THRESHOLD = 50_000
 SCREENSHOT_LIMIT_MS = 60_000
@@ -675,17 +674,11 @@ class Log:
 
         self._root.removeHandler(waiting)
         try:
-            self._profile.ensure(self._profile.log_file.parent)
-            # The handler would wait for whoever reads a pipe in its place.
-            os.close(open_regular(self._profile.log_file, os.O_WRONLY | os.O_CREAT))
-            file = logging.handlers.RotatingFileHandler(
-                self._profile.log_file, maxBytes=LOG_BYTES, backupCount=2, encoding="utf-8"
-            )
+            file = log_handler(self._profile.log_file)
         except (OSError, UserError) as error:
             log.warning("no log file: %s", error)
             return
         self._undo.callback(file.close)
-        file.setFormatter(logging.Formatter(LOG_FORMAT))
         passing: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
         for record in waiting.records:
             passing.put(record)

@@ -8,7 +8,7 @@ Threading: GUI thread; gathering runs on a lane of its own. Failure: shown in th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QRectF, QSize, Qt, Signal, Slot
@@ -16,7 +16,7 @@ from PySide6.QtGui import QFontMetrics, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QCheckBox, QLabel, QSizePolicy, QSlider, QWidget
 
 from reverie.context.assembly import AGENTS, assemble
-from reverie.context.facts import ContextFacts, gather
+from reverie.context.facts import ContextFacts
 from reverie.context.view import (
     NOTES,
     PARTS,
@@ -27,7 +27,6 @@ from reverie.context.view import (
     ContextPart,
     ContextView,
     Gauge,
-    Glances,
     Note,
     Since,
     since,
@@ -620,29 +619,29 @@ class ContextControl(QObject):
         session, update = self._session, self._update
         if session is None or update is None or update.names_only:
             return
-        home = session.local.parts.home
-        if home.kind not in AGENTS:
+        if session.info.kind not in AGENTS:
             self._stale = False
             self.tab.forget(
                 self.tr("Not known for this agent"),
-                self.tr("What {agent} would be told is not worked out here.").format(agent=home.label),
+                self.tr("What {agent} would be told is not worked out here.").format(
+                    agent=session.info.label
+                ),
             )
             return
         now, before = self._clock(), self._facts
         times = (now, now + self.tab.clock.value() * _DAY_MS)
-        context, scopes, parts = update.context, update.view.scopes, session.local.parts
+        context, scopes, workbench = update.context, update.view.scopes, session.workbench
         seen = self._seen
 
         def work(_control: JobControl) -> _Gathered:
-            found = gather(home, context, scopes, times=times, before=before)
-            glances = Glances(parts.own_sidecars, lock_dir=parts.profile.locks, clock=parts.clock)
+            found = workbench.gather_context(context, times)
             if not seen.is_known:
-                seen.glance, seen.is_known = glances.read(context), True
+                seen.glance, seen.is_known = found.glance, True
+            facts = replace(found.facts, listings=scopes)
             # Put together here once, so that the GUI thread finds all but what is typed worked out.
-            for at in dict.fromkeys(reversed(times)):
-                view = assemble(found, at)
-            glances.keep(context, view)
-            return _Gathered(found, now)
+            for at in dict.fromkeys(times):
+                assemble(facts, at)
+            return _Gathered(facts, now)
 
         if self._lane is None:
             self._lane = Lane("context", self)

@@ -18,17 +18,18 @@ from reverie.clock import Clock
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import Engine
 from reverie.engine.process import connect, inline_channel
-from reverie.engine.wire import Channel, Event
+from reverie.engine.wire import Channel, Event, IndexChanged
 from reverie.profile import Profile
 
 log = logging.getLogger("reverie.engine")
 
 
 class EngineLink(QObject):
-    """`heard(Event)`: of a home that is watched; `replaced()`: the engine died, and another one has taken its
-    place."""
+    """`heard(Event)`: of a home that is watched; `index_changed(IndexChanged)`: the search index of a home is
+    being updated, or is up to date; `replaced()`: the engine died, and another one has taken its place."""
 
     heard = Signal(object)
+    index_changed = Signal(object)
     replaced = Signal()
     _posted = Signal(object)
 
@@ -75,5 +76,7 @@ class EngineLink(QObject):
             return
         if event is None:
             self.replaced.emit()
+        elif isinstance(event, IndexChanged):
+            self.index_changed.emit(event)
         else:
             self.heard.emit(event)

@@ -766,7 +766,7 @@ class FailuresControl(QObject):
         if self._session is not None:
             self._session.tree_changed.disconnect(self._on_changed)
             self._session.outside_changed.disconnect(self._on_changed)
-        is_ours = session is not None and session.local.parts.home.failures is not None
+        is_ours = session is not None and session.facts.has_failures
         self._session = session if is_ours else None
         self._stale = True
         self._back.forget()

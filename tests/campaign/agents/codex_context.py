@@ -31,7 +31,7 @@ from reverie.agents.codex.store import version_in_use
 from reverie.agents.transcripts import Message, ReadStatistics
 from reverie.compose import open_parts
 from reverie.context.assembly import assemble
-from reverie.context.facts import gather
+from reverie.context.gather import gather
 from reverie.context.view import ContextView
 from reverie.llm.provider import Message as AgentMessage
 from reverie.llm.provider import ModelRequest, ModelTurn, Provider, ToolResult, ToolSpec, UserMessage

@@ -22,7 +22,7 @@ from typing import Any
 from reverie.agents.transcripts import Boundary
 from reverie.clock import system_clock
 from reverie.compose import open_parts
-from reverie.context.facts import gather
+from reverie.context.gather import gather
 from reverie.context.mux import assemble, hot_set
 from reverie.errors import UserError
 from reverie.jobs.consolidate.coverage import HarvestLog, completed, failed, pending, status_of

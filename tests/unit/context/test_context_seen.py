@@ -11,7 +11,7 @@ from helpers.context_homes import NOW, PINNED, WORKSPACE, mux_home, used
 from reverie.agents.scopes import ScopeContext
 from reverie.compose import open_parts
 from reverie.context.assembly import assemble
-from reverie.context.facts import gather
+from reverie.context.gather import gather
 from reverie.context.view import NAME, Change, ContextView, Glances, key_of, since
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer

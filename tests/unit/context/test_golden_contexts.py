@@ -10,7 +10,7 @@ import pytest
 
 from helpers.claude_home import ClaudeHomeMaker, topic
 from helpers.codex_home import CodexHomeMaker
-from helpers.context_homes import NOW, PINNED, WORKSPACE, mux_home, used, view_at
+from helpers.context_homes import NOW, PINNED, WORKSPACE, across, mux_home, used, view_at
 from helpers.loki_home import NOON, LokiMaker
 from reverie.agents.codex.home import CodexHome
 from reverie.agents.loki.home import LokiHome
@@ -18,7 +18,7 @@ from reverie.agents.mux.home import MuxHome
 from reverie.cli.context_report import lines
 from reverie.compose import open_parts
 from reverie.context.assembly import assemble
-from reverie.context.facts import gather
+from reverie.context.gather import gather
 from reverie.context.view import ContextView
 from reverie.profile import Profile
 from reverie.services.workbench import Workbench
@@ -48,7 +48,7 @@ def of_mux(tmp_path: Path) -> ContextView:
     parts = open_parts(root, Profile.under(tmp_path / "profile"), lambda: NOW)
     context = MuxHome(root).context(workspace_id=WORKSPACE)
     view = Workbench(parts).view(context)
-    return assemble(gather(parts.home, context, view.scopes, times=(NOW,)), NOW)
+    return assemble(across(gather(parts.home, context, view.scopes, times=(NOW,))), NOW)
 
 
 def of_codex(tmp_path: Path) -> ContextView:

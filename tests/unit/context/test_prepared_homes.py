@@ -16,7 +16,7 @@ from helpers.context_homes import NOW, PINNED, WORKSPACE, memory_path_of, mux_ho
 from helpers.samples import snapshot
 from reverie.compose import open_parts
 from reverie.context.assembly import assemble
-from reverie.context.facts import gather
+from reverie.context.gather import gather
 from reverie.context.view import ContextPart, ContextView
 from reverie.profile import Profile
 from reverie.services.workbench import Workbench
@@ -400,7 +400,7 @@ def test_an_unsaved_text_counts_at_once(tmp_path: Path) -> None:
     assert part_of(view, "hot-set").gauges[0].used == ITEM
     assert part_of(view, "index").text.startswith('- /memories/global/a.md — "new"\n')
     # Taken back, it is as if it had never been.
-    assert assemble(facts, NOW) == assemble(replace(facts, memo={}), NOW)
+    assert assemble(facts, NOW) == assemble(replace(facts), NOW)
     assert part_of(assemble(facts, NOW), "index").text.startswith("- /memories/global/a.md\n")
 
 

@@ -174,7 +174,7 @@ def test_a_change_hours_later_is_no_overwritten_save(bench: Bench) -> None:
 
 
 def test_a_later_change_by_another_process_of_reverie_is_no_overwritten_save(bench: Bench) -> None:
-    """Runs work in a helper process, with a watch of their own."""
+    """Another engine may work there, with a watch of their own."""
     bench.save("one", "ONE")
     mine, bench.parts.saves = bench.parts.saves, SaveWatch(bench.parts, now=lambda: bench.seconds)
     bench.save("ONE", "other")

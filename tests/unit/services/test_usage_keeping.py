@@ -10,7 +10,7 @@ import pytest
 from helpers.benches import again, sample_parts, workspace
 from helpers.samples import snapshot
 from helpers.watching import wait_until
-from reverie.context.facts import gather
+from reverie.context.gather import gather
 from reverie.context.mux import assemble
 from reverie.files.watch import Changes
 from reverie.services.container import HomeContainer

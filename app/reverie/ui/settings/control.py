@@ -21,8 +21,12 @@ from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.settings.draft import Setting, SettingsDraft, draft_of, schema, with_draft
 
 if TYPE_CHECKING:
-    from reverie.services.model_services import ModelsView, ProbeLine, SettingsService
-    from reverie.services.workbench import Workbench
+    from reverie.engine.client import EngineClient
+    from reverie.engine.engine import HomeEngine
+    from reverie.profile import Profile
+    from reverie.services.model_services import ModelsView, ModelsWithoutHome, ProbeLine
+    from reverie.services.models import Models
+    from reverie.settings import Settings
     from reverie.ui.settings.dialog import SettingsDialog
     from reverie.ui.settings.model_pages import LocalServer
 
@@ -32,6 +36,35 @@ class _KnownModels:
     schema: tuple[Setting, ...]
     draft: SettingsDraft
     models: ModelsView
+
+
+class ProfileSettings:
+    """The settings of a profile, which are the window's own file, and the engine that follows them. All of
+    it blocks; in jobs only."""
+
+    def __init__(self, profile: Profile, engine: EngineClient, home: HomeEngine | None = None) -> None:
+        self._file = profile.settings_file
+        self._engine = engine
+        self._home = home
+
+    @property
+    def models(self) -> Models | ModelsWithoutHome:
+        """The model services, of the home if one is open."""
+        return self._engine.services.models if self._home is None else self._home.models
+
+    def settings(self) -> Settings:
+        """The settings as the file has them now."""
+        # pydantic: only who needs the settings waits for it.
+        from reverie.settings import load_settings
+
+        return load_settings(self._file)[0]
+
+    def save_settings(self, settings: Settings) -> None:
+        """Write them; every open home follows at once."""
+        from reverie.settings import save_settings
+
+        save_settings(self._file, settings)
+        self._engine.services.forget_settings()
 
 
 class SettingsControl(QObject):
@@ -45,13 +78,13 @@ class SettingsControl(QObject):
         self._icons = icons
         self._window = parent
         self._lane: Lane | None = None
-        self._service: Workbench | SettingsService | None = None
+        self._service: ProfileSettings | None = None
         self._home = ""
         self.dialog: SettingsDialog | None = None
 
     # Opening
 
-    def open(self, service: Workbench | SettingsService, home_id: str = "", label: str = "") -> None:
+    def open(self, service: ProfileSettings, home_id: str = "", label: str = "") -> None:
         """Show the settings; those of the background are of the home `home_id`, if one is open."""
         if self.dialog is not None:
             self.dialog.raise_()
@@ -136,7 +169,8 @@ class SettingsControl(QObject):
 
         def work(_control: JobControl) -> Sequence[ProbeLine]:
             # What is typed is what is tried: the provider may have been added a moment ago.
-            return service.models.test(name, with_draft(service.settings(), draft, home))
+            wanted = with_draft(service.settings(), draft, home)
+            return service.models.test(name, wanted.providers.model_dump())
 
         self._submit("test a model", work, self._on_tested, self._on_test_failed, "test")
 

@@ -155,7 +155,7 @@ class LazyTabs(QObject):
     @property
     def has_failures(self) -> bool:
         """Whether the agent of the shown home learns of failing."""
-        return self._session is not None and self._session.local.parts.home.failures is not None
+        return self._session is not None and self._session.facts.has_failures
 
     @property
     def agent_jobs(self) -> JobsDialog | None:

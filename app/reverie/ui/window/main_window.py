@@ -183,6 +183,7 @@ class MainWindow(QMainWindow):
         )
         self.picker = Picker(icons)
         self.tab = MemoryTab(self.lanes, icons, clock, profile.settings_file)
+        self.tab.search.use_engine(self.engine)
         self.tabs = QTabWidget()
         self.tabs.addTab(self.tab, self.tr("Memory"))
         context = TabContext(
@@ -582,13 +583,15 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def open_settings(self) -> None:
-        session = self._session
-        if session is not None:
-            self.settings.open(session.local, session.info.id, visible(session.info.label))
-            return
-        from reverie.services.model_services import SettingsService
+        from reverie.ui.settings.control import ProfileSettings
 
-        self.settings.open(SettingsService(self._profile))
+        assert self.engine is not None
+        session, engine = self._session, self.engine.client
+        if session is None:
+            self.settings.open(ProfileSettings(self._profile, engine))
+            return
+        service = ProfileSettings(self._profile, engine, session.workbench)
+        self.settings.open(service, session.info.id, visible(session.info.label))
 
     # Actions: view and help
 

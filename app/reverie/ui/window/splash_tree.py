@@ -200,7 +200,6 @@ _WINDOW = (
     "reverie.ui.memory.tab",
     "reverie.ui.window.layout",
     "reverie.ui.settings.control",
-    "reverie.helper.workbench",
     "reverie.services.workbench",
 )
 
