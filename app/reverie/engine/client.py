@@ -15,18 +15,16 @@ import itertools
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, cast
 
 from reverie import __version__
-from reverie.agents.scopes import ScopeContext
 from reverie.engine.codec import WireError, coder, decode, pack, unpack
 from reverie.engine.engine import EngineServices, HomeEngine
 from reverie.engine.interface import Method, is_service, method_of
-from reverie.engine.trees import TreesUpdate, updated
 from reverie.engine.wire import (
     PROTOCOL,
     Bug,
@@ -45,7 +43,6 @@ from reverie.engine.wire import (
 )
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours
-from reverie.services.views import MemoryView
 
 log = logging.getLogger("reverie.engine")
 
@@ -111,7 +108,7 @@ class EngineClient:
 
     def home(self, root: Path, home_id: str) -> HomeEngine:
         """What can be asked of an open home."""
-        return cast(HomeEngine, RemoteHome(self, root, home_id))
+        return cast(HomeEngine, RemoteService(self, HomeEngine, root, home_id))
 
     @property
     def is_stopped(self) -> bool:
@@ -286,32 +283,6 @@ class RemoteService:
         if method.is_property:
             return self._client.call(address, method, (), {})
         return partial(_call, self._client, address, method)
-
-
-class RemoteHome(RemoteService):
-    """One open home. The trees are kept here, so that of a change only what is different is sent."""
-
-    def __init__(self, client: EngineClient, root: Path, home_id: str) -> None:
-        super().__init__(client, HomeEngine, root, home_id)
-        self._trees: tuple[int, MemoryView] | None = None
-
-    def view(
-        self,
-        context: ScopeContext,
-        *,
-        previous: MemoryView | None = None,
-        dirty: Collection[Path] | None = None,
-        names_only: bool = False,
-    ) -> MemoryView:
-        """As `Workbench.view`; `previous` is an earlier answer."""
-        if names_only:
-            return cast(MemoryView, self.__getattr__("view")(context, names_only=True))
-        kept = self._trees
-        serial = kept[0] if kept is not None and kept[1] is previous else 0
-        update: TreesUpdate = self.trees(context, known=serial, dirty=dirty)
-        view = updated(update, previous)
-        self._trees = (update.serial, view)
-        return view
 
 
 def _call(

@@ -38,7 +38,7 @@ from reverie.services.contexts import asked_context
 from reverie.services.lint import LintResult
 from reverie.services.search import SearchAnswer, SearchStopped
 from reverie.services.service import service_made_by
-from reverie.services.views import HomeFacts, HomeInfo, MemoryView, StatusView
+from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, StatusView
 from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -62,6 +62,19 @@ class Opened:
     facts: HomeFacts
     recent_workspace: str
     """The workspace that was used last; empty where the home does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class HomeUpdate:
+    """What is different in the views of one context. None for a part: it is as it was."""
+
+    info: HomeInfo | None
+    trees: TreesUpdate | None
+    status: StatusView | None
+    touched: Relevance | None
+    """Which views the changes touch; None where everything was asked for."""
+    watch: WatchState | None
+    """How the home is watched; None where it is not."""
 
 
 class HomeWatch:
@@ -88,6 +101,11 @@ class HomeWatch:
             self._watcher.start()
             self._recorder.start()
             return self._watcher.state()
+
+    def look_at(self, client: ClientConnection, context: ScopeContext) -> None:
+        """A client that hears already looks at `context` now, or what it looks at has other places."""
+        if client in self._contexts:
+            self.add(client, context)
 
     def remove(self, client: ClientConnection) -> None:
         """This client hears no more; the last one takes the watcher with it."""
@@ -199,6 +217,29 @@ class HomeEngine(Workbench):
     def rescan(self, reason: str) -> None:
         """Compare everything with the disk, since events may have been missed."""
         self._watch.rescan(reason)
+
+    def refresh(
+        self,
+        context: ScopeContext,
+        changes: Changes | None,
+        *,
+        known: int = 0,
+        everything: bool = False,
+        client: ClientConnection = NOBODY,
+    ) -> HomeUpdate:
+        """What `changes` made different in the views of a context; None: all of it, for the first time. With
+        `everything` all is read again, whatever changed. `known`: as in `trees`."""
+        touched = None if changes is None else self.relevant(context, changes)
+        every = everything or touched is None
+        info = self.contents() if touched is not None and touched.contents else None
+        if touched is None or touched.contents:
+            self._watch.look_at(client, context)
+        trees = None
+        if every or (touched is not None and touched.tree):
+            dirty = None if changes is None or changes.rescan or everything else changes.paths
+            trees = self.trees(context, known=known, dirty=dirty, client=client)
+        status = self.status(context) if every or (touched is not None and touched.status) else None
+        return HomeUpdate(info, trees, status, touched, self._watch.state())
 
     def trees(
         self,

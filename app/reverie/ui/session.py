@@ -26,6 +26,7 @@ from reverie.clock import Clock
 from reverie.compose import open_workbench
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import HomeEngine, Opened
+from reverie.engine.trees import TreesUpdate, updated
 from reverie.engine.wire import Changed, Event, Notice, Overwritten, Recorded
 from reverie.errors import UserError
 from reverie.files.watch import Changes
@@ -216,6 +217,8 @@ class TreeUpdate:
     other: bool
     names_only: bool
     changes: Changes | None = None
+    serial: int = 0
+    """By which the engine knows what it sent; 0: a first look, of which nothing is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,18 +364,7 @@ class HomeSession(QObject):
         self._watch.start(self.context)
 
     def _full_job(self, update: TreeUpdate) -> Callable[[JobControl], _Refreshed]:
-        workbench, watched = self.workbench, self.is_watched
-        context = update.context
-        arrangement = self.arrangement
-
-        def work(_control: JobControl) -> _Refreshed:
-            state = workbench.watch_for(context) if watched else None
-            view = workbench.view(context)
-            tree = build_tree(view, update.tree, changed=view.changed_by_others, arrangement=arrangement)
-            after = TreeUpdate(context, tree, view, other=False, names_only=False)
-            return _Refreshed(None, after, workbench.status(context), None, state)
-
-        return work
+        return self._refresh_job(update, None, everything=False)
 
     def _on_failed(self, error: UserError) -> None:
         """The last views stay. What was in the way may go without an event, so it is tried again soon."""
@@ -447,25 +439,14 @@ class HomeSession(QObject):
         )
 
     def _refresh_job(
-        self, update: TreeUpdate, changes: Changes, *, everything: bool
+        self, update: TreeUpdate, changes: Changes | None, *, everything: bool
     ) -> Callable[[JobControl], _Refreshed]:
-        workbench, watched = self.workbench, self.is_watched
-        context = update.context
-        arrangement = self.arrangement
+        workbench, arrangement = self.workbench, self.arrangement
 
         def work(_control: JobControl) -> _Refreshed:
-            touched = workbench.relevant(context, changes)
-            info = workbench.contents() if touched.contents else None
-            if touched.contents and watched:
-                workbench.watch_for(context)
-            after = None
-            if touched.tree or everything:
-                dirty = None if changes.rescan or everything else changes.paths
-                view = workbench.view(context, previous=update.view, dirty=dirty)
-                tree = build_tree(view, update.tree, changed=view.changed_by_others, arrangement=arrangement)
-                after = TreeUpdate(context, tree, view, other=False, names_only=False, changes=changes)
-            status = workbench.status(context) if touched.status or everything else None
-            return _Refreshed(info, after, status, touched, workbench.watch_state() if watched else None)
+            found = workbench.refresh(update.context, changes, known=update.serial, everything=everything)
+            after = None if found.trees is None else _followed(update, found.trees, arrangement, changes)
+            return _Refreshed(found.info, after, found.status, found.touched, found.watch)
 
         return work
 
@@ -577,9 +558,8 @@ class HomeSession(QObject):
         workbench, arrangement = self.workbench, self.arrangement
 
         def work(_control: JobControl) -> TreeUpdate:
-            view = workbench.view(update.context, previous=update.view, dirty=())
-            tree = build_tree(view, update.tree, changed=view.changed_by_others, arrangement=arrangement)
-            return TreeUpdate(update.context, tree, view, other=False, names_only=False, changes=_changes())
+            found = workbench.trees(update.context, known=update.serial, dirty=())
+            return _followed(update, found, arrangement, _changes())
 
         self.lanes.scan.submit(
             "look again", work, done=self._on_marks, failed=self._on_aside_failed, group="marks"
@@ -624,6 +604,17 @@ class HomeSession(QObject):
                 workbench.forget_client()
 
             self.lanes.scan.submit("stop watching", work, done=lambda _nothing: None)
+
+
+def _followed(
+    update: TreeUpdate, found: TreesUpdate, arrangement: Arrangement, changes: Changes | None
+) -> TreeUpdate:
+    """The trees as they are now, made of those of before and what the engine sent."""
+    view = updated(found, update.view)
+    tree = build_tree(view, update.tree, changed=view.changed_by_others, arrangement=arrangement)
+    return TreeUpdate(
+        update.context, tree, view, other=False, names_only=False, changes=changes, serial=found.serial
+    )
 
 
 def _changes(*, rescan: bool = False) -> Changes:
