@@ -76,17 +76,14 @@ def test_a_home_that_is_opened_again_at_once_is_searched_again(
     search = driver.tab.search
     search.field.setText("deploy")
     driver.until(lambda: search.settled and search.answer is not None)
-    go_on = threading.Event()
-    search._indexing.submit("hold", lambda _control: go_on.wait(60), done=lambda _nothing: None)
     driver.do("home.close")
     (home / "memory/global/quokka.md").write_text("A quokka.\n")
     driver.window.homes.open(home)
     driver.until(lambda: len(driver.window.homes.sessions) == 2)
-    go_on.set()
     driver.until(lambda: driver.is_settled() and search.settled)
     search.field.setText("quokka")
-    driver.until(lambda: search.settled and search.answer is not None and search.answer.query == "quokka")
-    assert [hit.path for hit in search.answer.hits] == ["/memories/global/quokka.md"]
+    # An answer may come before the index was read again; the one after it is shown unasked.
+    driver.until(lambda: [hit.path for hit in search.list.results.hits] == ["/memories/global/quokka.md"])
 
 
 def test_without_the_last_home_the_window_offers_to_open_one(windows: Windows, home: Path) -> None:

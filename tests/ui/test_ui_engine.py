@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from ui_windows import Windows
 
+from reverie.engine.wire import IndexChanged
+
 
 def is_alive(pid: int) -> bool:
     try:
@@ -45,3 +47,25 @@ def test_runs_marks_and_views_are_as_ever_also_after_the_engine_died(
     driver.window.shut_down()
     last = engine.pid
     driver.until(lambda: not is_alive(last))
+
+
+def test_search_is_answered_by_the_engine_and_by_the_one_that_takes_its_place(
+    windows: Windows, home: Path
+) -> None:
+    driver = windows.open(home, engine=True)
+    engine, search = driver.window.engine, driver.tab.search
+    assert engine is not None
+    heard: list[IndexChanged] = []
+    engine.index_changed.connect(heard.append)
+    search.field.setText("retry-loop")
+    driver.until(lambda: bool(search.list.results.hits) and search.settled)
+    driver.until(lambda: bool(heard) and heard[-1].is_ready)
+    assert heard[-1].home == driver.session.info.root
+    first = engine.pid
+    os.kill(first, signal.SIGKILL)
+    search.field.setText("zyzzyva")
+    (home / "memory" / "global" / "new.md").write_text("the zyzzyva\n")
+    driver.until(lambda: [hit.path for hit in search.list.results.hits] == [NEW])
+    assert engine.pid != first
+    driver.until(lambda: search.settled)
+    assert not search.said.isVisible()

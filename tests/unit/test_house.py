@@ -27,6 +27,7 @@ DIALECT = re.compile(
 )
 """Words of a private language that names do without."""
 WHY_ALONE: dict[str, str] = {
+    "engine.workers": "processes of their own for runs: what a worker engine does without",
     "agents.claude.consolidation": "the agent's lock, and what it says of the last consolidation",
     "agents.claude.doctor": "checks of one agent; loaded by the doctor only",
     "agents.claude.instructions": "which instruction files a session loads; 350 lines of their own rules",
@@ -41,6 +42,7 @@ WHY_ALONE: dict[str, str] = {
     "context.mux": "the recipe of one agent",
     "doctor.self_checks": "Reverie's own state; no fact of a home is in it",
     "files.watch_observer": "imports watchdog, late and on the watcher's thread",
+    "engine.search": "a thread and its rules for giving way; the engine keeps the homes and their clients",
     "jobs.consolidate.apply": "a job on the Run: a reviewed consolidation",
     "jobs.consolidate.rules.statements": "one judgement of the rules: what says the same, what contradicts",
     "jobs.extraction.model": "the engine by a model, beside that by rules",

@@ -27,6 +27,7 @@ from reverie import __version__
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_text
 from reverie.clock import Clock, fixed_clock, is_time, system_clock
+from reverie.engine.start import StartingEngine, engine_command
 from reverie.errors import UserError
 from reverie.files.paths import DiskCheck
 
@@ -353,9 +354,14 @@ def _patience(session: Invocation) -> AbstractContextManager[None]:
 
 
 def _window(session: Invocation) -> int:
+    arguments = session.arguments
+    engine = None
+    if not (arguments.screenshot or arguments.demo or arguments.now):
+        # Before Qt is loaded, so that it is there when the window is.
+        with contextlib.suppress(UserError):  # the window says so when it needs one
+            engine = StartingEngine(engine_command(session.profile))
     from reverie.ui.app import run_window
 
-    arguments = session.arguments
     return run_window(
         homes=tuple(arguments.home or ()),
         profile=session.profile,
@@ -365,6 +371,7 @@ def _window(session: Invocation) -> int:
         demo=arguments.demo,
         offscreen=arguments.offscreen,
         screenshot=arguments.screenshot,
+        engine=engine,
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -25,7 +25,8 @@ from reverie.context.assembly import assemble
 from reverie.context.facts import ContextFacts, GatheredContext
 from reverie.context.view import Glances
 from reverie.engine.history import HistoryRecorder, Listener
-from reverie.engine.server import NOBODY, CallControl, ClientConnection
+from reverie.engine.search import EngineSearch
+from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
 from reverie.engine.trees import TreesUpdate, update_of
 from reverie.engine.wire import Call, Changed, Event, Notice, Overwritten, Recorded
 from reverie.errors import Unavailable
@@ -35,14 +36,16 @@ from reverie.memory.lint import no_check
 from reverie.profile import Profile
 from reverie.services.contexts import asked_context
 from reverie.services.lint import LintResult
-from reverie.services.model_services import ModelsWithoutHome
+from reverie.services.search import SearchAnswer, SearchStopped
+from reverie.services.service import service_made_by
 from reverie.services.views import HomeFacts, HomeInfo, MemoryView, StatusView
 from reverie.services.workbench import Workbench
-from reverie.settings import load_settings
 
 if TYPE_CHECKING:
     from reverie.runs.recovery import RunDependencies
     from reverie.services.container import HomeContainer
+    from reverie.services.model_services import ModelsWithoutHome
+    from reverie.settings import Settings
 
 log = logging.getLogger("reverie.engine")
 
@@ -62,10 +65,12 @@ class Opened:
 
 
 class HomeWatch:
-    """The one watcher of a home, the recorder of its history, and who hears of it."""
+    """The one watcher of a home, the recorder of its history, and who hears of it. What is seen is noted in
+    `index`."""
 
-    def __init__(self, workbench: Workbench) -> None:
+    def __init__(self, workbench: Workbench, index: EngineSearch) -> None:
         self._workbench = workbench
+        self._index = index
         self._watcher: Watcher | None = None
         self._recorder = self._new_recorder()
         self._contexts: dict[ClientConnection, ScopeContext | None] = {}
@@ -77,6 +82,7 @@ class HomeWatch:
             if self._watcher is None:
                 self._watcher = self._workbench.watch(self._deliver, notify=self._notify)
                 self._recorder = self._new_recorder()
+                self._index.add(self._workbench.parts)
             self._contexts[client] = context
             self._watcher.set_targets(self._targets())
             self._watcher.start()
@@ -93,6 +99,7 @@ class HomeWatch:
                 self._watcher.set_targets(self._targets())
                 return
             watcher, self._watcher = self._watcher, None
+            self._index.remove(self._workbench.home_id)
         watcher.stop()
         self._recorder.stop()
 
@@ -133,6 +140,7 @@ class HomeWatch:
         # Views first: the history is behind them.
         self._tell(Changed(self._workbench.parts.home.root, changes))
         self._recorder.note(changes)
+        self._index.note(self._workbench.home_id, changes)
 
     def _notify(self, sentence: str) -> None:
         self._tell(Notice(self._workbench.parts.home.root, sentence))
@@ -145,10 +153,10 @@ class HomeWatch:
 class HomeEngine(Workbench):
     """What can be asked of one open home: the workbench that its clients share, and its watcher."""
 
-    def __init__(self, parts: HomeContainer, workers: RunsApart | None = None) -> None:
+    def __init__(self, parts: HomeContainer, index: EngineSearch, workers: RunsApart | None = None) -> None:
         super().__init__(parts)
         self._workers = workers
-        self._watch = HomeWatch(self)
+        self._watch = HomeWatch(self, index)
         self._sent: dict[ClientConnection, tuple[int, MemoryView]] = {}
         self._sending = threading.Lock()
         self._checked: dict[ScopeContext, MemoryView] = {}
@@ -303,6 +311,7 @@ class Engine:
         self._lock = threading.Lock()
         self._left = threading.Event()
         self._left.set()
+        self.index = EngineSearch(self._tell)
 
     def join(self, client: ClientConnection) -> None:
         """A client has come."""
@@ -314,6 +323,7 @@ class Engine:
         """A client is gone."""
         for home in list(self._homes.values()):
             home.forget_client(client=client)
+        self.index.forget_client(client)
         with self._lock:
             self._clients.discard(client)
             if self._clients:
@@ -352,6 +362,13 @@ class Engine:
             )
         return found
 
+    def read_settings(self) -> Settings:
+        """The settings as the file has them now."""
+        # pydantic: a client imports this module, too.
+        from reverie.settings import load_settings
+
+        return load_settings(self.profile.settings_file)[0]
+
     def forget_settings(self) -> None:
         """Have every home read the settings again."""
         for home in list(self._homes.values()):
@@ -364,6 +381,7 @@ class Engine:
         self._left.wait(CLOSE_S)
         if self._workers is not None:
             self._workers.close()
+        self.index.close()
 
     def open(self, path: Path) -> HomeEngine:
         """The home at `path`, opened now or before."""
@@ -371,9 +389,20 @@ class Engine:
         with self._lock:
             opening = self._opening.setdefault(path, threading.Lock())
         with opening:
-            found = HomeEngine(open_parts(path, self.profile, self.clock), self._workers)
+            found = HomeEngine(open_parts(path, self.profile, self.clock), self.index, self._workers)
             key = (found.parts.home.root, found.home_id)
             return self._homes.setdefault(key, found)
+
+    def opened(self, home_ids: Collection[str]) -> list[HomeContainer]:
+        """Those of these homes that are open; of one that was moved, the place that was opened last."""
+        found = {id_: home.parts for (_root, id_), home in list(self._homes.items()) if id_ in home_ids}
+        return list(found.values())
+
+    def _tell(self, event: Event) -> None:
+        with self._lock:
+            clients = list(self._clients)
+        for client in clients:
+            client.tell(event)
 
 
 class EngineServices:
@@ -391,10 +420,12 @@ class EngineServices:
         recent = max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))
         return Opened(info, agent.caps, home.facts, recent[1])
 
-    @property
-    def models(self) -> ModelsWithoutHome:
+    @service_made_by(lambda services, kind: kind(services._engine.read_settings))
+    def models() -> type[ModelsWithoutHome]:
         """The models, while no home is open."""
-        return ModelsWithoutHome(lambda: load_settings(self._engine.profile.settings_file)[0])
+        from reverie.services import model_services as module
+
+        return module.ModelsWithoutHome
 
     def forget_settings(self) -> None:
         """The settings of the profile changed: every open home reads them again."""
@@ -412,3 +443,24 @@ class EngineServices:
         """Give the home at `path` the history of the known home that was moved there, and open it."""
         adopt_home(path, known_id, self._engine.profile, self._engine.clock)
         return self.open(path)
+
+    def search(
+        self,
+        text: str,
+        homes: Sequence[str],
+        *,
+        progress: Callable[[SearchAnswer], None],
+        cancel: threading.Event,
+        client: ClientConnection = NOBODY,
+    ) -> SearchAnswer:
+        """What answers `text` in these homes now, best first; `homes`: their ids. A pattern reports what was
+        found so far. Where the answer is not `complete`, `IndexChanged` says when to ask again."""
+        opened = self._engine.opened(homes)
+        try:
+            answer = self._engine.index.search(
+                text, opened, client=client, stop=cancel.is_set, report=progress
+            )
+        except SearchStopped:
+            raise CallStopped from None
+        # Just started again, an engine does not know the homes until something else is asked of them.
+        return answer if len(opened) == len(homes) else replace(answer, complete=False)

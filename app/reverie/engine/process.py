@@ -35,6 +35,7 @@ from reverie.clock import system_clock
 from reverie.engine.codec import WireError
 from reverie.engine.engine import Engine
 from reverie.engine.server import ClientConnection
+from reverie.engine.start import StartingEngine, engine_command
 from reverie.engine.wire import (
     PROTOCOL,
     Channel,
@@ -57,13 +58,14 @@ log = logging.getLogger("reverie.engine")
 
 LINGER_S = 1.0
 NOBODY_S = 30.0
-START_S = 20.0
 ENDING_S = 10.0
 LOOK_S = 0.1
 END_S = 3.0
 _ATTEMPTS = 5
 _READY = "ready"
 _POLL_S = 0.01
+_SWITCH_S = 0.0005
+"""A search gives the interpreter up hundreds of times, and beside a scan it waits as long for each return."""
 _LONGEST_PATH = 100
 """Bytes of a socket's path; systems take 104 to 108."""
 
@@ -136,6 +138,7 @@ def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: fl
 
 def serve_streams(profile: Profile) -> None:
     """Be the engine of one client, over standard input and output, until it is gone."""
+    sys.setswitchinterval(_SWITCH_S)
     workers = Workers(_worker_command(profile))
     _serve_one(Engine(profile, system_clock, workers=workers))
 
@@ -163,6 +166,7 @@ def _serve_one(engine: Engine) -> None:
 
 
 def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, nobody_s: float) -> None:
+    sys.setswitchinterval(_SWITCH_S)
     idle = threading.Event()
     workers = Workers(_worker_command(profile))
     engine = Engine(profile, system_clock, on_idle=idle.set, workers=workers)
@@ -250,16 +254,20 @@ def _is_ours(connection: socket.socket) -> bool:
 # Reaching
 
 
-def connect(profile: Profile, *, command: Sequence[str] | None = None) -> Channel:
+def connect(
+    profile: Profile, *, command: Sequence[str] | None = None, starting: StartingEngine | None = None
+) -> Channel:
     """A channel to the engine of `profile`, which is started if need be, by `command` where that is given.
-    Raises `Unavailable`."""
+    `starting`: one that was started already. Raises `Unavailable`."""
     if not hasattr(socket, "AF_UNIX"):
         return stdio_channel(profile)
+    if starting is not None:
+        starting.wait()
     # Again where it ended between its start and our coming, as one does that nobody needs.
     for _attempt in range(_ATTEMPTS):
         with contextlib.suppress(OSError):  # none there, or a dead one's
             return _reach(profile)
-        _start(engine_command(profile) if command is None else command)
+        StartingEngine(engine_command(profile) if command is None else command).wait()
     raise Unavailable(
         "Reverie's engine does not answer.",
         cause="It was started, and cannot be reached.",
@@ -321,15 +329,6 @@ def socket_channel(connection: socket.socket, incoming: object) -> Channel:
     return Channel(reader, writer, incoming, shut=lambda: connection.shutdown(socket.SHUT_RDWR), close=close)
 
 
-def engine_command(profile: Profile, program: Sequence[str] = ()) -> list[str]:
-    """How this program, or another `reverie`, starts itself as an engine."""
-    places = [str(each) for each in (profile.config, profile.data, profile.cache, profile.state)]
-    if not program and getattr(sys, "frozen", False):
-        program = (sys.executable,)
-    # -P: `-m` alone puts the current directory first on the search path, and that may be anybody's checkout.
-    return [*(program or (sys.executable, "-P", "-m", "reverie")), "_engine", *places]
-
-
 def socket_path(profile: Profile) -> Path:
     """Where the engine of a profile listens. The directory is made."""
     digest = hashlib.sha256(os.fsencode(profile.state.absolute())).hexdigest()[:16]
@@ -349,28 +348,6 @@ def _reach(profile: Profile) -> Channel:
         connection.close()
         raise
     return socket_channel(connection, FromEngine)
-
-
-def _start(command: Sequence[str]) -> None:
-    """Start an engine; back once it can be reached, or another one is there. Raises `Unavailable`."""
-    try:
-        started = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=START_S,
-            start_new_session=True,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Unavailable("Reverie's engine could not be started.", cause=str(error)) from error
-    if started.returncode:
-        lines = started.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise Unavailable(
-            "Reverie's engine could not be started.",
-            cause=lines[-1] if lines else f"It ended with code {started.returncode}.",
-            next_step="Run `reverie engine` in a terminal to see what is in its way.",
-        )
 
 
 def _worker_command(profile: Profile) -> list[str]:

@@ -179,8 +179,22 @@ class Notice:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class IndexChanged:
+    """The search index of a home is being updated, or is up to date now. Every client hears it."""
+
+    home: Path
+    files_read: int
+    """New and changed ones that this update has read so far."""
+    is_ready: bool
+
+    def merged(self, later: IndexChanged) -> IndexChanged:
+        """The later one."""
+        return later
+
+
 FromClient = Hello | Call | Cancel
-Event = Changed | Recorded | Overwritten | Notice
+Event = Changed | Recorded | Overwritten | Notice | IndexChanged
 """What a client hears without asking, of the homes that it watches."""
 FromEngine = Welcome | Refused | Progress | Done | Failed | Stopped | Bug | Event
 

@@ -1,13 +1,13 @@
 """Searching the memories and companions of every open home.
 
-One `SearchService` per window or command. Homes are added as they are opened; what a watcher saw is noted and
-brought into the index before the next answer, so that an answer is as current as the watcher. The index lies
+One `SearchService` per engine or command. Homes are added as they are opened; what a watcher saw is noted and
+brought into the index by the next update. The index lies
 in the cache directory; nothing is written into a home, and being found is no use.
 
 Snippets are made from the files as they are now, for the rows that are shown only; they stay on this machine
 and show memory text as it is.
 
-Threading: `note` and `add` from any thread, the rest blocks and is not for the GUI's. Failure:
+Threading: every method from any thread, one update at a time; searching and updating block. Failure:
 `UserError`; a home that cannot be reached is left out of an answer and named in its `problems`.
 """
 
@@ -20,7 +20,6 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -146,20 +145,18 @@ _GLANCE = 64 * 1024
 _REPORT_S = 0.2
 
 
-IndexUpdate = Callable[[Collection[Path] | None, UpdateObserver], None]
-"""Brings one home's rows up to date; see `update_index`."""
-
-
 @dataclass
 class _Shelf:
     """What is known of one open home."""
 
     parts: HomeContainer
     label: str
-    update: IndexUpdate
     stale: bool = True
     dirty: set[Path] = field(default_factory=set)
     trouble: str = ""
+    places: Mapping[str, IndexedPlace] | None = None
+    """Where its rows lie; None: to be read again."""
+    place_changes: int = 0
 
 
 class SearchService:
@@ -168,20 +165,26 @@ class SearchService:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._shelves: dict[str, _Shelf] = {}
-        self._places: dict[str, Mapping[str, IndexedPlace]] = {}
+        self._damaged = False
 
-    def add(self, parts: HomeContainer, update: IndexUpdate | None = None) -> None:
-        """A home is open from now on; it is looked at in full with the next update, which `update` does if it
-        is given."""
-        update = update or partial(update_index, parts)
+    def add(self, parts: HomeContainer) -> None:
+        """A home is open from now on; the next update reads all of it."""
         with self._lock:
-            self._shelves.setdefault(parts.home_id, _Shelf(parts, parts.home.label, update))
+            self._shelves[parts.home_id] = _Shelf(parts, parts.home.label)
 
     def remove(self, home_id: str) -> None:
         """A home was closed; its index stays for the next time."""
         with self._lock:
             self._shelves.pop(home_id, None)
-        self._places.pop(home_id, None)
+
+    def has(self, home_id: str) -> bool:
+        """Whether a home was added."""
+        return home_id in self._shelves
+
+    def root_of(self, home_id: str) -> Path | None:
+        """The directory of a home; None if it was not added."""
+        shelf = self._shelves.get(home_id)
+        return None if shelf is None else shelf.parts.home.root
 
     def note(self, home_id: str, changes: Changes) -> None:
         """A watcher saw something."""
@@ -191,10 +194,11 @@ class SearchService:
                 return
             shelf.stale = shelf.stale or changes.rescan
             shelf.dirty |= changes.paths
-        places = self._places.get(home_id, {}).values()
-        roots = [place.directory for place in places if place.root is not None]
-        if changes.rescan or any(not any(root in path.parents for root in roots) for path in changes.paths):
-            self._places.pop(home_id, None)
+            places = (shelf.places or {}).values()
+            roots = {place.directory for place in places if place.root is not None}
+            if changes.rescan or any(roots.isdisjoint(path.parents) for path in changes.paths):
+                shelf.places = None
+                shelf.place_changes += 1
 
     @property
     def waiting(self) -> bool:
@@ -202,53 +206,75 @@ class SearchService:
         with self._lock:
             return any(shelf.stale or shelf.dirty for shelf in self._shelves.values())
 
-    def update(
-        self, *, stop: Callable[[], bool] = lambda: False, report: Callable[[int], None] = lambda _count: None
-    ) -> None:
+    def unread(self) -> set[str]:
+        """The homes that the next update reads completely."""
+        return {home_id for home_id, shelf in self._all() if shelf.stale}
+
+    def outdated(self) -> list[str]:
+        """The homes that an update has something to do for."""
+        return [
+            home_id
+            for home_id, shelf in self._all()
+            if shelf.stale or shelf.dirty or not self._is_complete(shelf, home_id)
+        ]
+
+    def update(self, *, stop: Callable[[], bool] = lambda: False) -> None:
         """Bring the index up to date with everything noted so far. Raises `SearchStopped`; what a home that
         cannot be reached says is told with the next answer."""
-        for home_id, shelf in self._all():
-            with self._lock:
-                stale, dirty = shelf.stale, frozenset(shelf.dirty)
-                shelf.stale, shelf.dirty = False, set()
-            if not stale and not dirty and self._is_complete(shelf, home_id):
-                continue
-            try:
-                shelf.update(None if stale else dirty, UpdateObserver(stop, report))
-                shelf.trouble = ""
-            except UpdateStopped:
-                self._again(shelf, dirty, stale=True)
-                raise SearchStopped from None
-            except UserError as error:
-                self._again(shelf, dirty, stale=True)
-                shelf.trouble = str(error)
+        for home_id in self.outdated():
+            self.update_home(home_id, stop=stop)
+
+    def update_home(
+        self, home_id: str, *, stop: Callable[[], bool], report: Callable[[int], None] = lambda _count: None
+    ) -> None:
+        """As `update`, for one home; `report` hears how many files were read so far."""
+        with self._lock:
+            shelf = self._shelves.get(home_id)
+            if shelf is None:
+                return
+            stale, dirty, damaged = shelf.stale, frozenset(shelf.dirty), self._damaged
+            shelf.stale, shelf.dirty, self._damaged = False, set(), False
+        try:
+            if damaged:
+                _index(shelf.parts).rebuild()
+            update_index(shelf.parts, None if stale else dirty, UpdateObserver(stop, report))
+            shelf.trouble = ""
+        except UpdateStopped:
+            self._again(shelf, dirty, stale=True)
+            raise SearchStopped from None
+        except UserError as error:
+            self._again(shelf, dirty, stale=True)
+            shelf.trouble = str(error)
 
     def search(
         self,
         text: str,
         *,
+        homes: Collection[str] | None = None,
         count: int = COUNT,
         stop: Callable[[], bool] = lambda: False,
         report: Callable[[SearchAnswer], None] = lambda _answer: None,
     ) -> SearchAnswer:
-        """What answers `text` now, best first. Does not update; a damaged index is marked for the next
-        update. A last word of one letter that nothing holds is taken for the beginning of one, and asks
-        nothing yet. A pattern (`/…/`) is tried file by file: `report` hears what was found so far. Raises
-        `SearchStopped`."""
+        """What answers `text` now in these homes (None: in all), best first. Does not update; a damaged index
+        is marked for the next update. A last word of one letter that nothing holds is taken for the beginning
+        of one, and asks nothing yet. A pattern (`/…/`) is tried file by file: `report` hears what was found
+        so far. Raises `SearchStopped`."""
         query = parse_query(text)
-        answer = self._answer(text, query, count, stop, report)
+        among = [each for each in self._all() if homes is None or each[0] in homes]
+        answer = self._answer(text, query, among, count, stop, report)
         before = query.without_first_letter if not answer.hits and not answer.problems else None
-        return self._answer(text, before, count, stop, report) if before is not None else answer
+        return self._answer(text, before, among, count, stop, report) if before is not None else answer
 
     def _answer(
         self,
         text: str,
         query: SearchQuery,
+        among: list[tuple[str, _Shelf]],
         count: int,
         stop: Callable[[], bool],
         report: Callable[[SearchAnswer], None],
     ) -> SearchAnswer:
-        shelves = self._wanted(query)
+        shelves = _wanted(among, query)
         problems = (*query.problems, *(shelf.trouble for _id, shelf in shelves if shelf.trouble))
         if query.is_empty or query.problems or not shelves:
             return SearchAnswer(text, (), problems)
@@ -257,7 +283,7 @@ class SearchService:
             docs, complete = index.find(query, self._limits(index, query, shelves, count))
         except IndexDamaged as damage:
             _log.info("the search index cannot be read: %s", damage)
-            self._forget_index(shelves)
+            self._mark_damaged()
             return SearchAnswer(text, (), problems, complete=False)
         if query.regex:
             return self._tried(text, query, docs, problems, count, stop, report, complete=complete)
@@ -288,27 +314,15 @@ class SearchService:
         except IndexDamaged:
             return False
 
-    def _forget_index(self, shelves: Iterable[tuple[str, _Shelf]]) -> None:
-        first = True
-        for _home_id, shelf in shelves:
-            if first:
-                _index(shelf.parts).rebuild()
-                first = False
-            self._again(shelf, (), stale=True)
+    def _mark_damaged(self) -> None:
+        """The next update makes the index anew; removing it waits for an update under way, which nobody who
+        searches should."""
+        with self._lock:
+            self._damaged = True
+            for shelf in self._shelves.values():
+                shelf.stale = True
 
     # Which rows
-
-    def _wanted(self, query: SearchQuery) -> list[tuple[str, _Shelf]]:
-        return [
-            (home_id, shelf)
-            for home_id, shelf in self._all()
-            if not query.homes
-            or any(
-                wanted in f"{home_id} {shelf.parts.home.root} {shelf.label}".casefold()
-                or wanted == shelf.parts.home.kind
-                for wanted in query.homes
-            )
-        ]
 
     def _limits(
         self, index: SearchIndex, query: SearchQuery, shelves: list[tuple[str, _Shelf]], count: int
@@ -332,7 +346,7 @@ class SearchService:
     def _pinned(self, index: SearchIndex, home_id: str, shelf: _Shelf) -> set[int]:
         home, found = shelf.parts.home, set[int]()
         usage = {key: use for key, use in shelf.parts.usage.load_for_showing().items() if use.pinned}
-        for key, place in self._placed(home_id, shelf).items() if usage else ():
+        for key, place in self._placed(shelf).items() if usage else ():
             root = place.root
             if root is None:
                 continue
@@ -345,7 +359,7 @@ class SearchService:
         """Rows whose content is what one of us wrote last, and who."""
         newest = shelf.parts.actors.newest()
         found: dict[int, str] = {}
-        for key, place in self._placed(home_id, shelf).items():
+        for key, place in self._placed(shelf).items():
             base = os.fspath(place.directory) + os.sep
             writers = {
                 path[len(base) :].replace(os.sep, "/"): who
@@ -360,12 +374,15 @@ class SearchService:
 
     # What is shown
 
-    def _placed(self, home_id: str, shelf: _Shelf) -> Mapping[str, IndexedPlace]:
+    def _placed(self, shelf: _Shelf) -> Mapping[str, IndexedPlace]:
         """The places of a home's roots by key; read again after each change."""
-        places = self._places.get(home_id)
+        with self._lock:
+            places, changes = shelf.places, shelf.place_changes
         if places is None:
             places = places_of(shelf.parts)
-            self._places[home_id] = places
+            with self._lock:
+                if shelf.place_changes == changes:
+                    shelf.places = places
         return places
 
     def _hit(self, doc: Doc, query: SearchQuery) -> SearchHit | None:
@@ -383,9 +400,11 @@ class SearchService:
     def _read(self, doc: Doc, size: int) -> tuple[IndexedPlace, _Shelf, str, bool] | None:
         """The file's text as it is shown, of at most so many bytes of it, and whether that is all; None if it
         is gone."""
-        shelf = self._shelves[doc.home]
+        shelf = self._shelves.get(doc.home)
+        if shelf is None:
+            return None  # closed meanwhile
         try:
-            place = self._placed(doc.home, shelf).get(doc.root)
+            place = self._placed(shelf).get(doc.root)
         except UserError:
             return None
         if place is None:
@@ -466,6 +485,19 @@ class SearchService:
                 at = time.monotonic()
                 report(SearchAnswer(asked, tuple(hits), problems, complete=False))
         return SearchAnswer(asked, tuple(hits), problems, complete)
+
+
+def _wanted(among: list[tuple[str, _Shelf]], query: SearchQuery) -> list[tuple[str, _Shelf]]:
+    return [
+        (home_id, shelf)
+        for home_id, shelf in among
+        if not query.homes
+        or any(
+            wanted in f"{home_id} {shelf.parts.home.root} {shelf.label}".casefold()
+            or wanted == shelf.parts.home.kind
+            for wanted in query.homes
+        )
+    ]
 
 
 def update_index(parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:

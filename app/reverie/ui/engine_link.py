@@ -18,24 +18,33 @@ from reverie.clock import Clock
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import Engine
 from reverie.engine.process import connect, inline_channel
-from reverie.engine.wire import Channel, Event
+from reverie.engine.start import StartingEngine
+from reverie.engine.wire import Channel, Event, IndexChanged
 from reverie.profile import Profile
 
 log = logging.getLogger("reverie.engine")
 
 
 class EngineLink(QObject):
-    """`heard(Event)`: of a home that is watched; `replaced()`: the engine died, and another one has taken its
-    place."""
+    """`heard(Event)`: of a home that is watched; `index_changed(IndexChanged)`: the search index of a home is
+    being updated, or is up to date; `replaced()`: the engine died, and another one has taken its place."""
 
     heard = Signal(object)
+    index_changed = Signal(object)
     replaced = Signal()
     _posted = Signal(object)
 
     def __init__(
-        self, profile: Profile, clock: Clock, parent: QObject | None = None, *, own_process: bool
+        self,
+        profile: Profile,
+        clock: Clock,
+        parent: QObject | None = None,
+        *,
+        own_process: bool,
+        starting: StartingEngine | None = None,
     ) -> None:
         super().__init__(parent)
+        self._starting = starting
         self._profile = profile
         self.inline = None if own_process else Engine(profile, clock)
         """The engine of this process; None where it is one of its own."""
@@ -57,7 +66,10 @@ class EngineLink(QObject):
             self.inline.close()
 
     def _connect(self) -> Channel:
-        return connect(self._profile) if self.inline is None else inline_channel(self.inline)
+        if self.inline is not None:
+            return inline_channel(self.inline)
+        starting, self._starting = self._starting, None
+        return connect(self._profile, starting=starting)
 
     def _post(self, event: Event | None) -> None:
         """Hand an event over to the thread of this object; None: another engine."""
@@ -75,5 +87,7 @@ class EngineLink(QObject):
             return
         if event is None:
             self.replaced.emit()
+        elif isinstance(event, IndexChanged):
+            self.index_changed.emit(event)
         else:
             self.heard.emit(event)

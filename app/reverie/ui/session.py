@@ -26,7 +26,7 @@ from reverie.clock import Clock
 from reverie.compose import open_workbench
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import HomeEngine, Opened
-from reverie.engine.wire import Changed, Event, Overwritten, Recorded
+from reverie.engine.wire import Changed, Event, Notice, Overwritten, Recorded
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.profile import Profile
@@ -399,7 +399,7 @@ class HomeSession(QObject):
             self._on_recorded(event)
         elif isinstance(event, Overwritten):
             self.overwritten.emit(event.saves)
-        else:
+        elif isinstance(event, Notice):
             self.notified.emit(event.sentence)
 
     def _on_recorded(self, event: Recorded) -> None:

@@ -1,16 +1,16 @@
 """The search field of the Memory tab and what it finds, over all open homes.
 
 While the field holds a question the results stand where the trees were; emptied, it gives them back. The
-index is made when somebody first searches in this window, from then on every watcher keeps it fresh, and the
-shown answer with it.
+engine answers, and keeps its index up to date; whenever that changed, the question is asked again.
 
-Threading: GUI thread. Questions are answered on one lane, the index is brought up to date on another, so that
-typing never waits for indexing. Failure: what cannot be searched is said above the results.
+Threading: GUI thread. Questions are asked on a lane of their own, so that typing never waits for anything
+else. Failure: what cannot be searched is said above the results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import (
@@ -44,13 +44,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.engine.client import CallCancelled
+from reverie.engine.wire import IndexChanged
 from reverie.errors import UserError
-from reverie.files.watch import Changes
-from reverie.services.search import SearchService, SearchStopped
 from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, scope_name, visible
+from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobCancelled, JobControl, Lane, repeating
-from reverie.ui.session import HomeSession, WatchEvent
+from reverie.ui.session import HomeSession
 from reverie.ui.widgets.controls import SearchField, WrapLabel
 from reverie.ui.widgets.layouts import pane, stacked
 
@@ -328,15 +329,11 @@ class MemorySearch(QObject):
         self._found = pane(self.said, self.list, grows=self.list, gap=0)
         self.pages = stacked(tree, self._found)
         self.answer: SearchAnswer | None = None
-        self._desk: SearchService | None = None
+        self._engine: EngineLink | None = None
         self._sessions: list[HomeSession] = []
-        self._noted: list[tuple[str, Changes]] = []
         self._asking: Lane | None = None
-        self._indexing: Lane | None = None
-        self._updating = False
-        self._owed = False
-        self._read = 0
-        self._asked_for_repair = ""
+        self._indexing: dict[Path, int] = {}
+        """The homes whose index is being updated, and how many files were read so far."""
         self._stopped = False
         self._growing = repeating(self, _GROWING_MS, self._ask)
         self.field.textChanged.connect(self._on_text)
@@ -355,18 +352,22 @@ class MemorySearch(QObject):
     @property
     def settled(self) -> bool:
         """Nothing is under way: what is shown answers what is typed."""
-        lanes = (self._asking, self._indexing)
-        return not self._updating and not any(lane is not None and lane.busy for lane in lanes)
+        if self._indexing or (self._asking is not None and self._asking.busy):
+            return False
+        return self.answer is None or self.answer.complete or bool(self.answer.problems)
+
+    def use_engine(self, engine: EngineLink) -> None:
+        """Ask this engine from now on."""
+        self._engine = engine
+        engine.index_changed.connect(self._on_index_changed)
+        engine.replaced.connect(self._on_engine_replaced)
 
     @Slot(object)
     def add_session(self, session: HomeSession) -> None:
         """A home was opened in this window."""
         if session not in self._sessions:
             self._sessions.append(session)
-            session.arrived.connect(self._on_arrived)
-            if self._desk is not None:
-                self._owed = True
-                self._update()
+            self._ask()
 
     @Slot(object)
     def remove_session(self, session: HomeSession) -> None:
@@ -374,22 +375,8 @@ class MemorySearch(QObject):
         if session not in self._sessions:
             return
         self._sessions.remove(session)
-        session.arrived.disconnect(self._on_arrived)
-        home_id = session.info.id
-        self._noted = [noted for noted in self._noted if noted[0] != home_id]
-        if self._indexing is not None:
-
-            def forget(_nothing: None) -> None:
-                if self._desk is not None:
-                    self._desk.remove(home_id)
-                if any(each.info.id == home_id for each in self._sessions):
-                    # Opened again meanwhile: it is looked at as a new one.
-                    self._owed = True
-                    self._update()
-                self._ask()
-
-            # After the updates that still have it.
-            self._indexing.submit("forget a home", lambda _control: None, done=forget)
+        self._indexing.pop(session.info.root, None)
+        self._ask()
 
     @Slot()
     def focus(self) -> None:
@@ -404,12 +391,11 @@ class MemorySearch(QObject):
         self.left.emit()
 
     def stop(self) -> None:
-        """End the lanes; calling it again is harmless."""
+        """End the lane; calling it again is harmless."""
         self._stopped = True
         self._growing.stop()
-        for lane in (self._asking, self._indexing):
-            if lane is not None:
-                lane.stop()
+        if self._asking is not None:
+            self._asking.stop()
 
     # Asking
 
@@ -423,47 +409,29 @@ class MemorySearch(QObject):
             self.list.show_hits((), several_homes=False)
             self.pages.setCurrentIndex(0)
             return
-        self._start()
-        self._ask()
-
-    def _start(self) -> None:
-        """The first search of this window: from here on there is an index, and it is kept fresh."""
         if self._asking is None and not self._stopped:
-            self._asking, self._indexing = Lane("search", self), Lane("search-index", self)
-            for lane in (self._asking, self._indexing):
-                lane.unclaimed.connect(self._on_failed)
-            self._owed = True
-            self._update()
+            self._asking = Lane("search", self)
+            self._asking.unclaimed.connect(self._on_failed)
+        self._ask()
 
     @Slot()
     def _ask(self) -> None:
-        text = self.field.text()
-        if self._asking is None or not text.strip():
+        text, engine = self.field.text(), self._engine
+        if self._asking is None or engine is None or not text.strip() or self._stopped:
             return
-        desk = self._desk
+        homes = [session.info.id for session in self._sessions]
 
-        def work(control: JobControl) -> SearchAnswer | None:
-
-            if desk is None:
-                return None
+        def work(control: JobControl) -> SearchAnswer:
             try:
-                return desk.search(text, stop=control.cancel.is_set, report=control.report)
-            except SearchStopped:
+                return engine.client.services.search(
+                    text, homes, progress=control.report, cancel=control.cancel
+                )
+            except CallCancelled:
                 raise JobCancelled from None
 
         self._asking.submit(
-            "search", work, done=self._on_answer, progress=self._show, failed=self._on_failed, group="search"
+            "search", work, done=self._show, progress=self._show, failed=self._on_failed, group="search"
         )
-
-    def _on_answer(self, answer: SearchAnswer | None) -> None:
-        if answer is None:
-            return
-        self._show(answer)
-        if not answer.complete and not self._updating and self._asked_for_repair != answer.query:
-            # The index was damaged, or thrown away by another process. Once per question, not for ever.
-            self._asked_for_repair = answer.query
-            self._owed = True
-            self._update()
 
     def _show(self, answer: SearchAnswer) -> None:
         if answer.query != self.field.text():
@@ -475,8 +443,9 @@ class MemorySearch(QObject):
 
     def _say(self, answer: SearchAnswer) -> None:
         said = [*answer.problems]
-        if self._updating and not answer.complete:
-            said.append(self.tr("The search index is being made: {n} files so far.").format(n=self._read))
+        if self._indexing and not answer.complete:
+            read = sum(self._indexing.values())
+            said.append(self.tr("The search index is being made: {n} files so far.").format(n=read))
         elif not answer.hits and not answer.problems and answer.complete:
             said.append(self.tr("Nothing was found."))
         self.said.say(" ".join(said))
@@ -495,63 +464,23 @@ class MemorySearch(QObject):
     # The index
 
     @Slot(object)
-    def _on_arrived(self, event: WatchEvent) -> None:
-        if self._asking is not None:
-            self._noted.append((event.source, event.changes))
-            self._update()
-
-    def _update(self) -> None:
-        """Bring the index up to date, once at a time; what comes meanwhile is done next."""
-        if self._indexing is None or self._updating or not (self._owed or self._noted) or self._stopped:
+    def _on_index_changed(self, event: IndexChanged) -> None:
+        if not any(event.home == session.info.root for session in self._sessions):
             return
-        self._updating, self._owed, self._read = True, False, 0
-        noted, self._noted = self._noted, []
-        workbenches = [session.local for session in self._sessions]
-        desk = self._desk
-
-        def work(control: JobControl) -> SearchService:
-
-            made = desk or SearchService()
-            for workbench in workbenches:
-                made.add(workbench.parts, workbench.update_index)
-            for home_id, changes in noted:
-                made.note(home_id, changes)
-            if desk is None:
-                return made
-            try:
-                made.update(stop=control.cancel.is_set, report=control.report)
-            except SearchStopped:
-                raise JobCancelled from None
-            return made
-
-        self._indexing.submit(
-            "update the search index",
-            work,
-            done=self._on_updated,
-            progress=self._on_read,
-            failed=self._on_update_failed,
-            cancelled=self._on_update_cancelled,
-        )
-        self._growing.start()
-
-    def _on_updated(self, desk: SearchService) -> None:
-        if self._desk is None:
-            self._desk, self._owed = desk, True
-        self._updating = False
-        self._growing.stop()
-        self._update()
+        if not event.is_ready:
+            self._indexing[event.home] = event.files_read
+            if not self._growing.isActive():
+                self._growing.start()
+            if self.answer is not None:
+                self._say(self.answer)
+            return
+        self._indexing.pop(event.home, None)
+        if not self._indexing:
+            self._growing.stop()
         self._ask()
 
-    def _on_read(self, count: int) -> None:
-        self._read = count
-        if self.answer is not None:
-            self._say(self.answer)
-
-    def _on_update_failed(self, error: UserError) -> None:
-        self._updating = False
+    @Slot()
+    def _on_engine_replaced(self) -> None:
+        self._indexing.clear()
         self._growing.stop()
-        self._on_failed(error)
-
-    def _on_update_cancelled(self) -> None:
-        self._updating = False
-        self._growing.stop()
+        self._ask()

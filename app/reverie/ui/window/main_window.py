@@ -170,7 +170,7 @@ class MainWindow(QMainWindow):
 
         icons, clock, profile, options = self._icons, self._clock, self._profile, self._options
         self._state = ActionState()
-        self.engine = EngineLink(profile, clock, self, own_process=options.engine)
+        self.engine = EngineLink(profile, clock, self, own_process=options.engine, starting=options.starting)
         self.homes = OpenHomes(
             self.lanes,
             profile,
@@ -183,6 +183,7 @@ class MainWindow(QMainWindow):
         )
         self.picker = Picker(icons)
         self.tab = MemoryTab(self.lanes, icons, clock, profile.settings_file)
+        self.tab.search.use_engine(self.engine)
         self.tabs = QTabWidget()
         self.tabs.addTab(self.tab, self.tr("Memory"))
         context = TabContext(

@@ -26,7 +26,7 @@ from reverie.engine.wire import Channel
 from reverie.errors import Unavailable
 from reverie.files.locks import is_running
 from reverie.profile import Profile
-from unit.engine.test_workers import children, until
+from unit.engine.test_run_workers import children, until
 
 NOBODY = 65534
 SHORT = """

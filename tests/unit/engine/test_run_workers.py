@@ -17,8 +17,10 @@ from helpers.model_server import ModelServer, Reply
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.engine.client import EngineClient
-from reverie.engine.engine import Engine, HomeEngine
-from reverie.engine.process import connect, engine_command, inline_channel
+from reverie.engine.engine import RUNS, Engine, HomeEngine
+from reverie.engine.interface import method_of
+from reverie.engine.process import connect, inline_channel
+from reverie.engine.start import engine_command
 from reverie.engine.workers import RunEnded, Workers
 from reverie.errors import StoreError, Unavailable, UserError
 from reverie.files.locks import is_ours, is_running
@@ -272,3 +274,7 @@ def test_no_worker_outlives_an_engine_that_is_killed(
     last = client.pid
     client.stop()
     until(lambda: not is_running(last))
+
+
+def test_every_run_can_be_asked_for() -> None:
+    assert all(method_of(HomeEngine, name) is not None for name in RUNS)
