@@ -67,6 +67,7 @@ from reverie.services.views import (
 )
 
 if TYPE_CHECKING:
+    from reverie.services.activity import ActivityService
     from reverie.services.background import ExtractionService, SessionNotesService
     from reverie.services.duplicates import DuplicateService
     from reverie.services.edits import Moves
@@ -103,6 +104,13 @@ class Workbench:
         from reverie.services import timeline as module
 
         return module.TimelineService
+
+    @service
+    def activity() -> type[ActivityService]:
+        """What the background services of this home decided, and what runs."""
+        from reverie.services import activity as module
+
+        return module.ActivityService
 
     @service
     def traces() -> type[TraceService]:

@@ -10,6 +10,7 @@ change, or coming back to the tab, tries again.
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +28,6 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
-from reverie.jobs.consolidate.run import dream_lease_name
-from reverie.jobs.writer.service import writer_lease_name
 from reverie.log_level import is_debug, set_debug
 from reverie.runs.activity import ActivityEntry
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
@@ -45,9 +44,8 @@ from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
-    from reverie.files.lease import LeaseHolder
     from reverie.runs.result import Progress
-    from reverie.services.container import HomeContainer
+    from reverie.services.activity import RunningWork
     from reverie.services.views import StatusView
     from reverie.ui.memory.footer_control import Consolidation
     from reverie.ui.session import HomeSession
@@ -543,17 +541,8 @@ POLL_MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class _RunningWork:
-    """A run that holds a lease. `place` names its workspace, empty for the dreams of a home."""
-
-    name: str
-    holder: LeaseHolder
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
 class _ReadDecisions:
-    work: tuple[_RunningWork, ...]
+    work: tuple[RunningWork, ...]
     decisions: tuple[DecisionRow, ...] | None = None
 
 
@@ -622,13 +611,12 @@ class ActivityControl(QObject):
         session = self._session
         if session is None:
             return
-        parts, places, before = session.local.parts, _places(session), self._decisions
+        workbench, places, before = session.workbench, _places(session), self._decisions
         self._stale = False
 
         def work(_control: JobControl) -> _ReadDecisions:
-
-            read = parts.activity.read(READ_AT_MOST)
-            return _ReadDecisions(_at_work(parts, places), decisions(read, places, before))
+            page = workbench.activity.page(tuple(places), READ_AT_MOST)
+            return _ReadDecisions(page.running, decisions(page.entries, places, before))
 
         self._lane.submit(
             "read the decisions", work, done=self._on_read, failed=self._on_read_failed, group="activity"
@@ -660,30 +648,32 @@ class ActivityControl(QObject):
         if session is None or not self.tab.isVisible():
             self._poll.stop()
             return
-        parts, places = session.local.parts, _places(session)
+        workbench, places = session.workbench, tuple(_places(session))
 
         def work(_control: JobControl) -> _ReadDecisions:
-            return _ReadDecisions(_at_work(parts, places))
+            return _ReadDecisions(workbench.activity.running(places))
 
         self._lane.submit(
             "ask who works", work, done=self._on_read, failed=self._on_read_failed, group="who works"
         )
 
-    def _show_work(self, found: tuple[_RunningWork, ...]) -> None:
+    def _show_work(self, found: tuple[RunningWork, ...]) -> None:
         """Show the background runs of this and other processes; a run started by hand here is shown
         already."""
         by_hand = self._jobs.get(BY_HAND)
         self._jobs = {} if by_hand is None else {BY_HAND: by_hand}
+        places = {} if self._session is None else _places(self._session)
         for work in found:
-            here = work.holder.ours
-            if here and not work.place and by_hand is not None:
+            of_home = work.workspace_id is None
+            # The engine asks for its own process; the background services run in this one.
+            here = work.holder.ours or work.holder.owner.pid == os.getpid()
+            if here and of_home and by_hand is not None:
                 continue
-            title = tr("Memory writer") if work.place else visible(work.holder.purpose)
+            title = visible(work.holder.purpose) if of_home else tr("Memory writer")
+            place = places.get(work.workspace_id or "", work.workspace_id or "")
             elsewhere = tr("in process {pid}, which alone can stop it")
             note = "" if here else elsewhere.format(pid=work.holder.owner.pid)
-            self._jobs[work.name] = RunningJob(
-                work.name, title, visible(work.place), cancellable=here, note=note
-            )
+            self._jobs[work.name] = RunningJob(work.name, title, visible(place), cancellable=here, note=note)
         self.tab.running.show_jobs(tuple(self._jobs.values()))
         if found and self.tab.isVisible():
             self._poll.start()
@@ -776,15 +766,3 @@ class ActivityControl(QObject):
 def _places(session: HomeSession) -> dict[str, str]:
     """The names of workspaces by id."""
     return {workspace.id: workspace.label for workspace in session.info.contents.workspaces()}
-
-
-def _at_work(parts: HomeContainer, places: Mapping[str, str]) -> tuple[_RunningWork, ...]:
-    """Who holds a lease of a run of this home. For jobs."""
-
-    names = [(dream_lease_name(parts.home_id), "")]
-    names += [(writer_lease_name(parts.home_id, id_), place) for id_, place in places.items()]
-    held = [(name, parts.leases.holder(name), place) for name, place in names]
-    found = [_RunningWork(name, holder, place) for name, holder, place in held if holder is not None]
-    # A writer takes the home's lease for a moment, too; it is one run all the same.
-    writing = {work.holder.owner for work in found if work.place}
-    return tuple(work for work in found if work.place or work.holder.owner not in writing)

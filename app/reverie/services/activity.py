@@ -1,0 +1,60 @@
+"""What the background services of a home decided, and which of their runs are under way.
+
+Threading: as in `Workbench`, whose object this is made from. Failure: `Unavailable` for a log that cannot be
+read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reverie.files.lease import LeaseHolder
+from reverie.jobs.consolidate.run import dream_lease_name
+from reverie.jobs.writer.service import writer_lease_name
+from reverie.runs.activity import ActivityEntry
+
+if TYPE_CHECKING:
+    from reverie.services.container import HomeContainer
+
+
+@dataclass(frozen=True, slots=True)
+class RunningWork:
+    """A run that holds the lease `name`. `workspace_id`: whose it is; None for a run of the whole home."""
+
+    name: str
+    holder: LeaseHolder
+    workspace_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityPage:
+    """The newest decisions, newest first, and what runs."""
+
+    entries: tuple[ActivityEntry, ...]
+    running: tuple[RunningWork, ...]
+
+
+class ActivityService:
+    """The decisions and the runs of one home."""
+
+    def __init__(self, parts: HomeContainer) -> None:
+        self._parts = parts
+
+    def page(self, workspaces: Collection[str], limit: int) -> ActivityPage:
+        """At most `limit` decisions, and what runs for the home or for one of these workspaces."""
+        return ActivityPage(self._parts.activity.read(limit), self.running(workspaces))
+
+    def running(self, workspaces: Collection[str]) -> tuple[RunningWork, ...]:
+        """Who holds a lease of a run of the home, or of one of these workspaces."""
+        parts = self._parts
+        names: list[tuple[str, str | None]] = [(dream_lease_name(parts.home_id), None)]
+        names += [(writer_lease_name(parts.home_id, id_), id_) for id_ in workspaces]
+        held = [(name, parts.leases.holder(name), id_) for name, id_ in names]
+        found = [RunningWork(name, holder, id_) for name, holder, id_ in held if holder is not None]
+        # A writer takes the home's lease for a moment, too; it is one run all the same.
+        writing = {work.holder.owner for work in found if work.workspace_id is not None}
+        return tuple(
+            work for work in found if work.workspace_id is not None or work.holder.owner not in writing
+        )
