@@ -76,7 +76,7 @@ MUTATIONS = (
     Mutation(
         "no lock longer than its lease: a dead owner's is taken over",
         "files/lease.py",
-        "now_ms < holder.expires_at_ms and is_alive(holder.owner)",
+        "now_ms < holder.expires_at_ms and is_alive(owner)",
         "True",
         ("tests/unit/files/test_lease.py",),
     ),

@@ -10,7 +10,7 @@ import shiboken6
 from PySide6.QtCore import QThread
 
 from reverie.clock import system_clock
-from reverie.engine.wire import Changed
+from reverie.engine.wire import HomeChanged
 from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.ui.engine_link import EngineLink
@@ -35,7 +35,7 @@ def test_events_posted_on_another_thread_arrive_here(qtbot: Any, tmp_path: Path)
 
     engine.heard.connect(take)
     poster = threading.Thread(
-        target=lambda: [engine._post(Changed(HOME, changes(str(number)))) for number in range(50)]
+        target=lambda: [engine._post(HomeChanged(HOME, changes(str(number)))) for number in range(50)]
     )
     poster.start()
     poster.join()
@@ -46,13 +46,13 @@ def test_events_posted_on_another_thread_arrive_here(qtbot: Any, tmp_path: Path)
 
 def test_a_stopped_link_is_silent(qtbot: Any, tmp_path: Path) -> None:
     engine = link(tmp_path)
-    engine._post(Changed(HOME, changes("before")))
+    engine._post(HomeChanged(HOME, changes("before")))
     engine.stop()
     with qtbot.assertNotEmitted(engine.heard, wait=50):
-        engine._post(Changed(HOME, changes("after")))
+        engine._post(HomeChanged(HOME, changes("after")))
 
 
 def test_an_event_for_a_deleted_link_never_raises(qtbot: Any, tmp_path: Path) -> None:
     engine = link(tmp_path)
     shiboken6.delete(engine)
-    engine._post(Changed(HOME, changes("late")))
+    engine._post(HomeChanged(HOME, changes("late")))

@@ -27,7 +27,6 @@ from reverie import __version__
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_text
 from reverie.clock import Clock, fixed_clock, is_time, system_clock
-from reverie.engine.start import StartingEngine, engine_command
 from reverie.errors import UserError
 from reverie.files.paths import DiskCheck
 
@@ -357,7 +356,9 @@ def _window(session: Invocation) -> int:
     arguments = session.arguments
     engine = None
     if not (arguments.screenshot or arguments.demo or arguments.now):
-        # Before Qt is loaded, so that it is there when the window is.
+        # Late: no other command starts one. Before Qt is loaded, so that it is there when the window is.
+        from reverie.engine.start import StartingEngine, engine_command
+
         with contextlib.suppress(UserError):  # the window says so when it needs one
             engine = StartingEngine(engine_command(session.profile))
     from reverie.ui.app import run_window

@@ -28,7 +28,7 @@ from reverie.engine.interface import Method, is_service, method_of
 from reverie.engine.wire import (
     PROTOCOL,
     Bug,
-    Call,
+    CallMessage,
     Cancel,
     Channel,
     ConnectionLost,
@@ -36,10 +36,10 @@ from reverie.engine.wire import (
     Event,
     Failed,
     Hello,
-    Progress,
+    ProgressMessage,
     Refused,
     Stopped,
-    Welcome,
+    WelcomeMessage,
 )
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours
@@ -154,14 +154,14 @@ class EngineClient:
             self._waiting[call_id] = answers
         asked = False
         try:
-            _send(channel, Call(call_id, *address, arguments))
+            _send(channel, CallMessage(call_id, *address, arguments))
             while True:
                 try:
                     answer = answers.get(timeout=_POLL_S)
                 except Empty:
                     pass
                 else:
-                    if not isinstance(answer, Progress):
+                    if not isinstance(answer, ProgressMessage):
                         return _result(answer)
                     report(answer.value)
                 # Also in between: what reports all the time must hear of it, too.
@@ -199,7 +199,7 @@ class EngineClient:
         except (ConnectionLost, WireError) as error:
             channel.close()
             raise EngineGone from error
-        if not isinstance(welcome, Welcome):
+        if not isinstance(welcome, WelcomeMessage):
             channel.close()
             sentence = welcome.sentence if isinstance(welcome, Refused) else ""
             raise Unavailable("Reverie's engine did not accept this program.", cause=sentence)
@@ -222,7 +222,7 @@ class EngineClient:
                 message = channel.receive()
                 if isinstance(message, Event):
                     self._on_event(message)
-                elif isinstance(message, Progress):
+                elif isinstance(message, ProgressMessage):
                     waiting = self._waiting.get(message.id)
                     if waiting is not None:
                         waiting.put(message)
@@ -291,7 +291,7 @@ def _call(
     return client.call(address, method, arguments, named)
 
 
-def _send(channel: Channel, message: Call | Cancel) -> None:
+def _send(channel: Channel, message: CallMessage | Cancel) -> None:
     try:
         channel.send(message)
     except ConnectionLost as error:

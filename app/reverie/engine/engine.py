@@ -28,7 +28,7 @@ from reverie.engine.history import HistoryRecorder, Listener
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
 from reverie.engine.trees import TreesUpdate, update_of
-from reverie.engine.wire import Call, Changed, Event, Notice, Overwritten, Recorded
+from reverie.engine.wire import CallMessage, Event, HomeChanged, Notice, Overwritten, Recorded
 from reverie.errors import Unavailable
 from reverie.files.watch import Changes, Watcher, WatchState
 from reverie.files.watch_sources import WatchTarget
@@ -156,7 +156,7 @@ class HomeWatch:
 
     def _deliver(self, changes: Changes) -> None:
         # Views first: the history is behind them.
-        self._tell(Changed(self._workbench.parts.home.root, changes))
+        self._tell(HomeChanged(self._workbench.parts.home.root, changes))
         self._recorder.note(changes)
         self._index.note(self._workbench.home_id, changes)
 
@@ -330,7 +330,7 @@ class RunsApart(Protocol):
         """End what is under way."""
 
 
-class Engine:
+class ProfileEngine:
     """All homes of one profile. `on_idle` is called when the last client has left. `workers`: who does the
     runs; without them they are done here."""
 
@@ -381,7 +381,7 @@ class Engine:
         """What a call is for. Raises `UserError`."""
         return self.home(root, home_id) if home_id else EngineServices(self)
 
-    def run_apart(self, call: Call, control: CallControl) -> bytes | None:
+    def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
         """The encoded result of a run, which a process of its own does; None: this is none, or there are no
         workers. Raises `UserError`."""
         if self._workers is None or not call.home_id or call.method not in RUNS:
@@ -449,7 +449,7 @@ class Engine:
 class EngineServices:
     """What is asked of the engine itself."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: ProfileEngine) -> None:
         self._engine = engine
 
     def open(self, path: Path) -> Opened:

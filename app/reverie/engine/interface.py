@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from reverie.engine.codec import Coder, WireError, coder
-from reverie.services.service import Service
+from reverie.services.service import LazyService
 
 LOCAL = ("progress", "cancel", "check", "client")
 
@@ -73,7 +73,7 @@ def method_of(interface: type, name: str) -> Method | None:
     first, _dot, rest = name.partition(".")
     member = None if first.startswith("_") else inspect.getattr_static(interface, first, None)
     if rest:
-        return method_of(cast(Any, member.load()), rest) if isinstance(member, Service) else None
+        return method_of(cast(Any, member.load()), rest) if isinstance(member, LazyService) else None
     with contextlib.suppress(TypeError):  # not for the wire
         if inspect.isfunction(member):
             return _method(first, member)
@@ -86,7 +86,7 @@ def is_service(interface: type, name: str) -> bool:
     """Whether a dotted name stands for a service, whose own methods are asked for."""
     first, _dot, rest = name.partition(".")
     member = inspect.getattr_static(interface, first, None)
-    if not isinstance(member, Service):
+    if not isinstance(member, LazyService):
         return False
     return is_service(member.load(), rest) if rest else True
 
@@ -96,7 +96,7 @@ def names_of(interface: type) -> frozenset[str]:
     found: set[str] = set()
     for name in dir(interface):
         member = inspect.getattr_static(interface, name)
-        if isinstance(member, Service):
+        if isinstance(member, LazyService):
             found |= {f"{name}.{each}" for each in names_of(member.load())}
         elif method_of(cast(Any, interface), name) is not None:
             found.add(name)

@@ -33,7 +33,7 @@ from typing import BinaryIO, NoReturn, cast
 from reverie import __version__
 from reverie.clock import system_clock
 from reverie.engine.codec import WireError
-from reverie.engine.engine import Engine
+from reverie.engine.engine import ProfileEngine
 from reverie.engine.server import ClientConnection
 from reverie.engine.start import StartingEngine, engine_command
 from reverie.engine.wire import (
@@ -44,7 +44,7 @@ from reverie.engine.wire import (
     FromEngine,
     Hello,
     Refused,
-    Welcome,
+    WelcomeMessage,
 )
 from reverie.engine.workers import Workers
 from reverie.errors import Busy, Unavailable, UserError, user_error_from_os
@@ -140,17 +140,17 @@ def serve_streams(profile: Profile) -> None:
     """Be the engine of one client, over standard input and output, until it is gone."""
     sys.setswitchinterval(_SWITCH_S)
     workers = Workers(_worker_command(profile))
-    _serve_one(Engine(profile, system_clock, workers=workers))
+    _serve_one(ProfileEngine(profile, system_clock, workers=workers))
 
 
 def serve_engine(profile: Profile) -> NoReturn:
     """Be a worker: do what one engine asks, until that is gone; then end, whatever is under way."""
-    _serve_one(Engine(profile, system_clock))
+    _serve_one(ProfileEngine(profile, system_clock))
     # Python would wait for threads that a model or a disk holds up.
     os._exit(0)
 
 
-def _serve_one(engine: Engine) -> None:
+def _serve_one(engine: ProfileEngine) -> None:
     # The streams are taken away from everything else: what is printed by mistake must not end up among the
     # messages, nor a program that is started read them.
     reader = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
@@ -169,7 +169,7 @@ def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, 
     sys.setswitchinterval(_SWITCH_S)
     idle = threading.Event()
     workers = Workers(_worker_command(profile))
-    engine = Engine(profile, system_clock, on_idle=idle.set, workers=workers)
+    engine = ProfileEngine(profile, system_clock, on_idle=idle.set, workers=workers)
     path = socket_path(profile)
     with _listening(path) as listening:
         ready()
@@ -211,12 +211,12 @@ def _pid_of_engine(profile: Profile) -> int:
             welcome = channel.receive()
         finally:
             channel.close()
-        if isinstance(welcome, Welcome | Refused):
+        if isinstance(welcome, WelcomeMessage | Refused):
             return welcome.pid
     return 0
 
 
-def _stays_idle(engine: Engine, linger_s: float) -> bool:
+def _stays_idle(engine: ProfileEngine, linger_s: float) -> bool:
     until = time.monotonic() + linger_s
     while time.monotonic() < until:
         if not engine.is_idle:
@@ -225,7 +225,7 @@ def _stays_idle(engine: Engine, linger_s: float) -> bool:
     return engine.is_idle
 
 
-def _accept(listening: socket.socket, engine: Engine) -> None:
+def _accept(listening: socket.socket, engine: ProfileEngine) -> None:
     while True:
         try:
             connection, _address = listening.accept()
@@ -308,7 +308,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         process.kill()
 
 
-def inline_channel(engine: Engine) -> Channel:
+def inline_channel(engine: ProfileEngine) -> Channel:
     """A channel to an engine in this process: everything as between processes, without one."""
     ours, theirs = socket.socketpair()
     client = ClientConnection(socket_channel(theirs, FromClient), engine)

@@ -26,7 +26,7 @@ from reverie.engine.interface import Method, method_of
 from reverie.engine.wire import (
     PROTOCOL,
     Bug,
-    Call,
+    CallMessage,
     Cancel,
     Channel,
     ConnectionLost,
@@ -34,10 +34,10 @@ from reverie.engine.wire import (
     Event,
     Failed,
     Hello,
-    Progress,
+    ProgressMessage,
     Refused,
     Stopped,
-    Welcome,
+    WelcomeMessage,
 )
 from reverie.errors import Busy, UserError
 
@@ -62,7 +62,7 @@ class Server(Protocol):
     def target(self, home: Path, home_id: str) -> Any:
         """Whose methods may be called: of one home, or without an id of the engine. Raises `UserError`."""
 
-    def run_apart(self, call: Call, control: CallControl) -> bytes | None:
+    def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
         """The encoded result of a call that a process of its own does; None: it is not such a call."""
 
     def join(self, connection: ClientConnection) -> None:
@@ -75,7 +75,7 @@ class Server(Protocol):
 class CallControl:
     """One call under way."""
 
-    def __init__(self, connection: ClientConnection, call: Call) -> None:
+    def __init__(self, connection: ClientConnection, call: CallMessage) -> None:
         self.call = call
         self.cancel = threading.Event()
         self.client = connection
@@ -88,7 +88,7 @@ class CallControl:
     def report(self, value: bytes) -> None:
         """Send progress that is encoded already."""
         with contextlib.suppress(ConnectionLost):  # `serve` sees that too
-            self.client.channel.send(Progress(self.call.id, value))
+            self.client.channel.send(ProgressMessage(self.call.id, value))
 
 
 class ClientConnection:
@@ -129,7 +129,7 @@ class ClientConnection:
             self.channel.send(Refused(_other_version(hello.version), os.getpid()))
             return False
         self.pid = self.pid or hello.pid
-        self.channel.send(Welcome(__version__, os.getpid()))
+        self.channel.send(WelcomeMessage(__version__, os.getpid()))
         return True
 
     def _take(self, message: Any) -> None:
@@ -138,7 +138,7 @@ class ClientConnection:
             if control is not None:
                 control.cancel.set()
             return
-        if not isinstance(message, Call) or message.id in self._calls:
+        if not isinstance(message, CallMessage) or message.id in self._calls:
             raise WireError("a message that has no place here")
         control = CallControl(self, message)
         if len(self._calls) >= MOST_CALLS:
@@ -238,7 +238,7 @@ def _other_version(version: str) -> str:
 
 
 def _perform(target: Any, method: Method, control: CallControl) -> bytes:
-    """Call a method with what came over the wire; its result for the wire."""
+    """CallMessage a method with what came over the wire; its result for the wire."""
     name = control.call.method
     if method.is_property:
         return encode(attrgetter(name)(target), method.result)

@@ -4,10 +4,10 @@ A frame is four bytes of length and one message (`engine.codec`). Arguments, res
 inside a message as bytes of their own: only whoever knows the method's signature reads them, so a process in
 between hands them on unread.
 
-A connection: `Hello`, answered by `Welcome` or `Refused` and an end. Then the client sends `Call` and
-`Cancel`; the engine sends for each call any number of `Progress`, then exactly one of `Done`, `Failed`,
-`Stopped`, `Bug`. In between come events of the homes that the client watches; while a client does
-not read, those of a kind become one.
+A connection: `Hello`, answered by `WelcomeMessage` or `Refused` and an end. Then the client sends
+`CallMessage` and `Cancel`; the engine sends for each call any number of `ProgressMessage`, then exactly one of
+`Done`, `Failed`, `Stopped`, `Bug`. In between come events of the homes that the client watches; while a client
+does not read, those of a kind become one.
 
 Threading: `Channel.send` from any thread, one frame at a time; `receive` from one. Failure: `ConnectionLost`
 where the other end is gone, `WireError` for a frame that is too large or no message: the connection is of no
@@ -50,7 +50,7 @@ class Hello:
 
 
 @dataclass(frozen=True, slots=True)
-class Welcome:
+class WelcomeMessage:
     """The engine's answer to a client it can serve."""
 
     version: str
@@ -66,7 +66,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallMessage:
     """Do one thing for one home."""
 
     id: int
@@ -88,7 +88,7 @@ class Cancel:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProgressMessage:
     """A call reports something on its way."""
 
     id: int
@@ -127,15 +127,15 @@ class Bug:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class HomeChanged:
     """What the watcher of a home saw."""
 
     home: Path
     changes: Changes
 
-    def merged(self, later: Changed) -> Changed:
+    def merged(self, later: HomeChanged) -> HomeChanged:
         """Both, for a client that does not read as fast as they come."""
-        return Changed(self.home, self.changes.merged(later.changes))
+        return HomeChanged(self.home, self.changes.merged(later.changes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +193,10 @@ class IndexChanged:
         return later
 
 
-FromClient = Hello | Call | Cancel
-Event = Changed | Recorded | Overwritten | Notice | IndexChanged
+FromClient = Hello | CallMessage | Cancel
+Event = HomeChanged | Recorded | Overwritten | Notice | IndexChanged
 """What a client hears without asking, of the homes that it watches."""
-FromEngine = Welcome | Refused | Progress | Done | Failed | Stopped | Bug | Event
+FromEngine = WelcomeMessage | Refused | ProgressMessage | Done | Failed | Stopped | Bug | Event
 
 
 class Channel:

@@ -57,8 +57,8 @@ class Workers:
         self._command = tuple(command)
         self._keeps_spare = spare
         self._cancel_s = cancel_s
-        self._spare: _Worker | None = None
-        self._at_work: dict[_Worker, ClientConnection] = {}
+        self._spare: _RunProcess | None = None
+        self._at_work: dict[_RunProcess, ClientConnection] = {}
         self._warming: threading.Timer | None = None
         self._lock = threading.Lock()
         self._closed = False
@@ -76,7 +76,7 @@ class Workers:
             self._warming = None
             if self._spare is None and not self._closed:
                 try:
-                    self._spare = _Worker(self._command)
+                    self._spare = _RunProcess(self._command)
                 except OSError as error:
                     # Whoever needs one is told so.
                     log.warning("a process for runs could not be started: %s", error)
@@ -117,12 +117,12 @@ class Workers:
         for worker in workers:
             worker.end(kill=False)
 
-    def _bury(self, worker: _Worker) -> None:
+    def _bury(self, worker: _RunProcess) -> None:
         worker.end(kill=False)
         with self._lock:
             self._at_work.pop(worker, None)
 
-    def _taken(self, client: ClientConnection) -> _Worker:
+    def _taken(self, client: ClientConnection) -> _RunProcess:
         with self._lock:
             worker, self._spare = self._spare, None
             if self._closed:
@@ -131,7 +131,7 @@ class Workers:
                 if worker is not None:
                     worker.end(kill=True)
                 try:
-                    worker = _Worker(self._command)
+                    worker = _RunProcess(self._command)
                 except OSError as error:
                     raise Unavailable("The run could not be started.", cause=str(error)) from error
             self._at_work[worker] = client
@@ -139,7 +139,7 @@ class Workers:
         return worker
 
 
-class _Worker:
+class _RunProcess:
     """One worker."""
 
     def __init__(self, command: Sequence[str]) -> None:

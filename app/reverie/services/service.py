@@ -14,7 +14,7 @@ from typing import Any, Generic, Self, TypeVar, overload
 T = TypeVar("T")
 
 
-class Service(Generic[T]):
+class LazyService(Generic[T]):
     """A service as an attribute of a workbench. `load` imports its class, `make` makes one."""
 
     def __init__(self, load: Callable[[], type[T]], make: Callable[[Any, type[T]], T] | None = None) -> None:
@@ -40,11 +40,11 @@ class Service(Generic[T]):
         return made
 
 
-def service(load: Callable[[], type[T]]) -> Service[T]:
+def service(load: Callable[[], type[T]]) -> LazyService[T]:
     """The service whose class `load` returns, made with the parts of the home."""
-    return Service(load)
+    return LazyService(load)
 
 
-def service_made_by(make: Callable[[Any, Any], Any]) -> Callable[[Callable[[], type[T]]], Service[T]]:
+def service_made_by(make: Callable[[Any, Any], Any]) -> Callable[[Callable[[], type[T]]], LazyService[T]]:
     """The same, made by `make(workbench, class)`."""
-    return lambda load: Service(load, make)
+    return lambda load: LazyService(load, make)

@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 
 from reverie.clock import Clock
 from reverie.engine.client import EngineClient
-from reverie.engine.engine import Engine
+from reverie.engine.engine import ProfileEngine
 from reverie.engine.process import connect, inline_channel
 from reverie.engine.start import StartingEngine
 from reverie.engine.wire import Channel, Event, IndexChanged
@@ -46,7 +46,7 @@ class EngineLink(QObject):
         super().__init__(parent)
         self._starting = starting
         self._profile = profile
-        self.inline = None if own_process else Engine(profile, clock)
+        self.inline = None if own_process else ProfileEngine(profile, clock)
         """The engine of this process; None where it is one of its own."""
         self._closed = False
         self.client = EngineClient(self._connect, on_event=self._post, on_again=self._post_replaced)

@@ -27,7 +27,7 @@ from reverie.compose import open_workbench
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import HomeEngine, Opened
 from reverie.engine.trees import TreesUpdate, updated
-from reverie.engine.wire import Changed, Event, Notice, Overwritten, Recorded
+from reverie.engine.wire import Event, HomeChanged, Notice, Overwritten, Recorded
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.profile import Profile
@@ -150,7 +150,7 @@ class WatchEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedHome:
+class HomeOpened:
     """A home that could be opened. `local`: the same home opened in this process, for what the engine cannot
     be asked for yet."""
 
@@ -164,10 +164,10 @@ class OpenedHome:
 
 def open_home_job(
     path: Path, profile: Profile, clock: Clock, engine: EngineClient
-) -> Callable[[JobControl], OpenedHome]:
+) -> Callable[[JobControl], HomeOpened]:
     """A job that has the engine open the home at `path`."""
 
-    def work(_control: JobControl) -> OpenedHome:
+    def work(_control: JobControl) -> HomeOpened:
         return _opened(engine.services.open(path), profile, clock, engine)
 
     return work
@@ -175,20 +175,20 @@ def open_home_job(
 
 def adopt_home_job(
     path: Path, known_id: str, profile: Profile, clock: Clock, engine: EngineClient
-) -> Callable[[JobControl], OpenedHome]:
+) -> Callable[[JobControl], HomeOpened]:
     """A job that gives the home at `path` the history of the known home that was moved there, and opens
     it."""
 
-    def work(_control: JobControl) -> OpenedHome:
+    def work(_control: JobControl) -> HomeOpened:
         return _opened(engine.services.adopt(path, known_id), profile, clock, engine)
 
     return work
 
 
-def _opened(opened: Opened, profile: Profile, clock: Clock, engine: EngineClient) -> OpenedHome:
+def _opened(opened: Opened, profile: Profile, clock: Clock, engine: EngineClient) -> HomeOpened:
     info = opened.info
     local = open_workbench(info.root, profile, clock)
-    return OpenedHome(
+    return HomeOpened(
         engine.home(info.root, info.id), local, info, opened.caps, opened.facts, opened.recent_workspace
     )
 
@@ -251,7 +251,7 @@ class HomeSession(QObject):
 
     def __init__(
         self,
-        opened: OpenedHome,
+        opened: HomeOpened,
         lanes: Lanes,
         engine: EngineLink,
         *,
@@ -383,7 +383,7 @@ class HomeSession(QObject):
     def _on_heard(self, event: Event) -> None:
         if event.home != self.info.root or self._closed:
             return
-        if isinstance(event, Changed):
+        if isinstance(event, HomeChanged):
             self.is_recorded = False
             self.arrived.emit(WatchEvent(self.info.id, event.changes))
             self._arrived(event.changes)

@@ -23,10 +23,10 @@ from reverie.engine import engine as engines
 from reverie.engine import process
 from reverie.engine.client import CallCancelled, EngineBug, EngineClient, EngineGone
 from reverie.engine.codec import pack
-from reverie.engine.engine import Engine, HomeEngine
+from reverie.engine.engine import HomeEngine, ProfileEngine
 from reverie.engine.process import connect, inline_channel, stdio_channel
 from reverie.engine.start import engine_command
-from reverie.engine.wire import PROTOCOL, Call, Hello
+from reverie.engine.wire import PROTOCOL, CallMessage, Hello
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import is_ours
 from reverie.files.watch import Changes
@@ -208,11 +208,11 @@ def test_a_client_that_leaves_cancels_what_it_asked_for(
 def test_a_client_that_hangs_holds_up_no_other(home: HomeEngine, root: Path, profile: Profile) -> None:
     # It asks for more than fits into the socket, and reads none of it.
     hanging = connect(profile)
-    hanging.send(Hello(PROTOCOL, __version__))
+    hanging.send(Hello(PROTOCOL, __version__, os.getpid()))
     context = home.context(ACME, None)
-    hanging.send(Call(1, root, home.home_id, "watch_for", pack([["context", None]])))
+    hanging.send(CallMessage(1, root, home.home_id, "watch_for", pack([["context", None]])))
     for number in range(2, 250):
-        hanging.send(Call(number, root, home.home_id, "contents", pack([])))
+        hanging.send(CallMessage(number, root, home.home_id, "contents", pack([])))
     home.watch_for(context)
     home.start_history()
     assert home.view(context).scopes
@@ -311,7 +311,7 @@ def test_one_that_stands_still_while_it_is_written_to_is_ended_all_the_same(
 
 def test_what_the_engine_logs_is_in_a_file_of_its_own(home: HomeEngine, profile: Profile) -> None:
     channel = connect(profile)
-    channel.send(Hello(PROTOCOL, __version__))
+    channel.send(Hello(PROTOCOL, __version__, os.getpid()))
     channel.receive()
     channel._writer.write(b"\x00\x00\x00\x01\xc1")
     channel._writer.flush()
@@ -325,7 +325,7 @@ def test_what_the_engine_logs_is_in_a_file_of_its_own(home: HomeEngine, profile:
 
 @pytest.fixture
 def inline(profile: Profile) -> Iterator[EngineClient]:
-    engine = Engine(profile, system_clock)
+    engine = ProfileEngine(profile, system_clock)
     client = EngineClient(lambda: inline_channel(engine))
     yield client
     client.stop()

@@ -27,9 +27,8 @@ from reverie.engine.server import MOST_CALLS, NOBODY, CallControl, ClientConnect
 from reverie.engine.wire import (
     LARGEST_FRAME,
     PROTOCOL,
-    Call,
+    CallMessage,
     Cancel,
-    Changed,
     Channel,
     ConnectionLost,
     Done,
@@ -37,11 +36,12 @@ from reverie.engine.wire import (
     FromClient,
     FromEngine,
     Hello,
+    HomeChanged,
     Notice,
     Recorded,
     Refused,
     Stopped,
-    Welcome,
+    WelcomeMessage,
 )
 from reverie.errors import Ambiguous, Busy, Conflict, Unavailable, UserError
 from reverie.files.lease import LeaseHeld, LeaseHolder
@@ -131,7 +131,7 @@ class Place:
             raise Unavailable(f"{home} is not there.")
         return self.made
 
-    def run_apart(self, _call: Call, _control: CallControl) -> bytes | None:
+    def run_apart(self, _call: CallMessage, _control: CallControl) -> bytes | None:
         return None
 
     def join(self, _connection: ClientConnection) -> None:
@@ -167,7 +167,7 @@ class Both:
     def greeted(self) -> Channel:
         channel = self.connect()
         channel.send(Hello(PROTOCOL, _version(), 1))
-        assert isinstance(channel.receive(), Welcome)
+        assert isinstance(channel.receive(), WelcomeMessage)
         return channel
 
     @property
@@ -320,14 +320,14 @@ def test_a_stranger_is_shut_out_without_an_answer(both: Both, sent: bytes, expec
 @pytest.mark.parametrize(
     "message",
     [
-        Call(1, HOME, "1", "_private", encode([], list)),
-        Call(1, HOME, "1", "__class__", encode([], list)),
-        Call(1, HOME, "1", "needs_an_object", encode([], list)),
-        Call(1, HOME, "1", "clients", encode([], list)),
-        Call(1, HOME, "1", "echo", b"\xc1"),
-        Call(1, HOME, "1", "echo", encode([], list)),
-        Call(1, HOME, "1", "echo", encode([["text", 1]], list)),
-        Call(1, HOME, "1", "echo", encode([["text", "x"], ["client", "x"]], list)),
+        CallMessage(1, HOME, "1", "_private", encode([], list)),
+        CallMessage(1, HOME, "1", "__class__", encode([], list)),
+        CallMessage(1, HOME, "1", "needs_an_object", encode([], list)),
+        CallMessage(1, HOME, "1", "clients", encode([], list)),
+        CallMessage(1, HOME, "1", "echo", b"\xc1"),
+        CallMessage(1, HOME, "1", "echo", encode([], list)),
+        CallMessage(1, HOME, "1", "echo", encode([["text", 1]], list)),
+        CallMessage(1, HOME, "1", "echo", encode([["text", "x"], ["client", "x"]], list)),
         Hello(PROTOCOL, "0", 1),
     ],
 )
@@ -350,7 +350,7 @@ def test_a_client_that_asks_for_what_is_not_offered_is_shut_out(
 
 def test_a_client_that_is_gone_cancels_what_it_asked_for(both: Both) -> None:
     channel = both.greeted()
-    channel.send(Call(1, HOME, "1", "wait", encode([], list)))
+    channel.send(CallMessage(1, HOME, "1", "wait", encode([], list)))
     assert both.place.made.going_on.wait(LIMIT_S)
     channel.shut()
     assert both.place.left.wait(LIMIT_S)
@@ -360,13 +360,13 @@ def test_a_client_that_is_gone_cancels_what_it_asked_for(both: Both) -> None:
 
 def test_a_call_ends_at_its_deadline(both: Both) -> None:
     channel = both.greeted()
-    channel.send(Call(1, HOME, "1", "check_often", encode([], list), deadline_ms=50))
+    channel.send(CallMessage(1, HOME, "1", "check_often", encode([], list), deadline_ms=50))
     assert channel.receive() == Stopped(1)
 
 
 def test_a_cancelled_call_says_that_it_stopped(both: Both) -> None:
     channel = both.greeted()
-    channel.send(Call(1, HOME, "1", "check_often", encode([], list)))
+    channel.send(CallMessage(1, HOME, "1", "check_often", encode([], list)))
     channel.send(Cancel(1))
     channel.send(Cancel(77))  # one that ended already
     assert channel.receive() == Stopped(1)
@@ -375,7 +375,7 @@ def test_a_cancelled_call_says_that_it_stopped(both: Both) -> None:
 def test_too_many_calls_at_once_are_refused_one_by_one(both: Both) -> None:
     channel = both.greeted()
     for number in range(MOST_CALLS + 1):
-        channel.send(Call(number, HOME, "1", "wait", encode([], list)))
+        channel.send(CallMessage(number, HOME, "1", "wait", encode([], list)))
     refused = channel.receive()
     assert isinstance(refused, Failed)
     assert refused.id == MOST_CALLS
@@ -385,8 +385,8 @@ def test_too_many_calls_at_once_are_refused_one_by_one(both: Both) -> None:
 # Events
 
 
-def changed(*names: str) -> Changed:
-    return Changed(HOME, Changes(frozenset(map(Path, names)), False, len(names), ()))
+def changed(*names: str) -> HomeChanged:
+    return HomeChanged(HOME, Changes(frozenset(map(Path, names)), False, len(names), ()))
 
 
 def test_events_reach_the_client_in_order(both: Both) -> None:
@@ -399,7 +399,7 @@ def test_events_reach_the_client_in_order(both: Both) -> None:
 
 def test_events_for_a_client_that_does_not_read_become_one_of_each_kind(both: Both) -> None:
     channel = both.greeted()
-    channel.send(Call(1, HOME, "1", "join", encode([], list)))
+    channel.send(CallMessage(1, HOME, "1", "join", encode([], list)))
     assert isinstance(channel.receive(), Done)
     (connection,) = both.place.made.clients
     names = [f"{number}-{'x' * 200}" for number in range(2_000)]
@@ -412,7 +412,7 @@ def test_events_for_a_client_that_does_not_read_become_one_of_each_kind(both: Bo
     while kept < len(names):
         event = channel.receive()
         messages += 1
-        if isinstance(event, Changed):
+        if isinstance(event, HomeChanged):
             received |= event.changes.paths
         else:
             kept += event.pins_kept

@@ -17,7 +17,7 @@ from helpers.model_server import ModelServer, Reply
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.engine.client import EngineClient
-from reverie.engine.engine import RUNS, Engine, HomeEngine
+from reverie.engine.engine import RUNS, HomeEngine, ProfileEngine
 from reverie.engine.interface import method_of
 from reverie.engine.process import connect, inline_channel
 from reverie.engine.start import engine_command
@@ -68,14 +68,14 @@ def workers(profile: Profile) -> Workers:
 
 
 @pytest.fixture
-def engine(profile: Profile, workers: Workers) -> Iterator[Engine]:
-    engine = Engine(profile, system_clock, workers=workers)
+def engine(profile: Profile, workers: Workers) -> Iterator[ProfileEngine]:
+    engine = ProfileEngine(profile, system_clock, workers=workers)
     yield engine
     engine.close()
 
 
 @pytest.fixture
-def client(engine: Engine) -> Iterator[EngineClient]:
+def client(engine: ProfileEngine) -> Iterator[EngineClient]:
     client = EngineClient(lambda: inline_channel(engine))
     yield client
     client.stop()
@@ -215,7 +215,9 @@ def test_one_that_dies_is_told_and_put_in_order(dream: Dream, home: HomeEngine) 
     assert [run.outcome for run in home.runs(limit=5)] == ["interrupted"]
 
 
-def test_for_another_client_the_run_is_not_its_own(dream: Dream, engine: Engine, home_dir: Path) -> None:
+def test_for_another_client_the_run_is_not_its_own(
+    dream: Dream, engine: ProfileEngine, home_dir: Path
+) -> None:
     other = EngineClient(lambda: inline_channel(engine))
     seen = opened(other, home_dir)
     running = seen.status(seen.context(ACME, None)).running
@@ -227,7 +229,7 @@ def test_for_another_client_the_run_is_not_its_own(dream: Dream, engine: Engine,
 
 def test_one_is_kept_ready(profile: Profile, home_dir: Path) -> None:
     workers = Workers([*engine_command(profile), "--worker"])
-    engine = Engine(profile, system_clock, workers=workers)
+    engine = ProfileEngine(profile, system_clock, workers=workers)
     client = EngineClient(lambda: inline_channel(engine))
     home = opened(client, home_dir)
     workers.warm_up(0)
@@ -248,7 +250,7 @@ def test_one_is_kept_ready(profile: Profile, home_dir: Path) -> None:
 
 
 def test_what_cannot_be_started_is_told(profile: Profile, home_dir: Path) -> None:
-    engine = Engine(profile, system_clock, workers=Workers(["/nowhere/reverie"], spare=False))
+    engine = ProfileEngine(profile, system_clock, workers=Workers(["/nowhere/reverie"], spare=False))
     client = EngineClient(lambda: inline_channel(engine))
     with pytest.raises(Unavailable, match="could not be started"):
         opened(client, home_dir).revert("any")

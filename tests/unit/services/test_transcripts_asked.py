@@ -14,7 +14,7 @@ from reverie.agents.base import TranscriptSource
 from reverie.agents.codex.transcript import CodexReadable
 from reverie.agents.transcripts import Page, PagedTranscript, is_prompt, says
 from reverie.engine.client import EngineClient
-from reverie.engine.engine import Engine, HomeEngine
+from reverie.engine.engine import HomeEngine, ProfileEngine
 from reverie.engine.process import inline_channel
 from reverie.profile import Profile
 from reverie.services.traces import TraceSummary
@@ -27,7 +27,7 @@ class Asked:
     """An engine with one open home, and clients of it."""
 
     def __init__(self, root: Path, profile: Profile) -> None:
-        self.engine = Engine(profile, Time())
+        self.engine = ProfileEngine(profile, Time())
         self.root = root
         self.clients: list[EngineClient] = []
 

@@ -32,7 +32,7 @@ from reverie.ui.appearance import CalmSelection, Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible
 from reverie.ui.jobs import JobControl, Lanes, repeating
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
-from reverie.ui.session import HomeSession, OpenedHome, adopt_home_job, open_home_job
+from reverie.ui.session import HomeOpened, HomeSession, adopt_home_job, open_home_job
 from reverie.ui.traces.feed import Followed
 from reverie.ui.translation import tr
 from reverie.ui.tree.node_model import AnyIndex, NodeModel
@@ -478,7 +478,7 @@ class OpenHomes(QObject):
         """Open a throw-away copy of the demo home, made below `directory`."""
         profile, clock, engine = self._profile, self._clock, self._engine.client
 
-        def work(control: JobControl) -> OpenedHome:
+        def work(control: JobControl) -> HomeOpened:
 
             # Nobody else's to read, wherever temporary files are.
             directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -489,14 +489,14 @@ class OpenHomes(QObject):
 
         self._submit(str(directory), work)
 
-    def _submit(self, path: str, work: Callable[[JobControl], OpenedHome]) -> None:
+    def _submit(self, path: str, work: Callable[[JobControl], HomeOpened]) -> None:
         def failed(error: UserError) -> None:
             self._opening -= 1
             if self._troubled.pop(Path(path), None) is not None:
                 self.listed.emit()
             self.failed.emit(path, error)
 
-        def done(opened: OpenedHome) -> None:
+        def done(opened: HomeOpened) -> None:
             self._opening -= 1
             self._troubled.pop(Path(path), None)
             if Path(path) in self._left_closed:
@@ -542,7 +542,7 @@ class OpenHomes(QObject):
         for home in self._wanted(found).homes:
             self.open(home.root)
 
-    def _on_opened(self, opened: OpenedHome) -> None:
+    def _on_opened(self, opened: HomeOpened) -> None:
         if self._was_moved(opened.info):
             return
         self._left_closed.discard(opened.info.root)
