@@ -29,10 +29,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
-from reverie.agents.scopes import Caps, FileRole, FileRule, ProjectGap, Scope, ScopeRoot
+from reverie.agents.scopes import Caps, DescriptionState, FileRole, FileRule, ProjectGap, Scope, ScopeRoot
 from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.directory import SUPPORTS_DIR_FD
-from reverie.memory.front_matter import DescriptionState
 from reverie.memory.paths import memory_path, rel_problem, utf16_key
 from reverie.memory.usage_rules import UNUSED, MemoryUsage, unescaped
 from reverie.text.summaries import first_heading

@@ -301,7 +301,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _start_engine(self) -> None:
-        """Not before the names are painted: both would take longer, since starting costs a whole processor."""
+        """Not before the names are painted: starting costs a whole processor, and both would take longer."""
         if self._options.engine:
             with contextlib.suppress(UserError):  # who needs it says so
                 self._starting = StartingEngine(engine_command(self._profile))
