@@ -27,7 +27,7 @@ from reverie.context.view import Glances
 from reverie.engine.history import HistoryRecorder, Listener
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
-from reverie.engine.trees import TreesUpdate, update_of
+from reverie.engine.trees import NamesUpdate, TreesUpdate, names_of, update_of
 from reverie.engine.wire import CallMessage, Event, HomeChanged, Notice, Overwritten, Recorded
 from reverie.errors import Unavailable
 from reverie.files.watch import Changes, Watcher, WatchState
@@ -217,6 +217,10 @@ class HomeEngine(Workbench):
     def rescan(self, reason: str) -> None:
         """Compare everything with the disk, since events may have been missed."""
         self._watch.rescan(reason)
+
+    def names(self, context: ScopeContext) -> NamesUpdate:
+        """The quick first look at the three trees: no file is opened."""
+        return names_of(self.view(context, names_only=True))
 
     def refresh(
         self,

@@ -69,6 +69,11 @@ class MemoryFile(NamedTuple):
     role: FileRole = "memory"
 
 
+def name_only(rel: str) -> MemoryFile:
+    """A memory of which nothing but the path is known."""
+    return MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, "")
+
+
 @dataclass(frozen=True, slots=True)
 class ScopeUsage:
     """Pins and use of one root's files."""
@@ -390,7 +395,9 @@ class NameScanner(ScopeScanner):
         super().__init__(root, NO_CAPS, rules_of=rules_of)
 
     def _take(self, handle: Handle, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
-        self.files.append(MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, "", *self._rules_of(rel)))
+        rule, role = self._rules_of(rel)
+        file = name_only(rel)
+        self.files.append(file if rule is None and role == "memory" else file._replace(rule=rule, role=role))
 
 
 def _open_root(path: str) -> Handle:
