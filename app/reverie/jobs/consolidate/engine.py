@@ -238,13 +238,9 @@ class ModelEngine(ModelWork):
 
 def memory_tool_spec(guard: Guard) -> ToolSpec:
     """The tool as the model gets it; the scopes are those of the guard."""
+    words = " ".join(prompt_words("dream-tool").split())
     return memory_spec(
-        f"View and change the notes. Paths begin with {', '.join(scope_names(guard.rails))}. "
-        "view: path of a note or directory, optionally offset and limit in lines; a note's lines come with "
-        "their numbers and a tab in front, which are not part of it. create: path, file_text; the note must "
-        "not exist. str_replace: path, old_str (exact, once in the note), new_str. insert: path, insert_line "
-        "(0 is before the first line), insert_text. delete: path of a note or directory. rename: old_path, "
-        "new_path, inside one scope.",
+        words.replace("{{scopes}}", ", ".join(scope_names(guard.rails))),
         {"type": "string", "description": "One short sentence: why this change."},
     )
 

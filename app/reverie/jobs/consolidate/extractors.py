@@ -23,8 +23,7 @@ from reverie.jobs.consolidate.rules.reading import BULLET
 from reverie.jobs.model_work import ModelWork
 from reverie.llm.client import Account, ModelClient, no_end, prompt_words
 from reverie.llm.loop import AgentLimits
-from reverie.llm.provider import ToolSpec
-from reverie.llm.tools import FunctionTool, ToolOutcome
+from reverie.llm.tools import FunctionTool, ToolOutcome, tool_spec
 from reverie.llm.trace import TraceHead
 from reverie.llm.vault import Vault
 from reverie.resources import resource_table
@@ -390,38 +389,13 @@ class ModelExtractor(ModelWork):
             self._vault,
             system=_system(fence),
             task=_task(chunk, fence, self._vault),
-            tools=[FunctionTool(propose_spec(), proposals.add, frozenset(), frozenset({"candidates"}))],
+            tools=[FunctionTool(tool_spec("propose"), proposals.add, frozenset(), frozenset({"candidates"}))],
             follow_up=proposals.reminder,
         )
         if result.outcome != "completed" or not proposals.said:
             why = "The model did not say what is worth remembering."
             raise no_end(result.outcome, MAX_STEPS, why)
         return proposals.items
-
-
-def propose_spec() -> ToolSpec:
-    """The only tool: it writes nothing."""
-    text = {"type": "string", "description": f"At most {TEXT_CHARS} characters."}
-    candidate = {
-        "type": "object",
-        "properties": {
-            "category": {"type": "string", "enum": list(get_args(Category))},
-            "text": text,
-            "evidence": {"type": "array", "items": {"type": "string"}, "description": "Ids of messages."},
-            "confidence": {"type": "number", "description": f"0 to 1; below {LEAST_CONFIDENCE} is not kept."},
-            "rationale": text,
-        },
-        "required": ["category", "text", "evidence", "confidence", "rationale"],
-    }
-    return ToolSpec(
-        "propose",
-        "Propose what is worth remembering; an empty list if nothing is.",
-        {
-            "type": "object",
-            "properties": {"candidates": {"type": "array", "items": candidate}},
-            "required": ["candidates"],
-        },
-    )
 
 
 class _Proposals:

@@ -98,19 +98,17 @@ def consolidation_task(staging: Staging, marks: PromptEvidence) -> str:
     return f"Write the handbook of this directory.\n\n{directory}\n"
 
 
+def tool_words() -> str:
+    """What a model is told of its tool."""
+    return " ".join(_text("rollout-tool").split())
+
+
 def _text(name: str) -> str:
     return prompt_words(name).strip()
 
 
 TRACE_STEPS, TRACE_TOKENS = 2, 16_384
 HANDBOOK_STEPS = 48
-_TOOL = (
-    "View and change the memory of this directory. Paths begin with /memories/project/. "
-    "view: path of a file or directory, optionally offset and limit in lines; lines come with their "
-    "numbers and a tab in front, which are not part of them. create: path, file_text; the file must not "
-    "exist. str_replace: path, old_str (exact, once in the file), new_str. insert: path, insert_line (0 "
-    "is before the first line), insert_text. delete: path. rename: old_path, new_path."
-)
 _TOKEN = re.compile(r"\{\{REVERIE_SECRET_\d{1,9}\}\}")
 
 
@@ -155,7 +153,7 @@ class ModelStageOne(_Stage):
             self._vault,
             system=trace_system(marks),
             task=trace_task(source, prompt, self._hidden(source.title), marks),
-            observer=_told(tell),
+            observer=_reporting(tell),
             follow_up=follow_up,
             answer_schema=ANSWER_SCHEMA,
         )
@@ -190,15 +188,15 @@ class ModelStageTwo(_Stage):
             self._vault,
             system=consolidation_system(guard, staging, marks),
             task=consolidation_task(staging, marks),
-            tools=[memory_tool(guard, memory_spec(_TOOL), marks, budget=guard.rails.budget)],
-            observer=_told(tell),
+            tools=[memory_tool(guard, memory_spec(tool_words()), marks, budget=guard.rails.budget)],
+            observer=_reporting(tell),
         )
         if result.outcome != "completed":
             raise no_end(result.outcome, HANDBOOK_STEPS)
         return last_line(result.text) or "The handbook was written."
 
 
-def _told(tell: Callable[[str], None]) -> Callable[[AgentEvent], None]:
+def _reporting(tell: Callable[[str], None]) -> Callable[[AgentEvent], None]:
     """An observer of the loop that tells what goes on."""
 
     def on_event(event: AgentEvent) -> None:
