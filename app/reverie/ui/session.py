@@ -153,7 +153,7 @@ class WatchEvent:
 @dataclass(frozen=True, slots=True)
 class HomeOpened:
     """A home that could be opened. `open_local` opens it in this process, for what the engine cannot be asked
-    for yet: the background services and the Doctor."""
+    for yet: the background services."""
 
     workbench: HomeEngine
     open_local: Callable[[], Workbench]
