@@ -110,6 +110,7 @@ def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: fl
         sys.stderr.write(said.decode("utf-8", "replace").removeprefix(_READY))
         return 0 if said == _READY.encode() else 1
     os.close(answer)
+    os.chdir("/")  # it outlives whoever started it, and must keep no disk from being taken away
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)

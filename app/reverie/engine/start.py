@@ -19,7 +19,8 @@ START_S = 20.0
 
 def engine_command(profile: Profile, program: Sequence[str] = ()) -> list[str]:
     """How this program, or another `reverie`, starts itself as an engine."""
-    places = [str(each) for each in (profile.config, profile.data, profile.cache, profile.state)]
+    # The engine works in no directory of ours.
+    places = [str(each.absolute()) for each in (profile.config, profile.data, profile.cache, profile.state)]
     if not program and getattr(sys, "frozen", False):
         program = (sys.executable,)
     # -P: `-m` alone puts the current directory first on the search path, and that may be anybody's checkout.

@@ -170,7 +170,7 @@ def open_home_job(
     """A job that has the engine open the home at `path`."""
 
     def work(_control: JobControl) -> HomeOpened:
-        return _opened(engine.services.open(path), profile, clock, engine)
+        return _opened(engine.services.open(path.absolute()), profile, clock, engine)
 
     return work
 
@@ -182,7 +182,7 @@ def adopt_home_job(
     it."""
 
     def work(_control: JobControl) -> HomeOpened:
-        return _opened(engine.services.adopt(path, known_id), profile, clock, engine)
+        return _opened(engine.services.adopt(path.absolute(), known_id), profile, clock, engine)
 
     return work
 
