@@ -284,9 +284,15 @@ def stdio_channel(profile: Profile, program: Sequence[str] = ()) -> Channel:
         )
     except OSError as error:
         raise Unavailable("Reverie's engine could not be started.", cause=str(error)) from error
+    return process_channel(process, END_S)
+
+
+def process_channel(process: subprocess.Popen[bytes], end_s: float) -> Channel:
+    """A channel over the standard streams of a process that is, or leads to, an engine. It ends with the
+    channel; after `end_s` it is killed."""
     reader, writer = cast(BinaryIO, process.stdout), cast(BinaryIO, process.stdin)
     # Closing waits for a message that is on its way, and that one for a process that may not read.
-    breaker = threading.Timer(END_S, _kill, (process,))
+    breaker = threading.Timer(end_s, _kill, (process,))
     breaker.daemon = True
 
     def shut() -> None:
@@ -304,7 +310,7 @@ def stdio_channel(profile: Profile, program: Sequence[str] = ()) -> Channel:
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
-        log.error("the engine did not end within %g s and was killed", END_S)
+        log.warning("process %d did not end with its connection and was killed", process.pid)
         process.kill()
 
 

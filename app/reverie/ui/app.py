@@ -51,6 +51,7 @@ from PySide6.QtCore import (
 from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.clock import Clock, system_clock
+from reverie.engine.address import MachineAddress
 from reverie.engine.start import StartingEngine
 from reverie.errors import UserError
 from reverie.files.log_file import log_handler
@@ -391,6 +392,7 @@ NO_WINDOW = (
 def run_window(
     *,
     homes: Sequence[Path] = (),
+    hosts: Sequence[MachineAddress] = (),
     profile: Profile | None = None,
     clock: Clock = system_clock,
     workspace_id: str | None = None,
@@ -400,9 +402,9 @@ def run_window(
     screenshot: Path | None = None,
     engine: StartingEngine | None = None,
 ) -> int:
-    """Show the window on `homes` (none: those that are found). `engine`: one that was started already. With
-    `screenshot`: save a picture and end. Where a window of the profile is open already, it is asked to show
-    them."""
+    """Show the window on `homes` (none: those that are found) and on those of the machines `hosts`; `engine`:
+    one that was started already. With `screenshot`: save a picture and end. Where a window of the profile is
+    open already, it is asked to show them."""
     if offscreen or screenshot is not None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     problem = display_problem(os.environ, sys.platform)
@@ -416,7 +418,8 @@ def run_window(
         profile = Profile.under(scratch / "profile")
     instance = Instance(profile) if screenshot is None else None
     if instance is not None and not instance.is_first:
-        problem = instance.hand_over(OpenRequest(tuple(homes), workspace_id or "", demo, activation_token()))
+        request = OpenRequest(tuple(homes), workspace_id or "", demo, activation_token(), tuple(hosts))
+        problem = instance.hand_over(request)
         if problem:
             sys.stderr.write(f"reverie: {problem}\n")
         shutil.rmtree(scratch, ignore_errors=True)
@@ -438,6 +441,7 @@ def run_window(
                 starting=engine,
                 asking=screenshot is None,
                 project=project_path or "",
+                hosts=tuple(hosts),
             )
             remembered = read_remembered(profile) if screenshot is None else Remembered()
             if not homes and not demo:

@@ -152,10 +152,10 @@ class WatchEvent:
 @dataclass(frozen=True, slots=True)
 class HomeOpened:
     """A home that could be opened. `local`: the same home opened in this process, for what the engine cannot
-    be asked for yet."""
+    be asked for yet; None for a home on another machine."""
 
     workbench: HomeEngine
-    local: Workbench
+    local: Workbench | None
     info: HomeInfo
     caps: Caps
     facts: HomeFacts
@@ -183,6 +183,13 @@ def adopt_home_job(
         return _opened(engine.services.adopt(path, known_id), profile, clock, engine)
 
     return work
+
+
+def opened_elsewhere(path: Path, engine: EngineClient) -> HomeOpened:
+    """The home at `path` on the machine of `engine`. Blocks. Raises `UserError`."""
+    opened = engine.services.open(path)
+    workbench = engine.home(opened.info.root, opened.info.id)
+    return HomeOpened(workbench, None, opened.info, opened.caps, opened.facts, opened.recent_workspace)
 
 
 def _opened(opened: Opened, profile: Profile, clock: Clock, engine: EngineClient) -> HomeOpened:
@@ -261,7 +268,8 @@ class HomeSession(QObject):
         super().__init__(parent)
         self.workbench = opened.workbench
         self.local = opened.local
-        self.info = opened.info
+        self.engine = engine
+        self.info = self._named(opened.info)
         self.caps = opened.caps
         self.facts = opened.facts
         self.recent_workspace = opened.recent_workspace
@@ -287,6 +295,7 @@ class HomeSession(QObject):
         """Whether the history has everything that was heard of."""
         engine.heard.connect(self._on_heard)
         engine.replaced.connect(self._on_engine_replaced)
+        engine.lost.connect(self._on_engine_lost)
         self._watch = HomeWatcher(opened.workbench, lanes.scan, self, enabled=watching)
         self._watch.started.connect(self._on_watching)
         self._watch.failed.connect(self._on_aside_failed)
@@ -294,6 +303,11 @@ class HomeSession(QObject):
         self._lease_poll.status_read.connect(self._take_status)
         self._lease_poll.failed.connect(self._on_aside_failed)
         self._retry = single_shot(self, RETRY_MS, self.reload)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the home is on this machine."""
+        return self.engine.machine is None
 
     @property
     def is_watched(self) -> bool:
@@ -308,6 +322,19 @@ class HomeSession(QObject):
         self._watch.lost()
         self.is_recorded = self._history_started = False
         self.reload()
+
+    @Slot(object)
+    def _on_engine_lost(self, error: UserError) -> None:
+        """The machine of this home is not reached. What is shown stays until it is, or until the home is
+        closed."""
+        if not self._closed:
+            self._watch.lost()
+            self.trouble.emit(error)
+
+    def _named(self, info: HomeInfo) -> HomeInfo:
+        """With the machine's name beside the label, where it is not this one."""
+        machine = self.engine.machine_name
+        return replace(info, label=f"{info.label} · {machine}") if machine else info
 
     # Selecting
 
@@ -455,9 +482,8 @@ class HomeSession(QObject):
         self._everything = False
         self._retry.stop()
         self.trouble.emit(None)
-        if found.info is not None and found.info != self.info:
-            self.info = found.info
-            self.info_changed.emit(found.info)
+        if found.info is not None:
+            self._take_info(found.info)
         if found.tree is not None:
             self.also_show(found.tree.view.changed_by_others)
             self._update = found.tree
@@ -484,6 +510,12 @@ class HomeSession(QObject):
             self._titled = project
             self._read_titles(project)
 
+    def _take_info(self, found: HomeInfo) -> None:
+        info = self._named(found)
+        if info != self.info:
+            self.info = info
+            self.info_changed.emit(info)
+
     def _read_titles(self, project: str) -> None:
         """Titles that the list of workspaces does not hold are read in small jobs, newest first, those of
         `project` before all others. A job that has begun is never superseded: what it learned is not told
@@ -505,9 +537,8 @@ class HomeSession(QObject):
             any_read, info = found
             if self._closed:
                 return
-            if info is not None and info != self.info:
-                self.info = info
-                self.info_changed.emit(info)
+            if info is not None:
+                self._take_info(info)
             if (any_read or project != self._titles_wanted) and self._titles_left > 0:
                 self._read_some_titles()
 

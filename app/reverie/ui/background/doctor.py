@@ -438,10 +438,11 @@ class DoctorControl(QObject):
         fix = next((one.fix for one in self.tab.findings if one.check == check), None)
         if fix is not None and fix.evidence and not dialogs.ask_write_anyway(self.tab, fix.evidence):
             return
-        if session is not None and context is not None and not self._loud:
+        if session is not None and context is not None and self._can_examine and not self._loud:
             self._submit(session, context, with_probe=False, check=check)
 
     def _submit(self, session: HomeSession, context: ScopeContext, *, with_probe: bool, check: str) -> None:
+        assert session.local is not None
         parts, desk, clock = session.local.parts, self._hooks_of(session, context), self._clock
         fix = next((one.fix for one in self.tab.findings if one.check == check), None)
 
@@ -476,6 +477,7 @@ class DoctorControl(QObject):
 
     def _hooks_of(self, session: HomeSession, context: ScopeContext) -> Callable[[], DoctorHooks]:
         """What makes the desk, in the job: it is heavy to import."""
+        assert session.local is not None
         parts, workbench, switched = session.local.parts, session.workbench, self.debug_switched.emit
 
         def debug() -> None:
@@ -524,7 +526,7 @@ class DoctorControl(QObject):
     def _can_examine(self) -> bool:
         """Whether a workspace is shown, or a home of an agent that has none."""
         session, context = self._session, self._context
-        if session is None or context is None:
+        if session is None or session.local is None or context is None:
             return False
         return context.workspace_id is not None or not session.info.contents.workspaces()
 
