@@ -11,6 +11,7 @@ again for a minute, because a machine may shut out who knocks too often.
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import threading
 import time
@@ -105,7 +106,7 @@ class Machine:
             ) from error
         self._process, self.pid, self._last = process, process.pid, None
         self._printed = _Printed(cast(BinaryIO, process.stderr))
-        return process_channel(process, END_S)
+        return process_channel(process, END_S, logging.INFO)
 
     def hurry(self) -> None:
         """A person wants to try again now."""
