@@ -167,7 +167,11 @@ echo 'Host key verification failed.' >&2; exit 255"""
             REFUSED,
         ),
         ("echo 'Welcome to this machine'; cat > /dev/null", "does not answer as Reverie does", REFUSED),
-        ("head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; echo End >&2; exit 1", "not reached. End", LOST),
+        (
+            "head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; echo End >&2; exit 1",
+            "not reached. End",
+            LOST,
+        ),
     ],
 )
 def test_each_failure_is_a_sentence(tmp_path: Path, script: str, words: str, reason: str) -> None:
@@ -186,7 +190,9 @@ def test_without_ssh_it_says_what_to_install(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="the program is a shell script")
 def test_who_refuses_is_not_asked_again_at_once(tmp_path: Path) -> None:
     program = tmp_path / "ssh"
-    program.write_text(f"#!/bin/sh\necho x >> {tmp_path}/asked\necho 'Permission denied (x).' >&2\nexit 255\n")
+    program.write_text(
+        f"#!/bin/sh\necho x >> {tmp_path}/asked\necho 'Permission denied (x).' >&2\nexit 255\n"
+    )
     program.chmod(0o755)
     machine = Machine(MachineAddress("box"), [str(program)])
     client = client_of(machine)
