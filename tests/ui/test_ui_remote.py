@@ -61,7 +61,7 @@ def test_homes_elsewhere_stand_beside_those_here(
     here, elsewhere = driver.window.homes.sessions
     assert here.is_here
     assert not elsewhere.is_here
-    assert labels(driver) == [here.info.label, f"{here.info.label} · {NAME}"]
+    assert labels(driver) == [here.info.label, f"~/.mux · {NAME}"]
     assert driver.window.places() == (home,), "no disk of this machine is asked for the other's home"
     assert elsewhere.local is None
     driver.window.picker.pick_first(elsewhere, ACME)
@@ -111,16 +111,19 @@ def test_a_consolidation_runs_there_and_its_trace_is_listed(
 ) -> None:
     driver = begin(windows, qtbot, there)
     driver.settle()
-    before = {file for file in there.home.rglob("*.md")}
+    before = set(there.home.rglob("*.md"))
     assert driver.consolidate() == "completed"
     driver.settle()
-    assert {file for file in there.home.rglob("*.md")} != before
+    assert set(there.home.rglob("*.md")) != before
     runs = there.profile.runs(driver.session.info.id)
     assert list(runs.iterdir()), "the run is recorded there"
     assert not windows.profile.runs(driver.session.info.id).exists(), "and nothing of it here"
+    driver.do("view.traces")
     traces = driver.traces
-    driver.until(lambda: bool(traces.feed.lines))
-    traces.list.select_first() if hasattr(traces.list, "select_first") else None
+    driver.until(lambda: traces.is_settled and bool(traces.feed.lines))
+    traces.list.select(0)
+    driver.until(lambda: traces.detail.shown is not None)
+    assert not traces.detail.buttons["export"].isEnabled(), "a file there cannot be saved here"
 
 
 def test_the_one_home_of_an_address_is_opened(windows: Windows, qtbot: Any, there: SshMachine) -> None:
@@ -162,7 +165,7 @@ def test_a_cut_connection_is_said_and_made_again_with_the_text_kept(
     driver = begin(windows, qtbot, there)
     driver.settle()
     session = driver.session
-    driver.open("/memories/project/" + sorted(file.name for file in (there.home / STORE).glob("*.md"))[0])
+    driver.open("/memories/project/" + min(file.name for file in (there.home / STORE).glob("*.md")))
     driver.pane.text.appendPlainText("Typed before the cut.")
     typed = driver.pane.text.toPlainText()
     ssh = there.client / "ssh"

@@ -183,7 +183,7 @@ def test_each_failure_is_a_sentence(tmp_path: Path, script: str, words: str, rea
 
 def test_without_ssh_it_says_what_to_install(tmp_path: Path) -> None:
     client = client_of(Machine(MachineAddress("box"), [str(tmp_path / "ssh")]))
-    with pytest.raises(Unavailable, match="could not be started here.*Install the OpenSSH client"):
+    with pytest.raises(Unavailable, match=r"could not be started here.*Install the OpenSSH client"):
         client.services.find_homes()
 
 
