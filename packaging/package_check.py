@@ -137,7 +137,7 @@ def _dream_and_undo(installed: Installed, say: Callable[[str], None]) -> None:
 def _engine(installed: Installed, say: Callable[[str], None]) -> None:
     """The process that owns the homes, asked as the window asks it."""
     from reverie.engine.client import EngineClient
-    from reverie.engine.process import stdio_channel
+    from reverie.engine.reach import stdio_channel
     from reverie.profile import Profile
 
     profile, before = Profile.under(installed.profile), memories(installed.demo)

@@ -16,7 +16,7 @@ import pytest
 
 from helpers.samples import copy_sample
 from reverie.engine.client import EngineClient
-from reverie.engine.process import connect
+from reverie.engine.reach import connect
 from reverie.profile import Profile
 
 _LIBRARIES = (

@@ -172,3 +172,6 @@ FileRole = Literal["memory", "index", "document", "notes", "log", "kept"]
 never merged, renamed or deleted.
 `notes`: those of one session, `log`: what the agent wrote down of a day, `kept`: what it looks after by
 itself; no dream touches any of these."""
+
+DescriptionState = Literal["ok", "none", "malformed", "unclosed", "not-text"]
+"""What a file has of a description in its front matter."""

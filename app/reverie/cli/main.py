@@ -374,16 +374,9 @@ def _patience(session: Invocation) -> AbstractContextManager[None]:
 
 
 def _window(session: Invocation) -> int:
-    arguments = session.arguments
-    engine = None
-    if not (arguments.screenshot or arguments.demo or arguments.now):
-        # Late: no other command starts one. Before Qt is loaded, so that it is there when the window is.
-        from reverie.engine.start import StartingEngine, engine_command
-
-        with contextlib.suppress(UserError):  # the window says so when it needs one
-            engine = StartingEngine(engine_command(session.profile))
     from reverie.ui.app import run_window
 
+    arguments = session.arguments
     return run_window(
         homes=tuple(arguments.home or ()),
         hosts=tuple(arguments.host or ()),
@@ -394,7 +387,6 @@ def _window(session: Invocation) -> int:
         demo=arguments.demo,
         offscreen=arguments.offscreen,
         screenshot=arguments.screenshot,
-        engine=engine,
     )
 
 

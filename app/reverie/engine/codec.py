@@ -155,7 +155,7 @@ def _class(hint: Any) -> Coder:
     if issubclass(hint, UserError):
         return Coder(_error, _error_from)
     if dataclasses.is_dataclass(hint):
-        return _fields(hint, tuple(field.name for field in dataclasses.fields(hint) if field.init))
+        return _fields(hint, tuple(each.name for each in dataclasses.fields(hint) if each.init))
     if issubclass(hint, tuple) and hasattr(hint, "_fields"):
         return _fields(hint, hint._fields)
     if hint in _SEQUENCES or hint in _MAPPINGS:
@@ -166,19 +166,25 @@ def _class(hint: Any) -> Coder:
 def _fields(kind: type, names: tuple[str, ...]) -> Coder:
     # Compiled at the first value, since a class may name itself.
     @functools.cache
-    def parts() -> tuple[Coder, ...]:
+    def dumps() -> tuple[tuple[str, Convert], ...]:
         hints = typing.get_type_hints(kind)
-        return tuple(coder(hints[name]) for name in names)
+        return tuple((name, coder(hints[name]).dump) for name in names)
+
+    @functools.cache
+    def loads() -> tuple[Convert, ...]:
+        hints = typing.get_type_hints(kind)
+        return tuple(coder(hints[name]).load for name in names)
 
     def dump(value: Any) -> list[Any]:
         if not isinstance(value, kind):
             raise WireError(f"{kind.__name__} expected, not {type(value).__name__}")
-        return [part.dump(getattr(value, name)) for part, name in zip(parts(), names, strict=True)]
+        return [convert(getattr(value, name)) for name, convert in dumps()]
 
+    # By place: there are tens of thousands of memories, and names would take as long again.
     def load(plain: Any) -> Any:
         if type(plain) is not list or len(plain) != len(names):
             raise WireError(f"a {kind.__name__} of {len(names)} fields expected")
-        return kind(**{name: part.load(item) for name, part, item in zip(names, parts(), plain, strict=True)})
+        return kind(*[convert(item) for convert, item in zip(loads(), plain, strict=True)])
 
     return Coder(dump, load)
 

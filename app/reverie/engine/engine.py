@@ -21,13 +21,11 @@ from reverie.agents.discovery import DiscoveredHomes
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
-from reverie.context.assembly import assemble
 from reverie.context.facts import ContextFacts, GatheredContext
-from reverie.context.view import Glances
 from reverie.engine.history import HistoryRecorder, Listener
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
-from reverie.engine.trees import TreesUpdate, update_of
+from reverie.engine.trees import NamesUpdate, TreesUpdate, names_of, update_of
 from reverie.engine.wire import CallMessage, Event, HomeChanged, Notice, Overwritten, Recorded
 from reverie.errors import Unavailable
 from reverie.files.watch import Changes, Watcher, WatchState
@@ -218,6 +216,10 @@ class HomeEngine(Workbench):
         """Compare everything with the disk, since events may have been missed."""
         self._watch.rescan(reason)
 
+    def names(self, context: ScopeContext) -> NamesUpdate:
+        """The quick first look at the three trees: no file is opened."""
+        return names_of(self.view(context, names_only=True))
+
     def refresh(
         self,
         context: ScopeContext,
@@ -274,8 +276,10 @@ class HomeEngine(Workbench):
     ) -> GatheredContext:
         """What is needed to say what the agent would be told in `context` at any of `times`; that of the
         first counts as seen. The listings are those of the trees that the client was sent last."""
-        # The client's end needs the signature alone.
+        # Late: the client's end needs the signature alone.
+        from reverie.context.assembly import assemble
         from reverie.context.gather import gather
+        from reverie.context.view import Glances
 
         view = self._sent.get(client, (0, None))[1]
         if view is None or view.context != context:

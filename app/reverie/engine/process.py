@@ -15,27 +15,25 @@ Threading: `serve` blocks; each client has a thread. `connect` blocks, on any th
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import os
 import signal
 import socket
 import struct
-import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, NoReturn, cast
+from typing import NoReturn
 
 from reverie import __version__
 from reverie.clock import system_clock
 from reverie.engine.codec import WireError
 from reverie.engine.engine import ProfileEngine
+from reverie.engine.reach import reach, socket_channel, socket_path
 from reverie.engine.server import ClientConnection
-from reverie.engine.start import StartingEngine, engine_command
+from reverie.engine.start import engine_command
 from reverie.engine.wire import (
     PROTOCOL,
     Channel,
@@ -47,8 +45,7 @@ from reverie.engine.wire import (
     WelcomeMessage,
 )
 from reverie.engine.workers import Workers
-from reverie.errors import Busy, Unavailable, UserError, user_error_from_os
-from reverie.files.directory import ensure_private
+from reverie.errors import Busy, UserError, user_error_from_os
 from reverie.files.locks import held_lock
 from reverie.files.log_file import log_handler
 from reverie.log_level import wanted_level
@@ -60,14 +57,10 @@ LINGER_S = 1.0
 NOBODY_S = 30.0
 ENDING_S = 10.0
 LOOK_S = 0.1
-END_S = 3.0
-_ATTEMPTS = 5
 _READY = "ready"
 _POLL_S = 0.01
 _SWITCH_S = 0.0005
 """A search gives the interpreter up hundreds of times, and beside a scan it waits as long for each return."""
-_LONGEST_PATH = 100
-"""Bytes of a socket's path; systems take 104 to 108."""
 
 
 class EngineRuns(Busy):
@@ -205,7 +198,7 @@ def _listening(path: Path) -> socket.socket:
 def _pid_of_engine(profile: Profile) -> int:
     """The process of the engine that runs; 0 where it does not say."""
     with contextlib.suppress(OSError, ConnectionLost, WireError):
-        channel = _reach(profile)
+        channel = reach(profile)
         try:
             channel.send(Hello(PROTOCOL, __version__, os.getpid()))
             welcome = channel.receive()
@@ -251,109 +244,12 @@ def _is_ours(connection: socket.socket) -> bool:
     return bool(user == os.geteuid())
 
 
-# Reaching
-
-
-def connect(
-    profile: Profile, *, command: Sequence[str] | None = None, starting: StartingEngine | None = None
-) -> Channel:
-    """A channel to the engine of `profile`, which is started if need be, by `command` where that is given.
-    `starting`: one that was started already. Raises `Unavailable`."""
-    if not hasattr(socket, "AF_UNIX"):
-        return stdio_channel(profile)
-    if starting is not None:
-        starting.wait()
-    # Again where it ended between its start and our coming, as one does that nobody needs.
-    for _attempt in range(_ATTEMPTS):
-        with contextlib.suppress(OSError):  # none there, or a dead one's
-            return _reach(profile)
-        StartingEngine(engine_command(profile) if command is None else command).wait()
-    raise Unavailable(
-        "Reverie's engine does not answer.",
-        cause="It was started, and cannot be reached.",
-        next_step="End the process `reverie _engine`, then try again.",
-    )
-
-
-def stdio_channel(profile: Profile, program: Sequence[str] = ()) -> Channel:
-    """An engine of our own, over its standard input and output. `program`: another `reverie` than this one.
-    Raises `Unavailable`."""
-    try:
-        process = subprocess.Popen(
-            [*engine_command(profile, program), "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-    except OSError as error:
-        raise Unavailable("Reverie's engine could not be started.", cause=str(error)) from error
-    return process_channel(process, END_S, logging.ERROR)
-
-
-def process_channel(process: subprocess.Popen[bytes], end_s: float, level: int) -> Channel:
-    """A channel over the standard streams of a process that is, or leads to, an engine. It ends with the
-    channel; after `end_s` it is killed, which is logged with `level`."""
-    reader, writer = cast(BinaryIO, process.stdout), cast(BinaryIO, process.stdin)
-    # Closing waits for a message that is on its way, and that one for a process that may not read.
-    breaker = threading.Timer(end_s, _kill, (process, level))
-    breaker.daemon = True
-
-    def shut() -> None:
-        with contextlib.suppress(RuntimeError):  # it was shut before
-            breaker.start()
-        writer.close()
-
-    def close() -> None:
-        reader.close()
-        process.wait()
-        breaker.cancel()
-
-    return Channel(reader, writer, FromEngine, shut=shut, close=close)
-
-
-def _kill(process: subprocess.Popen[bytes], level: int) -> None:
-    if process.poll() is None:
-        log.log(level, "process %d did not end with its connection and was killed", process.pid)
-        process.kill()
-
-
 def inline_channel(engine: ProfileEngine) -> Channel:
     """A channel to an engine in this process: everything as between processes, without one."""
     ours, theirs = socket.socketpair()
     client = ClientConnection(socket_channel(theirs, FromClient), engine)
     threading.Thread(target=client.serve, name="reverie-client", daemon=True).start()
     return socket_channel(ours, FromEngine)
-
-
-def socket_channel(connection: socket.socket, incoming: object) -> Channel:
-    """A channel over a connected socket."""
-
-    reader, writer = connection.makefile("rb"), connection.makefile("wb")
-
-    def close() -> None:
-        for each in (reader, writer, connection):
-            with contextlib.suppress(OSError):  # a frame that was half sent
-                each.close()
-
-    return Channel(reader, writer, incoming, shut=lambda: connection.shutdown(socket.SHUT_RDWR), close=close)
-
-
-def socket_path(profile: Profile) -> Path:
-    """Where the engine of a profile listens. The directory is made."""
-    digest = hashlib.sha256(os.fsencode(profile.state.absolute())).hexdigest()[:16]
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    roots = (runtime if Path(runtime).is_absolute() else "/tmp", tempfile.gettempdir(), "/tmp")
-    places = [Path(root) / f"reverie-{os.getuid()}" / f"engine-{digest}.socket" for root in roots]
-    path = next(each for each in places if len(os.fsencode(each)) <= _LONGEST_PATH)
-    ensure_private(path.parent)
-    return path
-
-
-def _reach(profile: Profile) -> Channel:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        connection.connect(str(socket_path(profile)))
-    except OSError:
-        connection.close()
-        raise
-    return socket_channel(connection, FromEngine)
 
 
 def _worker_command(profile: Profile) -> list[str]:

@@ -21,7 +21,7 @@ from typing import BinaryIO, cast
 from reverie import __version__
 from reverie.engine.address import MachineAddress
 from reverie.engine.codec import WireError
-from reverie.engine.process import process_channel
+from reverie.engine.reach import process_channel
 from reverie.engine.wire import Channel, ConnectionLost, Refused
 from reverie.errors import Unavailable, UserError
 

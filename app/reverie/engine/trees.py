@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from reverie.agents.scopes import Scope
-from reverie.memory.listing import MemoryFile, ScopeListing, in_order
+from reverie.memory.listing import MemoryFile, ScopeListing, in_order, name_only
 from reverie.services.views import MemoryView
 
 
@@ -75,3 +75,36 @@ def _changed(before: tuple[MemoryFile, ...], changes: FileChanges) -> tuple[Memo
         files.pop(rel, None)
     files.update((file.rel, file) for file in changes.changed)
     return tuple(in_order(tuple(files.values())))
+
+
+@dataclass(frozen=True, slots=True)
+class NamesUpdate:
+    """The trees at a first look. Of nearly every file there is nothing but its path."""
+
+    view: MemoryView
+    """Without files."""
+    names: Mapping[Scope, tuple[str, ...]]
+    others: Mapping[Scope, tuple[MemoryFile, ...]]
+    """The files of which more is known."""
+
+
+def names_of(view: MemoryView) -> NamesUpdate:
+    """A first look for the wire."""
+    names: dict[Scope, tuple[str, ...]] = {}
+    others: dict[Scope, tuple[MemoryFile, ...]] = {}
+    scopes = {scope: replace(listing, files=()) for scope, listing in view.scopes.items()}
+    for scope, listing in view.scopes.items():
+        names[scope] = tuple(file.rel for file in listing.files if file == name_only(file.rel))
+        others[scope] = tuple(file for file in listing.files if file != name_only(file.rel))
+    return NamesUpdate(replace(view, scopes=scopes), names, others)
+
+
+def named(update: NamesUpdate) -> MemoryView:
+    """The view that was sent as `update`."""
+    scopes = {
+        scope: replace(
+            listing, files=tuple(in_order((*map(name_only, update.names[scope]), *update.others[scope])))
+        )
+        for scope, listing in update.view.scopes.items()
+    }
+    return replace(update.view, scopes=scopes)

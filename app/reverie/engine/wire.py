@@ -5,9 +5,9 @@ inside a message as bytes of their own: only whoever knows the method's signatur
 between hands them on unread.
 
 A connection: `Hello`, answered by `WelcomeMessage` or `Refused` and an end. Then the client sends
-`CallMessage` and `Cancel`; the engine sends for each call any number of `ProgressMessage`, then exactly one of
-`Done`, `Failed`, `Stopped`, `Bug`. In between come events of the homes that the client watches; while a client
-does not read, those of a kind become one.
+`CallMessage` and `Cancel`; the engine sends for each call any number of `ProgressMessage`, then exactly one
+of `Done`, `Failed`, `Stopped`, `Bug`. In between come events of the homes that the client watches; while a
+client does not read, those of a kind become one.
 
 Threading: `Channel.send` from any thread, one frame at a time; `receive` from one. Failure: `ConnectionLost`
 where the other end is gone, `WireError` for a frame that is too large or no message: the connection is of no

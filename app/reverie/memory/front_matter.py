@@ -16,11 +16,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from reverie.agents.scopes import Caps
+from reverie.agents.scopes import Caps, DescriptionState
 from reverie.memory import yaml12
 from reverie.text.summaries import cut_utf16, utf16_length
-
-DescriptionState = Literal["ok", "none", "malformed", "unclosed", "not-text"]
 
 BOM = "\ufeff"
 _UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"

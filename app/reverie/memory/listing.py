@@ -29,10 +29,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
-from reverie.agents.scopes import Caps, FileRole, FileRule, ProjectGap, Scope, ScopeRoot
+from reverie.agents.scopes import Caps, DescriptionState, FileRole, FileRule, ProjectGap, Scope, ScopeRoot
 from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.directory import SUPPORTS_DIR_FD
-from reverie.memory.front_matter import DescriptionState
 from reverie.memory.paths import memory_path, rel_problem, utf16_key
 from reverie.memory.usage_rules import UNUSED, MemoryUsage, unescaped
 from reverie.text.summaries import first_heading
@@ -68,6 +67,11 @@ class MemoryFile(NamedTuple):
     rule: FileRule | None = None
     """Who may change the file; None: anybody, and there is nothing to know."""
     role: FileRole = "memory"
+
+
+def name_only(rel: str) -> MemoryFile:
+    """A memory of which nothing but the path is known."""
+    return MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +395,9 @@ class NameScanner(ScopeScanner):
         super().__init__(root, NO_CAPS, rules_of=rules_of)
 
     def _take(self, handle: Handle, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
-        self.files.append(MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, "", *self._rules_of(rel)))
+        rule, role = self._rules_of(rel)
+        file = name_only(rel)
+        self.files.append(file if rule is None and role == "memory" else file._replace(rule=rule, role=role))
 
 
 def _open_root(path: str) -> Handle:

@@ -52,7 +52,6 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.clock import Clock, system_clock
 from reverie.engine.address import MachineAddress
-from reverie.engine.start import StartingEngine
 from reverie.errors import UserError
 from reverie.files.log_file import log_handler
 from reverie.files.paths import MOST_LIMITS, ask_each, open_regular
@@ -400,11 +399,10 @@ def run_window(
     demo: bool = False,
     offscreen: bool = False,
     screenshot: Path | None = None,
-    engine: StartingEngine | None = None,
 ) -> int:
-    """Show the window on `homes` (none: those that are found) and on those of the machines `hosts`; `engine`:
-    one that was started already. With `screenshot`: save a picture and end. Where a window of the profile is
-    open already, it is asked to show them."""
+    """Show the window on `homes` (none: those that are found) and on those of the machines `hosts`. With
+    `screenshot`: save a picture and end. Where a window of the profile is open already, it is asked to show
+    them."""
     if offscreen or screenshot is not None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     problem = display_problem(os.environ, sys.platform)
@@ -438,7 +436,6 @@ def run_window(
                 watching=screenshot is None,
                 # A clock that stands still, as `--now` asks, is not known to another process.
                 engine=screenshot is None and clock is system_clock,
-                starting=engine,
                 asking=screenshot is None,
                 project=project_path or "",
                 hosts=tuple(hosts),

@@ -30,7 +30,6 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.engine.address import MachineAddress
-from reverie.engine.start import StartingEngine
 from reverie.files.paths import read_regular
 from reverie.resources import resource
 
@@ -363,8 +362,6 @@ class StartupOptions:
     watching: bool = True
     engine: bool = False
     """Use the engine of the profile, a process of its own; otherwise one in this process."""
-    starting: StartingEngine | None = None
-    """That engine, where it was started already."""
     asking: bool = True
     """Somebody can answer questions; otherwise a home that was moved is opened as a new one."""
     project: str = ""

@@ -12,18 +12,21 @@ Threading: signals are emitted in the thread this object lives in; the client is
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal
 
 from reverie.clock import Clock
 from reverie.engine.client import EngineClient
-from reverie.engine.engine import ProfileEngine
-from reverie.engine.process import connect, inline_channel
+from reverie.engine.reach import connect
 from reverie.engine.remote import Machine
 from reverie.engine.start import StartingEngine
 from reverie.engine.wire import Channel, Event, IndexChanged
 from reverie.errors import UserError
 from reverie.profile import Profile
+
+if TYPE_CHECKING:
+    from reverie.engine.engine import ProfileEngine
 
 log = logging.getLogger("reverie.engine")
 
@@ -54,7 +57,7 @@ class EngineLink(QObject):
         self._starting = starting
         self._profile = profile
         self.machine = machine
-        self.inline = None if own_process or machine is not None else ProfileEngine(profile, clock)
+        self.inline = None if own_process or machine is not None else _engine_here(profile, clock)
         """The engine of this process; None where it is one of its own."""
         self._closed = False
         self.client = EngineClient(
@@ -88,6 +91,8 @@ class EngineLink(QObject):
         if self.machine is not None:
             return self.machine.connect()
         if self.inline is not None:
+            from reverie.engine.process import inline_channel  # late: as in `_engine_here`
+
             return inline_channel(self.inline)
         starting, self._starting = self._starting, None
         return connect(self._profile, starting=starting)
@@ -114,3 +119,10 @@ class EngineLink(QObject):
             self.index_changed.emit(event)
         else:
             self.heard.emit(event)
+
+
+def _engine_here(profile: Profile, clock: Clock) -> ProfileEngine:
+    # Late: a person's window has its engine in another process, and does not load it.
+    from reverie.engine import engine
+
+    return engine.ProfileEngine(profile, clock)

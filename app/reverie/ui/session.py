@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ from reverie.clock import Clock
 from reverie.compose import open_workbench
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import HomeEngine, Opened
-from reverie.engine.trees import TreesUpdate, updated
+from reverie.engine.trees import TreesUpdate, named, updated
 from reverie.engine.wire import Event, HomeChanged, Notice, Overwritten, Recorded
 from reverie.errors import UserError
 from reverie.files.watch import Changes
@@ -151,11 +152,12 @@ class WatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class HomeOpened:
-    """A home that could be opened. `local`: the same home opened in this process, for what the engine cannot
-    be asked for yet; None for a home on another machine."""
+    """A home that could be opened. `open_local` opens it in this process, for what the engine cannot be asked
+    for yet: the background services and the Doctor. None for a home on another machine."""
 
     workbench: HomeEngine
-    local: Workbench | None
+    open_local: Callable[[], Workbench] | None
+    profile: Profile
     info: HomeInfo
     caps: Caps
     facts: HomeFacts
@@ -185,18 +187,25 @@ def adopt_home_job(
     return work
 
 
-def opened_elsewhere(path: Path, engine: EngineClient) -> HomeOpened:
+def opened_elsewhere(path: Path, profile: Profile, engine: EngineClient) -> HomeOpened:
     """The home at `path` on the machine of `engine`. Blocks. Raises `UserError`."""
     opened = engine.services.open(path)
     workbench = engine.home(opened.info.root, opened.info.id)
-    return HomeOpened(workbench, None, opened.info, opened.caps, opened.facts, opened.recent_workspace)
+    return HomeOpened(
+        workbench, None, profile, opened.info, opened.caps, opened.facts, opened.recent_workspace
+    )
 
 
 def _opened(opened: Opened, profile: Profile, clock: Clock, engine: EngineClient) -> HomeOpened:
     info = opened.info
-    local = open_workbench(info.root, profile, clock)
     return HomeOpened(
-        engine.home(info.root, info.id), local, info, opened.caps, opened.facts, opened.recent_workspace
+        engine.home(info.root, info.id),
+        partial(open_workbench, info.root, profile, clock),
+        profile,
+        info,
+        opened.caps,
+        opened.facts,
+        opened.recent_workspace,
     )
 
 
@@ -267,7 +276,8 @@ class HomeSession(QObject):
     ) -> None:
         super().__init__(parent)
         self.workbench = opened.workbench
-        self.local = opened.local
+        self.profile = opened.profile
+        self._open_local = opened.open_local
         self.engine = engine
         self.info = self._named(opened.info)
         self.caps = opened.caps
@@ -303,6 +313,12 @@ class HomeSession(QObject):
         self._lease_poll.status_read.connect(self._take_status)
         self._lease_poll.failed.connect(self._on_aside_failed)
         self._retry = single_shot(self, RETRY_MS, self.reload)
+
+    @cached_property
+    def local(self) -> Workbench:
+        """The home in this process. Opens it the first time, so only for jobs."""
+        assert self._open_local is not None, "it is on another machine"
+        return self._open_local()
 
     @property
     def is_here(self) -> bool:
@@ -370,7 +386,7 @@ class HomeSession(QObject):
 
         def work(_control: JobControl) -> TreeUpdate:
             context = workbench.context(choice.workspace_id, choice.project_path)
-            view = workbench.view(context, names_only=True)
+            view = named(workbench.names(context))
             return TreeUpdate(context, build_tree(view, names_only=True), view, other=True, names_only=True)
 
         return work

@@ -20,11 +20,12 @@ from reverie import __version__
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.clock import system_clock
 from reverie.engine import engine as engines
-from reverie.engine import process
+from reverie.engine import reach as reaching
 from reverie.engine.client import CallCancelled, EngineBug, EngineClient, EngineGone
 from reverie.engine.codec import pack
 from reverie.engine.engine import HomeEngine, ProfileEngine
-from reverie.engine.process import connect, inline_channel, stdio_channel
+from reverie.engine.process import inline_channel
+from reverie.engine.reach import connect, stdio_channel
 from reverie.engine.start import engine_command
 from reverie.engine.wire import PROTOCOL, CallMessage, Hello
 from reverie.errors import Unavailable, UserError
@@ -71,7 +72,7 @@ def client(profile: Profile) -> Iterator[EngineClient]:
 def own(profile: Profile, monkeypatch: pytest.MonkeyPatch) -> Iterator[EngineClient]:
     """Of an engine that has no other client: a child of this process."""
     # What it is killed for in use may be the load of a test run here.
-    monkeypatch.setattr(process, "END_S", 20.0)
+    monkeypatch.setattr(reaching, "END_S", 20.0)
     made = EngineClient(lambda: stdio_channel(profile))
     yield made
     made.stop()
@@ -277,7 +278,7 @@ def test_it_leaves_when_its_client_is_gone(profile: Profile) -> None:
 def test_an_engine_that_cannot_be_started_is_an_error_with_its_cause(
     reach: Callable[[Profile], object], profile: Profile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "engine_command", lambda *_about: ["/no such program"])
+    monkeypatch.setattr(reaching, "engine_command", lambda *_about: ["/no such program"])
     with pytest.raises(Unavailable, match="could not be started") as refused:
         reach(profile)
     assert "no such program" in refused.value.cause
@@ -287,7 +288,7 @@ def test_an_engine_that_cannot_be_started_is_an_error_with_its_cause(
 def test_one_that_stands_still_while_it_is_written_to_is_ended_all_the_same(
     root: Path, profile: Profile, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
 ) -> None:
-    monkeypatch.setattr(process, "END_S", 0.5)
+    monkeypatch.setattr(reaching, "END_S", 0.5)
     expect_log("did not end", logger="reverie.engine", count=1)
     client, ends = EngineClient(lambda: stdio_channel(profile)), list[BaseException]()
     home = opened(client, root)

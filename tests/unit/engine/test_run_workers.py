@@ -19,7 +19,8 @@ from reverie.clock import system_clock
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import RUNS, HomeEngine, ProfileEngine
 from reverie.engine.interface import method_of
-from reverie.engine.process import connect, inline_channel
+from reverie.engine.process import inline_channel
+from reverie.engine.reach import connect
 from reverie.engine.start import engine_command
 from reverie.engine.workers import RunEnded, Workers
 from reverie.errors import StoreError, Unavailable, UserError

@@ -442,8 +442,7 @@ class DoctorControl(QObject):
             self._submit(session, context, with_probe=False, check=check)
 
     def _submit(self, session: HomeSession, context: ScopeContext, *, with_probe: bool, check: str) -> None:
-        assert session.local is not None
-        parts, desk, clock = session.local.parts, self._hooks_of(session, context), self._clock
+        desk, clock = self._hooks_of(session, context), self._clock
         fix = next((one.fix for one in self.tab.findings if one.check == check), None)
 
         def work(control: JobControl) -> _Examined:
@@ -455,7 +454,7 @@ class DoctorControl(QObject):
                 except UserError as failure:
                     error = failure
             control.check()
-            found = examine(parts, context, desk(), now=clock(), with_probe=with_probe)
+            found = examine(session.local.parts, context, desk(), now=clock(), with_probe=with_probe)
             return _Examined(context, found, with_probe, error)
 
         if self._lane is None:
@@ -477,8 +476,7 @@ class DoctorControl(QObject):
 
     def _hooks_of(self, session: HomeSession, context: ScopeContext) -> Callable[[], DoctorHooks]:
         """What makes the desk, in the job: it is heavy to import."""
-        assert session.local is not None
-        parts, workbench, switched = session.local.parts, session.workbench, self.debug_switched.emit
+        workbench, switched = session.workbench, self.debug_switched.emit
 
         def debug() -> None:
             set_debug(True)
@@ -486,7 +484,9 @@ class DoctorControl(QObject):
 
         def make() -> DoctorHooks:
 
-            return replace(doctor_hooks(parts, context), watch=workbench.watch_state, set_debug=debug)
+            return replace(
+                doctor_hooks(session.local.parts, context), watch=workbench.watch_state, set_debug=debug
+            )
 
         return make
 
@@ -526,7 +526,7 @@ class DoctorControl(QObject):
     def _can_examine(self) -> bool:
         """Whether a workspace is shown, or a home of an agent that has none."""
         session, context = self._session, self._context
-        if session is None or session.local is None or context is None:
+        if session is None or not session.is_here or context is None:
             return False
         return context.workspace_id is not None or not session.info.contents.workspaces()
 

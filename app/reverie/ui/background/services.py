@@ -25,6 +25,7 @@ from PySide6.QtWidgets import QLabel
 from reverie.clock import Clock
 from reverie.errors import UserError
 from reverie.services.host import Host
+from reverie.settings import load_settings
 from reverie.ui.appearance import GAP, Icons
 from reverie.ui.background.activity import ActivityControl, ActivityTab
 from reverie.ui.background.doctor import DoctorControl, DoctorTab
@@ -36,7 +37,6 @@ from reverie.ui.translation import counted, tr
 
 if TYPE_CHECKING:
     from reverie.services.host import HostStatus
-    from reverie.services.workbench import Workbench
 
 
 STOP_S = 3.0
@@ -62,7 +62,7 @@ class HostControl(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._lane: Lane | None = None
-        self._homes: dict[str, Workbench] = {}
+        self._homes: dict[str, HomeSession] = {}
         self._hosts: dict[str, Host] = {}
         self._status: dict[str, HostStatus] = {}
         self._paused: set[str] = set()
@@ -72,8 +72,8 @@ class HostControl(QObject):
     def add(self, session: HomeSession) -> None:
         """A home was opened: its services run here if they are wanted."""
         home_id = session.info.id
-        if session.local is not None and home_id not in self._homes:
-            self._homes[home_id] = session.local
+        if session.is_here and home_id not in self._homes:
+            self._homes[home_id] = session
             self._settle(home_id)
 
     def remove(self, home_id: str) -> None:
@@ -143,25 +143,25 @@ class HostControl(QObject):
         """Let what runs follow what is wanted."""
         if self._stopped:
             return
-        workbench, paused, hosts = self._homes[home_id], home_id in self._paused, self._hosts
+        session, paused, hosts = self._homes[home_id], home_id in self._paused, self._hosts
 
         def report(status: HostStatus) -> None:
             if not self._stopped:
                 self._told.emit(home_id, status)
 
         def work(control: JobControl) -> None:
-            settings = workbench.settings()
+            settings = load_settings(session.profile.settings_file)[0]
             wanted = (
                 settings.system1.enabled
                 or settings.notes.enabled
                 or settings.background.of(home_id).enabled
-                or (settings.extract.at_launch and workbench.extracting.available)
+                or (settings.extract.at_launch and session.facts.extracts)
             )
             host = hosts.get(home_id)
             if wanted and not paused:
                 if host is None:
                     control.check()
-                    host = hosts[home_id] = Host(workbench.parts, purpose="the window", on_status=report)
+                    host = hosts[home_id] = Host(session.local.parts, purpose="the window", on_status=report)
                 host.start()
             elif host is not None:
                 host.stop()

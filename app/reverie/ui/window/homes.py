@@ -493,7 +493,7 @@ class OpenHomes(QObject):
         if there is None:
             machine = Machine(address)
             link = EngineLink(self._profile, self._clock, self, own_process=True, machine=machine)
-            there = self._machines[address] = MachineHomes(link, self)
+            there = self._machines[address] = MachineHomes(link, self._profile, self)
             there.opened.connect(self._on_opened_elsewhere)
             there.listed.connect(self.listed)
             there.failed.connect(self._on_machine_failed)

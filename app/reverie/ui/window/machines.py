@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject, Signal
 from reverie.agents.discovery import DiscoveredHomes, TroubledPlace
 from reverie.engine.client import EngineClient
 from reverie.errors import UserError
+from reverie.profile import Profile
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.session import HomeOpened, opened_elsewhere
@@ -34,9 +35,10 @@ class MachineHomes(QObject):
     listed = Signal()
     ended = Signal()
 
-    def __init__(self, link: EngineLink, parent: QObject) -> None:
+    def __init__(self, link: EngineLink, profile: Profile, parent: QObject) -> None:
         super().__init__(parent)
         self.link = link
+        self._profile = profile
         self.is_opening = False
         self._troubled: dict[Path, UserError] = {}
         self._lane = Lane("machine", self)
@@ -55,17 +57,17 @@ class MachineHomes(QObject):
         if self.is_opening or machine is None:
             return
         self.is_opening = True
-        path, client = machine.address.path, self.link.client
+        path, client, profile = machine.address.path, self.link.client, self._profile
 
         def work(control: JobControl) -> None:
             if path is not None:
-                control.report(_opened(path, client))
+                control.report(_opened(path, profile, client))
                 return
             found = client.services.find_homes()
             for place in found.troubled:
                 control.report(place)
-            _open_each(found, client, control)
-            _open_each(client.services.find_stores(found), client, control)
+            _open_each(found, profile, client, control)
+            _open_each(client.services.find_stores(found), profile, client, control)
 
         self._lane.submit(
             "open the homes of a machine",
@@ -127,15 +129,15 @@ class MachineHomes(QObject):
             self.listed.emit()
 
 
-def _open_each(found: DiscoveredHomes, client: EngineClient, control: JobControl) -> None:
+def _open_each(found: DiscoveredHomes, profile: Profile, client: EngineClient, control: JobControl) -> None:
     for home in found.homes:
         control.check()
-        control.report(_opened(home.root, client))
+        control.report(_opened(home.root, profile, client))
 
 
-def _opened(path: Path, client: EngineClient) -> HomeOpened | TroubledPlace:
+def _opened(path: Path, profile: Profile, client: EngineClient) -> HomeOpened | TroubledPlace:
     try:
-        return opened_elsewhere(path, client)
+        return opened_elsewhere(path, profile, client)
     except UserError as error:
         if not client.is_connected:
             raise

@@ -14,6 +14,7 @@ Threading: GUI thread; nothing here reads a file.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import logging
 import os
@@ -28,6 +29,7 @@ from PySide6.QtGui import QCloseEvent, QGuiApplication, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QWidget
 
 from reverie.clock import Clock
+from reverie.engine.start import StartingEngine, engine_command
 from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.ui.appearance import Icons, StartupOptions
@@ -148,6 +150,7 @@ class MainWindow(QMainWindow):
         self._opening_failed = False
         self._closed = False
         self.engine: EngineLink | None = None
+        self._starting: StartingEngine | None = None
         self.lanes = Lanes(Lane("scan", self), Lane("history", self), Lane("consolidator", self))
         self._gc_scheduler = GcScheduler(self, self.lanes.busy)
         for lane in self.lanes.all():
@@ -170,7 +173,7 @@ class MainWindow(QMainWindow):
 
         icons, clock, profile, options = self._icons, self._clock, self._profile, self._options
         self._state = ActionState()
-        self.engine = EngineLink(profile, clock, self, own_process=options.engine, starting=options.starting)
+        self.engine = EngineLink(profile, clock, self, own_process=options.engine, starting=self._starting)
         self.homes = OpenHomes(
             self.lanes,
             profile,
@@ -288,12 +291,20 @@ class MainWindow(QMainWindow):
         """Show the names, load the parts meanwhile."""
         self._splash = SplashTree(self._icons, self.lanes.scan, self.lanes.history, self)
         self._splash.loaded.connect(self._on_loaded)
+        self._splash.painted.connect(self._start_engine)
         self.setCentralWidget(self._splash.view)
         if self._options.open_demo:
             self._splash.load()
         else:
             options = self._options
             self._splash.begin(options.homes, options.workspace, options.closed)
+
+    @Slot()
+    def _start_engine(self) -> None:
+        """Not before the names are painted: starting costs a whole processor, and both would take longer."""
+        if self._options.engine:
+            with contextlib.suppress(UserError):  # who needs it says so
+                self._starting = StartingEngine(engine_command(self._profile))
 
     @Slot()
     def _on_loaded(self) -> None:

@@ -213,9 +213,11 @@ class _Names:
 
 
 class SplashTree(QObject):
-    """`loaded()`: the names are on screen, or there are none, and what the window needs is imported."""
+    """`painted()`: the names are on screen, or there are none; `loaded()`: so is what the window needs in
+    memory."""
 
     loaded = Signal()
+    painted = Signal()
 
     def __init__(self, icons: Icons, lane: Lane, import_lane: Lane, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -247,6 +249,7 @@ class SplashTree(QObject):
         if self._loading:
             return
         self._loading = True
+        self.painted.emit()
 
         def work(_control: JobControl) -> None:
             for name in _WINDOW:
