@@ -26,7 +26,7 @@ from reverie.engine.wire import Channel, ConnectionLost, Refused
 from reverie.errors import Unavailable, UserError
 
 REFUSED = "machine-refused"
-"""Reason of an error that a person has to fix; see `Machine.hurry`."""
+"""Reason of an error that a person has to fix; see `RemoteMachine.hurry`."""
 LOST = "machine-lost"
 """Reason of an error that may pass."""
 INSTALL = "pipx install reverie"
@@ -71,8 +71,8 @@ class _Printed:
         return self._kept.decode("utf-8", "replace")
 
 
-class Machine:
-    """Another machine. `program`: how `ssh` is called."""
+class RemoteMachine:
+    """A machine elsewhere. `program`: how `ssh` is called."""
 
     def __init__(self, address: MachineAddress, program: Sequence[str] = ("ssh",)) -> None:
         self.address = address

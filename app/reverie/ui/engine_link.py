@@ -19,7 +19,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from reverie.clock import Clock
 from reverie.engine.client import EngineClient
 from reverie.engine.reach import connect
-from reverie.engine.remote import Machine
+from reverie.engine.remote import RemoteMachine
 from reverie.engine.start import StartingEngine
 from reverie.engine.wire import Channel, Event, IndexChanged
 from reverie.errors import UserError
@@ -50,7 +50,7 @@ class EngineLink(QObject):
         *,
         own_process: bool,
         starting: StartingEngine | None = None,
-        machine: Machine | None = None,
+        machine: RemoteMachine | None = None,
     ) -> None:
         """`machine`: where the engine is; None: here."""
         super().__init__(parent)

@@ -17,7 +17,7 @@ from reverie.cli.main import main as command_line
 from reverie.engine import server
 from reverie.engine.address import MachineAddress, parse_address
 from reverie.engine.client import EngineClient
-from reverie.engine.remote import LOST, REFUSED, Machine, ssh_command
+from reverie.engine.remote import LOST, REFUSED, RemoteMachine, ssh_command
 from reverie.errors import Unavailable, UserError
 from unit.engine.test_run_workers import until
 
@@ -110,7 +110,7 @@ def test_a_host_goes_with_the_window_only(
 # Failures, with a program in the place of `ssh`
 
 
-def client_of(machine: Machine) -> EngineClient:
+def client_of(machine: RemoteMachine) -> EngineClient:
     return EngineClient(machine.connect, explain=machine.explain)
 
 
@@ -118,7 +118,7 @@ def failure_of(tmp_path: Path, script: str) -> UserError:
     program = tmp_path / "ssh"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
-    client = client_of(Machine(MachineAddress("box", "me"), [str(program)]))
+    client = client_of(RemoteMachine(MachineAddress("box", "me"), [str(program)]))
     with pytest.raises(Unavailable) as caught:
         client.services.find_homes()
     client.stop()
@@ -182,7 +182,7 @@ def test_each_failure_is_a_sentence(tmp_path: Path, script: str, words: str, rea
 
 
 def test_without_ssh_it_says_what_to_install(tmp_path: Path) -> None:
-    client = client_of(Machine(MachineAddress("box"), [str(tmp_path / "ssh")]))
+    client = client_of(RemoteMachine(MachineAddress("box"), [str(tmp_path / "ssh")]))
     with pytest.raises(Unavailable, match=r"could not be started here.*Install the OpenSSH client"):
         client.services.find_homes()
 
@@ -194,7 +194,7 @@ def test_who_refuses_is_not_asked_again_at_once(tmp_path: Path) -> None:
         f"#!/bin/sh\necho x >> {tmp_path}/asked\necho 'Permission denied (x).' >&2\nexit 255\n"
     )
     program.chmod(0o755)
-    machine = Machine(MachineAddress("box"), [str(program)])
+    machine = RemoteMachine(MachineAddress("box"), [str(program)])
     client = client_of(machine)
     for _time in range(3):
         with pytest.raises(Unavailable, match="does not let you in"):
@@ -213,7 +213,7 @@ def test_a_connection_that_is_being_made_does_not_hold_up_the_end(tmp_path: Path
     program = tmp_path / "ssh"
     program.write_text("#!/bin/sh\nexec sleep 60\n")
     program.chmod(0o755)
-    client = client_of(Machine(MachineAddress("box"), [str(program)]))
+    client = client_of(RemoteMachine(MachineAddress("box"), [str(program)]))
     errors: list[UserError] = []
 
     def ask() -> None:
@@ -249,7 +249,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SshMachin
 def test_the_homes_of_a_machine_are_found_and_changed_there(there: SshMachine) -> None:
     lost: list[UserError] = []
     again: list[int] = []
-    machine = Machine(there.address)
+    machine = RemoteMachine(there.address)
     client = EngineClient(
         machine.connect,
         explain=machine.explain,
@@ -298,7 +298,7 @@ def test_what_ssh_really_prints_becomes_the_sentence(
     there: SshMachine, spoil: Callable[[SshMachine], object], words: str
 ) -> None:
     spoil(there)
-    client = client_of(Machine(there.address))
+    client = client_of(RemoteMachine(there.address))
     with pytest.raises(Unavailable, match=words):
         client.services.find_homes()
 
@@ -309,6 +309,6 @@ def test_another_version_there_is_named(there: SshMachine, monkeypatch: pytest.M
 
     monkeypatch.setattr(client_module, "__version__", "0.0.1")
     assert server.__version__ == __version__
-    client = client_of(Machine(there.address))
+    client = client_of(RemoteMachine(there.address))
     with pytest.raises(Unavailable, match=f"another version of Reverie. There it is {__version__}"):
         client.services.find_homes()

@@ -25,7 +25,7 @@ from reverie.agents.discovery import ANSWER_S, DiscoveredHomes, TroubledPlace, n
 from reverie.clock import Clock
 from reverie.compose import copy_demo_home
 from reverie.engine.address import MachineAddress
-from reverie.engine.remote import Machine
+from reverie.engine.remote import RemoteMachine
 from reverie.errors import UserError
 from reverie.files.paths import DiskCheck
 from reverie.profile import Profile
@@ -491,7 +491,7 @@ class OpenHomes(QObject):
         told as opened again."""
         there = self._machines.get(address)
         if there is None:
-            machine = Machine(address)
+            machine = RemoteMachine(address)
             link = EngineLink(self._profile, self._clock, self, own_process=True, machine=machine)
             there = self._machines[address] = MachineHomes(link, self._profile, self)
             there.opened.connect(self._on_opened_elsewhere)
