@@ -70,7 +70,8 @@ def start_machine(directory: Path) -> SshMachine:
         subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
     shutil.copy(directory / "user.pub", directory / "authorized")
     port = _free_port()
-    environment = home_environment(there)
+    kept = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+    environment = {**home_environment(there), **kept}
     _script(bin_ / "reverie", environment, [sys.executable, "-P", "-m", "reverie", '"$@"'])
     home = copy_sample("mux-home", there, whole=False)
     home = home.rename(there / ".mux")
