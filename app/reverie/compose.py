@@ -84,7 +84,8 @@ def open_workbench(path: Path, profile: Profile, clock: Clock) -> Workbench:
 
 def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
     """What the Doctor asks of this home's services: models, a real test of one, a run of the writer."""
-    from reverie.doctor.facts import DoctorHooks, ModelFacts, ProbeFacts
+    from reverie.doctor.facts import DoctorHooks, ModelFacts
+    from reverie.doctor.findings import ProbeFacts
     from reverie.services.models import Models
 
     models, workspace_id = Models(parts), context.workspace_id

@@ -35,3 +35,11 @@ def set_debug(on: bool) -> None:
 def is_debug() -> bool:
     """Whether gates and outcomes go to the log now."""
     return logging.getLogger(_ROOT).isEnabledFor(logging.DEBUG)
+
+
+def level_in_words(env: Mapping[str, str]) -> str:
+    """`debug` where gates and outcomes reach the log, and where that was asked for."""
+    asked = asked_by(env)
+    if asked:
+        return f"debug ({asked})"
+    return "debug" if is_debug() else env.get("REVERIE_LOG_LEVEL", "").lower() or "info"

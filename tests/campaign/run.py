@@ -26,7 +26,7 @@ from helpers import ssh_machine
 from helpers.claude_home import ClaudeHomeMaker, look_at_many
 from helpers.co_typists import run_co_typists
 from helpers.counters import count_in_two_processes
-from helpers.engine_kills import cut_connections
+from helpers.engine_kills import cut_connections, kill_engines
 from helpers.extraction_kills import run_kills as run_extraction_kills
 from helpers.kills import a_plan, run_kills
 from helpers.long_rollouts import measured
@@ -57,6 +57,12 @@ def drafts(directory: Path) -> tuple[list[str], bool]:
     """100 windows killed while somebody types: every draft is offered at the next start, byte for byte."""
     tally = run_typists(directory, kills=70, at_random=30, seed=20_261_121)
     return tally.lines(), not tally.problems and tally.kills == 100
+
+
+def engine(directory: Path) -> tuple[list[str], bool]:
+    """200 kills of the engine under a window with text typed, runs under way, trees loading."""
+    tally = kill_engines(directory, kills=200, seed=20_261_122)
+    return tally.lines(), not tally.problems and tally.kills.total() == 200
 
 
 def coediting(directory: Path) -> tuple[list[str], bool]:
@@ -237,6 +243,7 @@ PARTS: dict[str, Part] = {
     "churn": churn.run,
     "hostile": hostile,
     "drafts": drafts,
+    "engine": engine,
     "coediting": coediting,
     "writer": writer,
     "notes": notes,

@@ -15,20 +15,15 @@ from ui_windows import ACME, INGEST, Windows
 
 from helpers.codex_home import CodexHomeMaker
 from reverie import log_level
-from reverie.doctor.findings import Finding, Fix
+from reverie.doctor.findings import FindingView, FixOffer
 from reverie.errors import UserError
 from reverie.settings import load_settings
 from reverie.ui.appearance import Icons, contrast, dark_palette
 from reverie.ui.background.doctor import DoctorTab
 
-
-def nothing() -> None:
-    """A fix that mends nothing."""
-
-
-SWITCH = Finding("feature", "It is on", "fail", "It is off.", Fix("Switch it on", nothing))
-TURN = Finding("last-turn", "The last turn ended", "warn", "It was\u202e aborted.")
-MODEL = Finding("model", "There is a model", "pass", "Rules.")
+SWITCH = FindingView("feature", "It is on", "fail", "It is off.", FixOffer("Switch it on"))
+TURN = FindingView("last-turn", "The last turn ended", "warn", "It was\u202e aborted.")
+MODEL = FindingView("model", "There is a model", "pass", "Rules.")
 ALL = (MODEL, TURN, SWITCH)
 
 
@@ -160,8 +155,8 @@ def test_evidence_is_readable_on_its_row(tab: DoctorTab, qapp: Any, dark: bool) 
 
 @pytest.mark.parametrize("width", [375, 900])
 def test_nothing_leaves_the_right_edge(tab: DoctorTab, qapp: Any, width: int) -> None:
-    long = Finding(
-        "memory-file", "Can be written", "fail", "/home/" + "a" * 300, Fix("Mend " + "b" * 200, nothing)
+    long = FindingView(
+        "memory-file", "Can be written", "fail", "/home/" + "a" * 300, FixOffer("Mend " + "b" * 200)
     )
     tab.show_findings((*ALL, long), "x")
     tab.resize(width, 600)
@@ -248,7 +243,7 @@ def test_a_home_whose_agent_has_no_workspaces_is_examined_whatever_is_selected(
 
 
 def test_debug_logging_is_switched_on_here_too_and_a_fix_that_does_not_work_says_why(
-    windows: Windows, home: Path, quiet_log: None
+    windows: Windows, home: Path, quiet_log: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log_level.set_debug(False)
     driver = windows.open(home, watching=False)
@@ -261,10 +256,10 @@ def test_debug_logging_is_switched_on_here_too_and_a_fix_that_does_not_work_says
     assert driver.services.activity.debug_log.isChecked()
     driver.until(lambda: not driver.services.doctor_control.busy)
 
-    def refuse() -> None:
+    def refuse(*_arguments: Any, **_named: Any) -> None:
         raise UserError("The disk is full.", next_step="Make room.")
 
-    tab.show_findings((Finding("feature", "It is on", "fail", "Off.", Fix("Switch", refuse)),), "x")
+    monkeypatch.setattr("reverie.doctor.fixes.save_settings", refuse)
     tab.rows.row("feature").button.click()
     driver.until(lambda: "Make room." in tab.message.text)
     assert len(tab.findings) > 1

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from ui_windows import Windows
 
+from helpers.engine_kills import kill_engines
+from helpers.engine_kills import pid_is_alive as is_alive
 from reverie.engine.wire import IndexChanged
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
 
 NEW = "/memories/global/new.md"
 
@@ -69,3 +64,66 @@ def test_search_is_answered_by_the_engine_and_by_the_one_that_takes_its_place(
     assert engine.pid != first
     driver.until(lambda: search.settled)
     assert not search.said.isVisible()
+
+
+class ProcessFiles:
+    """Collects which files any thread of this process touches below some directories."""
+
+    _events = ("open", "os.listdir", "os.scandir", "os.remove", "os.rename", "os.mkdir", "sqlite3.connect")
+    _current: ClassVar[tuple[tuple[Path, ...], list[str]] | None] = None
+    _hooked = False
+
+    def __init__(self, *below: Path) -> None:
+        self._below = below
+
+    def __enter__(self) -> list[str]:
+        cls, found = type(self), []
+        cls._current = (self._below, found)
+        if not cls._hooked:
+            sys.addaudithook(cls._hook)  # for ever: a hook cannot be taken away
+            cls._hooked = True
+        return found
+
+    def __exit__(self, *_: object) -> None:
+        type(self)._current = None
+
+    @classmethod
+    def _hook(cls, event: str, arguments: tuple[object, ...]) -> None:
+        if cls._current is None or event not in cls._events:
+            return
+        below, found = cls._current
+        if not isinstance(arguments[0], str | bytes | os.PathLike):
+            return
+        path = os.path.join(os.getcwd(), os.fsdecode(arguments[0]))  # noqa: PTH118, PTH109 - for each event
+        if any(path.startswith(f"{each}{os.sep}") or path == str(each) for each in below):
+            found.append(f"{event} {path}")
+
+
+def test_the_window_reads_no_memory_and_nothing_of_the_profile_but_its_own(
+    windows: Windows, home: Path
+) -> None:
+    """What is the window's own: its settings, the places it remembers, the log. The background services and
+    the Doctor still open the home in the window's process, and are not asked for here."""
+    with ProcessFiles(home, windows.profile.data, windows.profile.cache, windows.profile.state) as touched:
+        driver = windows.open(home, engine=True)
+        driver.until(lambda: driver.tab.lint.complete)
+        driver.open("/memories/global/testing.md")
+        driver.type("One more line.\n")
+        driver.do("file.save")
+        driver.until(lambda: not driver.tab.buffers.unsaved())
+        driver.do("dream.preview")
+        driver.until(lambda: not driver.tab.dreams.jobs.running)
+        driver.tab.search.field.setText("deploy")
+        driver.until(lambda: driver.tab.search.settled and driver.tab.search.answer is not None)
+        driver.tab.search.leave()
+        driver.until(driver.footer.button.isEnabled)
+        assert driver.consolidate() == "completed"
+        driver.settle()
+    assert touched == []
+
+
+def test_the_engine_may_be_killed_at_any_moment(tmp_path: Path, qtbot: Any) -> None:
+    tally = kill_engines(tmp_path, kills=4, seed=int(os.environ.get("REVERIE_KILL_SEED", "1")))
+    assert tally.problems == []
+    assert tally.kills.total() == 4
+    assert tally.saved == 4

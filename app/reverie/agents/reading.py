@@ -46,6 +46,31 @@ def as_count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
+def as_object(value: Any) -> dict[str, Any]:
+    """A value from JSON where it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """A value from JSON where it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def objects_of(value: Any) -> tuple[dict[str, Any], ...]:
+    """The objects in a list from JSON; anything else in it is passed over."""
+    return tuple(item for item in as_list(value) if isinstance(item, dict))
+
+
+def texts_of(value: Any) -> tuple[str, ...]:
+    """The texts in a list from JSON; anything else in it is passed over."""
+    return tuple(item for item in as_list(value) if isinstance(item, str))
+
+
+def as_shown(value: Any) -> str:
+    """A value from JSON as a person reads it: text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
 def directory_names(directory: Path, problems: list[str]) -> list[str]:
     """Sorted names of the subdirectories, symlinked ones included; see `file_names`."""
     return _names(directory, problems, os.DirEntry.is_dir)

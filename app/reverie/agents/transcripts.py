@@ -291,6 +291,18 @@ def opened_transcript(path: Path) -> BinaryIO:
         ) from error
 
 
+@contextlib.contextmanager
+def reading_transcript(path: Path) -> Iterator[BinaryIO]:
+    """A transcript, opened. Raises `FileNotFoundError`, and `Unavailable` for whatever else goes wrong."""
+    try:
+        with opened_transcript(path) as file:
+            yield file
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise user_error_from_os(error, f"The transcript {path.name} was not read.") from error
+
+
 def transcript_lines(
     path: Path,
     skipped: Callable[[], object],
@@ -302,20 +314,11 @@ def transcript_lines(
     one that is too long, `cut_short` where a compressed file ends early. A half-written last line comes as it
     is, without its line break. `end`: stop after this many (uncompressed) bytes. Raises `FileNotFoundError`,
     `Unavailable`."""
-    try:
-        file = opened_transcript(path)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise user_error_from_os(error, f"The transcript {path.name} was not read.") from error
-    with file:
-        try:
-            if path.suffix == ".zst":
-                yield from _compressed(file, skipped, cut_short, end)
-            else:
-                yield from _lines(file, skipped, end)
-        except OSError as error:
-            raise user_error_from_os(error, f"The transcript {path.name} was not read.") from error
+    with reading_transcript(path) as file:
+        if path.suffix == ".zst":
+            yield from _compressed(file, skipped, cut_short, end)
+        else:
+            yield from _lines(file, skipped, end)
 
 
 def decoded_row(line: bytes) -> dict[str, Any] | None:

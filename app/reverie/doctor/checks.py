@@ -23,7 +23,6 @@ from reverie.doctor.facts import (
     DoctorHooks,
     FileFacts,
     ModelFacts,
-    ProbeFacts,
     WorkspaceFacts,
     free_bytes,
     holder,
@@ -33,7 +32,7 @@ from reverie.doctor.facts import (
     read_state,
     scope_directory,
 )
-from reverie.doctor.findings import Finding
+from reverie.doctor.findings import Finding, ProbeFacts
 from reverie.doctor.fixes import Fixes, agent_findings, maker_of
 from reverie.doctor.run_checks import (
     DREAM_CHECKS,
@@ -53,7 +52,7 @@ from reverie.jobs.writer.state import PROJECT_MEMORY, interval_of
 from reverie.llm.trace_facts import facts_of
 from reverie.llm.trace_facts import judge as trace_verdict
 from reverie.llm.trace_reader import read_dump
-from reverie.log_level import asked_by, is_debug
+from reverie.log_level import level_in_words
 from reverie.runs.record import started_of
 from reverie.settings import Settings, load_settings
 from reverie.text.summaries import some
@@ -126,7 +125,7 @@ def gather(
         recent_tokens=tokens,
         coverage_at=covered_at,
         coverage_problems=coverage_problems,
-        log_level=_log_level(os.environ if env is None else env),
+        log_level=hooks.log_level or level_in_words(os.environ if env is None else env),
         model=model,
         dream_model=hooks.dream_model() if hooks.dream_model is not None else None,
         probe=_probed(hooks, model) if with_probe else None,
@@ -245,14 +244,6 @@ def _spent(parts: DoctorHome, now: int) -> tuple[int, int]:
         if counts(record):
             found.append(record)
     return len(found), sum(tokens_of(record) for record in found)
-
-
-def _log_level(env: Mapping[str, str]) -> str:
-    """`debug` where gates and outcomes reach the log, and where that was asked for."""
-    asked = asked_by(env)
-    if asked:
-        return f"debug ({asked})"
-    return "debug" if is_debug() else env.get("REVERIE_LOG_LEVEL", "").lower() or "info"
 
 
 CHECKS: tuple[Check, ...] = (*LAYOUT_CHECKS, *WRITER_CHECKS, *MACHINE_CHECKS, *DREAM_CHECKS)

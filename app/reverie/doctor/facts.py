@@ -22,6 +22,7 @@ from reverie.agents.base import Home, Workspace
 from reverie.agents.capabilities import AgentCheck, MemoryKinds
 from reverie.agents.scopes import Refusal, Scope, ScopeContext, ScopeUnavailable
 from reverie.clock import Clock
+from reverie.doctor.findings import ProbeFacts
 from reverie.errors import UserError
 from reverie.files.paths import is_link, open_regular
 from reverie.files.sidecar import parse_object
@@ -84,18 +85,10 @@ class ModelFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeFacts:
-    """One step of a real test of the model."""
-
-    name: str
-    state: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
 class DoctorHooks:
     """What the checks ask of others. None: nobody to ask, and the checks say so. `probe` really asks the
-    model and costs money; `run_writer` runs the writer now; `watch` tells how this window watches."""
+    model and costs money; `run_writer` runs the writer now; `watch` tells how this window watches.
+    `log_level`: how much the log of who asks tells; empty for that of this process."""
 
     model: Callable[[], ModelFacts] | None = None
     dream_model: Callable[[], ModelFacts] | None = None
@@ -103,6 +96,7 @@ class DoctorHooks:
     run_writer: Callable[[], None] | None = None
     watch: Callable[[], WatchState | None] | None = None
     set_debug: Callable[[], None] | None = None
+    log_level: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from reverie.clock import DAY_MS, HOUR_MS
 
 State = Literal["pass", "off", "warn", "fail"]
 """`off`: something that a person may switch on, and that nobody has switched on; nothing is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeFacts:
+    """One step of a real test of the model."""
+
+    name: str
+    state: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class FixOffer:
+    """What a person is told of a fix before it is applied; `evidence` as in `Fix`."""
+
+    label: str
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """A `Finding` for who cannot apply its fix: all of it but that."""
+
+    check: str
+    title: str
+    state: State
+    evidence: str
+    fix: FixOffer | None = None
+
+
+AnyFinding = TypeVar("AnyFinding", "Finding", FindingView)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +73,12 @@ class Finding:
     evidence: str
     fix: Fix | None = None
 
+    @property
+    def view(self) -> FindingView:
+        """What is shown of it."""
+        fix = None if self.fix is None else FixOffer(self.fix.label, self.fix.evidence)
+        return FindingView(self.check, self.title, self.state, self.evidence, fix)
+
     def as_json(self) -> dict[str, Any]:
         """The stable shape of `reverie doctor` (design.md section 5)."""
         return {
@@ -53,7 +90,7 @@ class Finding:
         }
 
 
-def first_cause(findings: Iterable[Finding]) -> Finding | None:
+def first_cause(findings: Iterable[AnyFinding]) -> AnyFinding | None:
     """Why nothing happened: the first failure in the order of the gates, else the first warning; None: no
     reason is known. What is only switched off is no cause."""
     found = tuple(findings)

@@ -40,6 +40,7 @@ from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, S
 from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
+    from reverie.engine.doctor import HomeDoctor
     from reverie.runs.recovery import RunDependencies
     from reverie.services.container import HomeContainer
     from reverie.services.model_services import ModelsWithoutHome
@@ -179,6 +180,13 @@ class HomeEngine(Workbench):
         self._checking = threading.Lock()
         self._gathered: ContextFacts | None = None
         self._gathering = threading.Lock()
+
+    @service_made_by(lambda home, kind: kind(home.parts, home.watch_state))
+    def doctor() -> type[HomeDoctor]:
+        """Why the memory writer or a consolidation did not run, and what mends it."""
+        from reverie.engine import doctor as module
+
+        return module.HomeDoctor
 
     def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
         """The context of a workspace, else of a project, else of the global memory alone."""

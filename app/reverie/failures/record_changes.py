@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from reverie.agents.loki.anti_patterns import united
-from reverie.agents.loki.records import parse_to_write, text_of, texts_of
+from reverie.agents.loki.records import parse_to_write, text_of
+from reverie.agents.reading import texts_of
 from reverie.errors import Conflict, StoreError
 
 ABSENT = object()

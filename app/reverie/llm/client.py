@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 
 from reverie.clock import Clock
 from reverie.errors import StoreError, UserError
-from reverie.llm.loop import AgentLimits, AgentResult, run_agent
+from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult, run_agent
 from reverie.llm.provider import Provider, TokenUsage, ToolSpec, UserMessage
 from reverie.llm.tools import FunctionTool, Tool, ToolOutcome
 from reverie.llm.trace import Trace, TraceHead
@@ -107,8 +107,10 @@ class ModelClient:
         *,
         cancelled: Callable[[], bool],
         follow_up: Callable[[str], str | None],
+        observer: Callable[[AgentEvent], None] = lambda _event: None,
+        answer_schema: Mapping[str, Any] | None = None,
     ) -> AgentResult:
-        """One run of the agent loop. Raises `ProviderError`."""
+        """One run of the agent loop. Raises `ProviderError`, and what `cancelled` raises."""
         provider = self.open_provider()
         try:
             return await run_agent(
@@ -119,8 +121,10 @@ class ModelClient:
                 limits=limits,
                 vault=vault,
                 cancelled=cancelled,
+                observer=observer,
                 follow_up=follow_up,
                 trace=trace,
+                answer_schema=answer_schema,
             )
         finally:
             await provider.close()

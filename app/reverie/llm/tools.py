@@ -15,10 +15,12 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NoReturn, Protocol
 
 from reverie.errors import StoreError
 from reverie.llm.provider import ToolSpec
+from reverie.resources import resource_table
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN_CHARS = 80
@@ -66,6 +68,17 @@ class FunctionTool:
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
         """What `function` does; what it raises, the loop tells the model."""
         return self.function(arguments)
+
+
+def tool_spec(name: str) -> ToolSpec:
+    """A tool as `resources/tools.toml` describes it."""
+    row = _table()[name]
+    return ToolSpec(name, row["description"], row["parameters"])
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return resource_table("tools.toml")
 
 
 def decode_arguments(text: str) -> dict[str, Any]:

@@ -153,7 +153,7 @@ class WatchEvent:
 @dataclass(frozen=True, slots=True)
 class HomeOpened:
     """A home that could be opened. `open_local` opens it in this process, for what the engine cannot be asked
-    for yet: the background services and the Doctor. None for a home on another machine."""
+    for yet: the background services. None for a home on another machine."""
 
     workbench: HomeEngine
     open_local: Callable[[], Workbench] | None

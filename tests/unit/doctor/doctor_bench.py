@@ -14,8 +14,8 @@ from typing import Any
 
 from helpers.benches import NOW, sample_parts
 from reverie.doctor.checks import examine
-from reverie.doctor.facts import DoctorHooks, ModelFacts, ProbeFacts
-from reverie.doctor.findings import Finding
+from reverie.doctor.facts import DoctorHooks, ModelFacts
+from reverie.doctor.findings import Finding, ProbeFacts
 from reverie.services.container import HomeContainer
 from reverie.settings import load_settings, save_settings
 

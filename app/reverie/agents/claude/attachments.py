@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from reverie.agents.codex.transcript import timestamp_ms
-from reverie.agents.transcripts import decoded_row, opened_transcript
-from reverie.errors import user_error_from_os
+from reverie.agents.reading import as_list, as_text, texts_of
+from reverie.agents.transcripts import decoded_row, reading_transcript
+from reverie.resources import resource_table
 
 INSTRUCTIONS = "instructions"
 RECALLED = "relevant_memories"
@@ -34,19 +35,7 @@ RECALL_BYTES = 4096
 MOST_BYTES = 64 << 20
 """How much of one transcript `recorded` reads; beyond it the record counts as unknown."""
 
-SET_UP: Mapping[str, str] = {
-    "environment": "environment",
-    "model": "model",
-    "deferred_tools_delta": "tools",
-    "agent_listing_delta": "sub-agents",
-    "skill_listing": "skills",
-    "session_context": "state of the repository",
-    "date": "date",
-    "remote_session_change": "commit signature",
-    "auto_mode": "permissions",
-    "output_style": "output style",
-    "mcp_instructions_delta": "MCP servers",
-}
+SET_UP: Mapping[str, str] = resource_table("transcripts.toml")["claude"]["set_up"]
 """What the agent is set up with, by the attachment that says so, in words."""
 QUIET = frozenset({"prompt_snapshot"})
 """Attachments that tell a reader nothing: the program's own prompt and tools."""
@@ -127,11 +116,10 @@ def instructions_in(attachment: Mapping[str, Any]) -> Instructions | None:
     """The instructions that an attachment records; None for any other."""
     if attachment.get("type") != INSTRUCTIONS:
         return None
-    removed = attachment.get("removed")
     return Instructions(
         tuple(_files(attachment.get("files"))),
         attachment.get("changed") is True,
-        tuple(path for path in removed if isinstance(path, str)) if isinstance(removed, list) else (),
+        texts_of(attachment.get("removed")),
     )
 
 
@@ -144,30 +132,24 @@ def recalled_in(attachment: Mapping[str, Any]) -> tuple[Recalled, ...]:
 
 def nested_in(attachment: Mapping[str, Any]) -> str:
     """The file of a subdirectory that an attachment loads; empty for any other."""
-    path = attachment.get("path")
-    return path if attachment.get("type") == NESTED and isinstance(path, str) else ""
+    return as_text(attachment.get("path")) if attachment.get("type") == NESTED else ""
 
 
 def recorded(path: Path) -> LoadedContext:
     """What a transcript records. Raises `FileNotFoundError`, `Unavailable`."""
     found = LoadedContext()
-    try:
-        with opened_transcript(path) as file:
-            found.complete = os.fstat(file.fileno()).st_size <= MOST_BYTES
-            left = MOST_BYTES
-            while left > 0 and (line := file.readline(left)):
-                left -= len(line)
-                if not _may_count(line):
-                    continue
-                row = decoded_row(line) or {}
-                attachment = row.get("attachment")
-                own = row.get("type") == "attachment" and row.get("isSidechain") is not True
-                if own and isinstance(attachment, dict):
-                    found.take(attachment, timestamp_ms(row.get("timestamp")))
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise user_error_from_os(error, f"The transcript {path.name} was not read.") from error
+    with reading_transcript(path) as file:
+        found.complete = os.fstat(file.fileno()).st_size <= MOST_BYTES
+        left = MOST_BYTES
+        while left > 0 and (line := file.readline(left)):
+            left -= len(line)
+            if not _may_count(line):
+                continue
+            row = decoded_row(line) or {}
+            attachment = row.get("attachment")
+            own = row.get("type") == "attachment" and row.get("isSidechain") is not True
+            if own and isinstance(attachment, dict):
+                found.take(attachment, timestamp_ms(row.get("timestamp")))
     return found
 
 
@@ -181,11 +163,10 @@ def _may_count(line: bytes) -> bool:
 
 
 def _files(value: object) -> Iterator[LoadedFile]:
-    for each in value if isinstance(value, list) else ():
+    for each in as_list(value):
         match each:
             case {"path": str(path), "content": str(text)}:
-                kind = each.get("type")
-                yield LoadedFile(path, kind if isinstance(kind, str) else "", text)
+                yield LoadedFile(path, as_text(each.get("type")), text)
 
 
 def sentence_of(attachment: Mapping[str, Any], cwd: str, config: str = "") -> str:

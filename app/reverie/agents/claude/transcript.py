@@ -19,7 +19,7 @@ from typing import Any
 
 from reverie.agents.claude.attachments import QUIET, SET_UP, sentence_of
 from reverie.agents.codex.transcript import timestamp_ms
-from reverie.agents.reading import as_text
+from reverie.agents.reading import as_object, as_shown, as_text, objects_of, texts_of
 from reverie.agents.transcripts import (
     LINE_BYTES,
     Message,
@@ -30,31 +30,23 @@ from reverie.agents.transcripts import (
     ToolUse,
     decoded_row,
     opened_transcript,
+    reading_transcript,
     rows_of,
     shortened,
     transcript_lines,
 )
-from reverie.errors import UserError, user_error_from_os
+from reverie.errors import UserError
+from reverie.resources import resource_table
 from reverie.text.summaries import estimate_tokens
 
 KINDS = frozenset({"user", "assistant", "system", "attachment"})
 """What belongs to the conversation."""
-_SILENT = frozenset(
-    {
-        *("progress", "summary", "file-history-snapshot", "file-history-delta", "queue-operation"),
-        *("last-prompt", "custom-title", "ai-title", "tag", "mode", "permission-mode", "agent-name"),
-        *("agent-color", "agent-setting", "worktree-state", "pr-link", "attribution-snapshot"),
-        *("content-replacement", "cost-state", "atis-latch", "tools-used"),
-        *("api-request", "api-request-shape", "api-request-blob"),
-    }
-)
+_TABLE = resource_table("transcripts.toml")["claude"]
+_SILENT = frozenset(_TABLE["silent"].split())
 """Kinds that are known to say nothing in a conversation; others are counted as unknown."""
 SYNTHETIC = "<synthetic>"
 """The model's name where no model said it."""
-INJECTED = (
-    *("<command-name>", "<command-message>", "<command-args>", "<local-command-", "<system-reminder>"),
-    *("<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification>", "Caveat:"),
-)
+INJECTED = tuple(_TABLE["injected"])
 """What a user message begins with that no person typed."""
 _UUID = re.compile(rb'"uuid"\s*:\s*"([^"\\]*)"')
 _PARENT = re.compile(rb'"parentUuid"\s*:\s*(?:"([^"\\]*)"|null)')
@@ -82,8 +74,7 @@ class TranscriptEntry:
 
     @property
     def message(self) -> dict[str, Any]:
-        found = self.row.get("message")
-        return found if isinstance(found, dict) else {}
+        return as_object(self.row.get("message"))
 
     @property
     def response(self) -> str:
@@ -157,8 +148,7 @@ def blocks_of(entry: TranscriptEntry) -> Iterator[dict[str, Any]]:
     content = entry.message.get("content")
     if isinstance(content, str):
         yield {"type": "text", "text": content}
-    elif isinstance(content, list):
-        yield from (block for block in content if isinstance(block, dict))
+    yield from objects_of(content)
 
 
 def message_text(entry: TranscriptEntry) -> str:
@@ -178,9 +168,7 @@ def result_text(content: Any) -> str:
     """What a tool answered: a string, a list of blocks, or nothing."""
     if isinstance(content, str):
         return content
-    blocks = content if isinstance(content, list) else []
-    parts = [block_text(block) for block in blocks if isinstance(block, dict)]
-    return "\n".join(filter(None, parts))
+    return "\n".join(filter(None, map(block_text, objects_of(content))))
 
 
 def is_typed(entry: TranscriptEntry) -> bool:
@@ -329,16 +317,11 @@ def _links(line: bytes) -> tuple[str, str, bool]:
 def _rows(path: Path, titles: dict[str, str], is_enough: Callable[[], bool]) -> Iterator[dict[str, Any]]:
     """The rows of the head; the titles of head and tail go into `titles`, the last of each kind wins. Once it
     `is_enough`, only lines that may be titles are decoded: a record of today may be 60 KB of one line."""
-    try:
-        with opened_transcript(path) as file:
-            head = file.read(_HEAD_BYTES)
-            size = os.fstat(file.fileno()).st_size
-            file.seek(max(len(head), size - _TAIL_BYTES))
-            tail = file.read(_TAIL_BYTES)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise user_error_from_os(error, f"The transcript {path.name} was not read.") from error
+    with reading_transcript(path) as file:
+        head = file.read(_HEAD_BYTES)
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(len(head), size - _TAIL_BYTES))
+        tail = file.read(_TAIL_BYTES)
     for place, lines in enumerate((head.split(b"\n"), tail.split(b"\n"))):
         for line in lines:
             if (place or is_enough()) and not _TITLE_MARK.search(line, 0, _TITLE_BYTES):
@@ -429,26 +412,21 @@ class SessionScan:
 
     def update(self) -> SessionFacts:
         """Take in what was added since the last time; the facts as they are then."""
-        try:
-            with opened_transcript(self._path) as file:
-                status = os.fstat(file.fileno())
-                place = (status.st_dev, status.st_ino)
-                if place != self._place or status.st_size < self._offset:
-                    self._place, self._offset, self._facts = place, 0, SessionFacts()
-                file.seek(self._offset)
-                while line := file.readline(LINE_BYTES):
-                    whole = line.endswith(b"\n")
-                    if not whole and len(line) < LINE_BYTES and decoded_row(line) is None:
-                        break  # still being written
-                    row = decoded_row(line) if line.strip() else None
-                    entry = None if row is None else entry_of(row)
-                    if entry is not None:
-                        self._facts.take(entry)
-                    self._offset += len(line)
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise user_error_from_os(error, f"The transcript {self._path.name} was not read.") from error
+        with reading_transcript(self._path) as file:
+            status = os.fstat(file.fileno())
+            place = (status.st_dev, status.st_ino)
+            if place != self._place or status.st_size < self._offset:
+                self._place, self._offset, self._facts = place, 0, SessionFacts()
+            file.seek(self._offset)
+            while line := file.readline(LINE_BYTES):
+                whole = line.endswith(b"\n")
+                if not whole and len(line) < LINE_BYTES and decoded_row(line) is None:
+                    break  # still being written
+                row = decoded_row(line) if line.strip() else None
+                entry = None if row is None else entry_of(row)
+                if entry is not None:
+                    self._facts.take(entry)
+                self._offset += len(line)
         return self._facts
 
 
@@ -644,15 +622,13 @@ def _said_by_system(entry: TranscriptEntry) -> tuple[MessageKind, str]:
         return "context", f"[{as_text(about.get('type')) or 'attachment'}]\n{words}".strip()
     subtype = as_text(row.get("subtype"))
     if entry.is_compaction:
-        about = row.get("compactMetadata")
-        tokens = about.get("preTokens") if isinstance(about, dict) else None
+        tokens = as_object(row.get("compactMetadata")).get("preTokens")
         size = f" It held {tokens:,} tokens." if isinstance(tokens, int) else ""
         return "event", f"The conversation was compacted.{size}"
     if subtype in _QUIET:
         return "event", ""
     if subtype == "memory_saved":
-        paths = row.get("writtenPaths")
-        listed = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
+        listed = texts_of(row.get("writtenPaths"))
         verb = as_text(row.get("verb")).lower() or "saved"
         return "event", f"Memory was {verb}: {', '.join(listed)}" if listed else f"Memory was {verb}."
     words = result_text(row.get("content")) or as_text(row.get("error"))
@@ -662,6 +638,4 @@ def _said_by_system(entry: TranscriptEntry) -> tuple[MessageKind, str]:
 
 
 def _shown(value: Any) -> str:
-    if value is None or value == {}:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    return "" if value is None or value == {} else as_shown(value)

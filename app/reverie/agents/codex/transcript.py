@@ -15,13 +15,13 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from reverie.agents.reading import as_count, as_text
+from reverie.agents.reading import as_count, as_list, as_object, as_shown, as_text, objects_of, texts_of
 from reverie.agents.transcripts import (
     Citation,
     Message,
@@ -36,28 +36,15 @@ from reverie.agents.transcripts import (
     transcript_lines,
 )
 from reverie.errors import Unavailable
+from reverie.resources import resource_table
 
-ITEMS = frozenset(
-    {
-        *("message", "reasoning", "function_call", "function_call_output", "local_shell_call"),
-        *("custom_tool_call", "custom_tool_call_output", "web_search_call", "tool_search_call"),
-        *("tool_search_output", "image_generation_call", "ghost_snapshot", "compaction"),
-        *("compaction_summary", "context_compaction", "agent_message", "additional_tools", "other"),
-    }
-)
+_TABLE = resource_table("transcripts.toml")["codex"]
+ITEMS = frozenset(_TABLE["items"].split())
 """The kinds of response items that are known; others are read as `other`."""
 KINDS = frozenset({"session_meta", "response_item", "compacted", "turn_context", "event_msg"})
-_IGNORED = frozenset(
-    {
-        *("inter_agent_communication", "inter_agent_communication_metadata", "world_state"),
-        *("realtime_item", "security_risk_score", "token_usage_record", "retained_context"),
-    }
-)
+_IGNORED = frozenset(_TABLE["ignored"].split())
 """Kinds that are known to say nothing of the conversation."""
-INJECTED = (
-    *("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skill>"),
-    *("<turn_aborted>", "<subagent_notification>"),
-)
+INJECTED = tuple(_TABLE["injected"])
 """What a user message begins with that no person typed. Versions of today name the kind of each message
 beside it, which outranks this."""
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
@@ -207,13 +194,13 @@ def rollout_head(path: Path) -> RolloutHead:
             prompt = message_text(record.payload)
         cwd = cwd or as_text(record.payload.get("cwd"))
     meta = meta or {}
-    git, source = meta.get("git"), meta.get("source")
+    source = meta.get("source")
     return RolloutHead(
         thread_id=as_text(meta.get("id")) or thread_id_of(path),
         cwd=cwd,
         timestamp=started,
         source=source if isinstance(source, str) else "subagent" if "subagent" in str(source) else "",
-        git_branch=as_text(git.get("branch")) if isinstance(git, dict) else "",
+        git_branch=as_text(as_object(meta.get("git")).get("branch")),
         memory_mode=as_text(meta.get("memory_mode")),
         first_prompt=prompt,
     )
@@ -223,9 +210,8 @@ def is_typed(item: dict[str, Any]) -> bool:
     """Whether a response item is what a person typed, and not what was put in front of the model."""
     if item.get("type") != "message" or item.get("role") != "user":
         return False
-    about = item.get("internal_chat_message_metadata_passthrough")
-    kinds = about.get("content_item_kinds") if isinstance(about, dict) else None
-    named = [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, list) else []
+    about = as_object(item.get("internal_chat_message_metadata_passthrough"))
+    named = texts_of(about.get("content_item_kinds"))
     if any(kind.startswith("user.") for kind in named):
         return True
     if named and "unknown" not in named:
@@ -243,9 +229,7 @@ def content_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts = []
-    for part in content if isinstance(content, list) else ():
-        if not isinstance(part, dict):
-            continue
+    for part in objects_of(content):
         kind, text = part.get("type"), part.get("text")
         if isinstance(text, str):
             parts.append(text)
@@ -309,23 +293,9 @@ def _ids(path: Path) -> tuple[str, str]:
 
 _MARKS = (b"thread_rolled_back", b'"user"', b'"message"')
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
-_EVENTS = {
-    "turn_aborted": "The turn was aborted: {reason}",
-    "error": "Error: {message}",
-    "thread_rolled_back": "Turns taken back: {num_turns}.",
-}
+_EVENTS: Mapping[str, str] = _TABLE["events"]
 _FIELDS = ("reason", "message", "num_turns")
-_TOOL_ITEMS = {
-    "CommandExecution": ("exec_command", "command"),
-    "FileChange": ("apply_patch", "changes"),
-    "McpToolCall": ("mcp", "arguments"),
-    "DynamicToolCall": ("tool", "arguments"),
-    "CollabAgentToolCall": ("agents", "prompt"),
-    "WebSearch": ("web_search", "query"),
-    "ImageView": ("view_image", "path"),
-    "ImageGeneration": ("image_generation", "revised_prompt"),
-    "Sleep": ("sleep", "duration"),
-}
+_TOOL_ITEMS: Mapping[str, Sequence[str]] = _TABLE["tool_items"]
 """Items of events that are tool calls: a name for those without one, and the field with the request."""
 _OUTPUTS = ("aggregated_output", "stdout", "result", "error", "content_items", "results", "failure")
 _FAILED = frozenset({"failed", "declined", "error", "errored"})
@@ -589,7 +559,7 @@ class _MessageReader:
                 "assistant", "message", shown, cut=cut, id=item_id, citations=citations, cited_threads=threads
             )
         elif kind == "Reasoning":
-            texts = [*_texts(item.get("summary_text")), *_texts(item.get("raw_content"))]
+            texts = [*texts_of(item.get("summary_text")), *texts_of(item.get("raw_content"))]
             shown, cut = shortened("\n\n".join(texts))
             self._spoken[item_id] = self._made("assistant", "reasoning", shown, cut=cut, id=item_id)
         elif kind == "ContextCompaction":
@@ -603,7 +573,7 @@ class _MessageReader:
         elif kind == "HookPrompt":
             texts = [
                 content_text(part) if isinstance(part, list) else _shown(part)
-                for part in _list(item, "fragments")
+                for part in as_list(item.get("fragments"))
             ]
             yield from self._put("user", "context", "\n".join(texts))
         elif kind in ("EnteredReviewMode", "ExitedReviewMode"):
@@ -632,16 +602,11 @@ class _MessageReader:
                     code = item.get("exit_code")
                     ended = f"ended with exit code {code}" if isinstance(code, int) else "failed"
                     yield from self._event(f"The command {ended}: {command}")
-            for agent in _list(item, "receiver_agents") if item.get("tool") == "spawn_agent" else ():
-                if isinstance(agent, dict):
-                    name, role = (
-                        as_text(agent.get("agent_nickname")),
-                        as_text(agent.get("agent_role")),
-                    )
-                    about = f"{name} ({role})" if name and role else name or role
-                    yield from self._event(
-                        " ".join(f"Sub-agent {about} was started: thread {agent.get('thread_id')}.".split())
-                    )
+            for agent in objects_of(item.get("receiver_agents")) if item.get("tool") == "spawn_agent" else ():
+                name, role = as_text(agent.get("agent_nickname")), as_text(agent.get("agent_role"))
+                about = f"{name} ({role})" if name and role else name or role
+                told = f"Sub-agent {about} was started: thread {agent.get('thread_id')}."
+                yield from self._event(" ".join(told.split()))
             return
         name, asked = _TOOL_ITEMS[kind]
         server, tool = as_text(item.get("server")), as_text(item.get("tool"))
@@ -704,14 +669,12 @@ def cited(text: str) -> tuple[str, tuple[Citation, ...], tuple[str, ...]]:
 
 def _citation(value: Any) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
     """What a `memory_citation` names."""
-    if not isinstance(value, dict):
-        return (), ()
-    found = []
-    for entry in _list(value, "entries"):
-        if isinstance(entry, dict) and isinstance(entry.get("path"), str):
+    told, found = as_object(value), []
+    for entry in objects_of(told.get("entries")):
+        if isinstance(entry.get("path"), str):
             first, last = _number(entry.get("lineStart")), _number(entry.get("lineEnd"))
             found.append(Citation(entry["path"], first, last, as_text(entry.get("note"))))
-    return tuple(found), tuple(each for each in _list(value, "rolloutIds") if isinstance(each, str))
+    return tuple(found), texts_of(told.get("rolloutIds"))
 
 
 def _item_failed(item: dict[str, Any]) -> bool:
@@ -725,17 +688,14 @@ def _command(item: dict[str, Any]) -> str:
     """The command line of a command, without the shell around it."""
     words = item.get("command")
     if isinstance(words, list):
-        texts = [each for each in words if isinstance(each, str)]
+        texts = texts_of(words)
         return texts[2] if len(texts) == 3 and texts[1] in ("-c", "-lc") else " ".join(texts)
     return as_text(words)
 
 
 def _reasoning(item: dict[str, Any]) -> str:
-    summary = item.get("summary")
-    texts = (
-        [part.get("text") for part in summary if isinstance(part, dict)] if isinstance(summary, list) else []
-    )
-    return "\n\n".join(text for text in texts if isinstance(text, str)) or content_text(item.get("content"))
+    texts = texts_of([part.get("text") for part in objects_of(item.get("summary"))])
+    return "\n\n".join(texts) or content_text(item.get("content"))
 
 
 def _tool(kind: str, item: dict[str, Any]) -> tuple[ToolUse, int]:
@@ -762,8 +722,7 @@ def _output(value: Any) -> tuple[str, bool]:
             with contextlib.suppress(ValueError, RecursionError):
                 decoded = json.loads(value)
         if isinstance(decoded, dict) and isinstance(decoded.get("output"), str):
-            about = decoded.get("metadata")
-            code = about.get("exit_code") if isinstance(about, dict) else None
+            code = as_object(decoded.get("metadata")).get("exit_code")
             return decoded["output"], failed or (isinstance(code, int) and code != 0)
         return value, failed or _says_it_failed(value)
     return content_text(value), failed
@@ -779,18 +738,7 @@ def _says_it_failed(output: str) -> bool:
 
 
 def _shown(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def _texts(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def _list(item: dict[str, Any], key: str) -> list[Any]:
-    value = item.get(key)
-    return value if isinstance(value, list) else []
+    return "" if value is None else as_shown(value)
 
 
 def _number(value: Any) -> int:

@@ -21,7 +21,8 @@ from typing import Any
 
 from reverie.agents.capabilities import ComparableText, RecordText, RootChange
 from reverie.agents.loki.locations import safe_name
-from reverie.agents.loki.records import ANTI_PATTERN, number_of, objects_of, parse_to_write, text_of, texts_of
+from reverie.agents.loki.records import ANTI_PATTERN, number_of, parse_to_write, text_of
+from reverie.agents.reading import objects_of, texts_of
 from reverie.errors import StoreError
 from reverie.files.locks import lock_beside
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from reverie.agents.capabilities import AntiPattern
 from reverie.agents.loki.locations import DATE
+from reverie.agents.reading import as_object, objects_of, texts_of
 from reverie.files.paths import leads_to_directory, read_regular
 
 LARGEST = 32 << 20
@@ -72,20 +73,6 @@ def count_of(value: object) -> int:
     """A count; null, negative, no number and booleans read as 0."""
     found = number_of(value, 0)
     return int(found) if found > 0 else 0
-
-
-def texts_of(value: object) -> tuple[str, ...]:
-    """The texts in a list; anything else in it is passed over."""
-    if not isinstance(value, list):
-        return ()
-    return tuple(item for item in value if isinstance(item, str))
-
-
-def objects_of(value: object) -> tuple[dict[str, Any], ...]:
-    """The objects in a list; anything else in it is passed over."""
-    if not isinstance(value, list):
-        return ()
-    return tuple(item for item in value if isinstance(item, dict))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +155,7 @@ def phase_of(record: dict[str, Any]) -> str:
 
 
 def _context_of(record: dict[str, Any]) -> dict[str, Any]:
-    found = record.get("context")
-    return found if isinstance(found, dict) else {}
+    return as_object(record.get("context"))
 
 
 def errors_of(record: dict[str, Any]) -> tuple[ErrorEntry, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,55 +20,43 @@ from reverie.agents.loki.records import (
     episode_of,
     moment,
     number_of,
-    objects_of,
     parse_record,
     patterns_of,
     text_of,
-    texts_of,
 )
+from reverie.agents.reading import objects_of, texts_of
+from reverie.resources import resource_table
 
 # Fields of another kind than the agent writes (section 8): shown too, since nothing is hidden.
 
 
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
-_EPISODE_TEXTS = (
-    "id",
-    "task_id",
-    "timestamp",
-    "agent",
-    "outcome",
-    "phase",
-    "goal",
-    "git_commit",
-    "last_accessed",
+Fields = Mapping[str, tuple[str, ...]]
+_EPISODE, _PATTERN, _SKILL = (
+    {use: tuple(names.split()) for use, names in resource_table("loki_fields.toml")[kind].items()}
+    for kind in ("episode", "pattern", "skill")
 )
-_EPISODE_LISTS = ("files_read", "files_modified", "artifacts_produced")
-_CONTEXT = frozenset(("phase", "goal", "files_involved"))
-_ERROR = frozenset(("type", "error_type", "message", "resolution"))
-_ACTION = frozenset(("t", "timestamp", "tool", "action", "input", "target", "output", "result"))
-_SKILL_TEXTS = ("id", "name", "description", "example_usage", "created_at", "last_accessed")
-_SKILL_LISTS = ("prerequisites", "steps", "exit_criteria")
 
 
 def of_episode(record: dict[str, Any]) -> dict[str, Any]:
     """The fields, or what of them is not told, by key."""
-    odd = {**_no_texts(record, _EPISODE_TEXTS), **_no_lists(record, _EPISODE_LISTS)}
+    odd = _no_texts(record, _EPISODE["texts"]) | _no_lists(record, _EPISODE["lists"])
     for key in ("timestamp", "last_accessed"):
         if text_of(record.get(key)) and moment(record.get(key)) is None:
             odd[key] = record[key]
     context = record.get("context")
-    more = _more(context, _CONTEXT) if isinstance(context, dict) else context
+    more = _more(context, _EPISODE["context"]) if isinstance(context, dict) else context
     return (
         odd
         | _unknown_values({"context": more})
-        | _objects(record, errors_encountered=_ERROR, action_log=_ACTION)
+        | _objects(record, _EPISODE, "errors_encountered", "action_log")
     )
 
 
 def of_skill(record: dict[str, Any]) -> dict[str, Any]:
     """As `of_episode`."""
-    told = {**_no_texts(record, _SKILL_TEXTS), **_no_lists(record, _SKILL_LISTS)}
-    return told | _objects(record, common_errors=frozenset(("error", "fix")))
+    told = _no_texts(record, _SKILL["texts"]) | _no_lists(record, _SKILL["lists"])
+    return told | _objects(record, _SKILL, "common_errors")
 
 
 def of_patterns(listed: object) -> dict[str, Any]:
@@ -98,19 +86,19 @@ def _no_lists(record: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     return _unknown_values(found)
 
 
-def _objects(record: dict[str, Any], **known: frozenset[str]) -> dict[str, Any]:
+def _objects(record: dict[str, Any], fields: Fields, *lists: str) -> dict[str, Any]:
     """What of these lists of objects is of no object, or under a key that is not known."""
     found: dict[str, Any] = {}
-    for key, keys in known.items():
+    for key in lists:
         value = record.get(key)
         if isinstance(value, list):
-            value = [_more(each, keys) if isinstance(each, dict) else each for each in value]
+            value = [_more(each, fields[key]) if isinstance(each, dict) else each for each in value]
             value = [each for each in value if each not in _EMPTY]
         found[key] = value
     return _unknown_values(found)
 
 
-def _more(item: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
+def _more(item: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
     """Under other keys, or no text under these."""
     return _unknown_values(
         {
@@ -124,21 +112,6 @@ def _more(item: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
 _SHOWN_OF_BROKEN = 64 << 10
 _DEEPEST = 6
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_TOLD_OF_EPISODE = frozenset([
-    "id", "task_id", "timestamp", "duration_seconds", "agent", "context", "action_log", "outcome",
-    "errors_encountered", "phase", "goal", "artifacts_produced", "git_commit", "tokens_used",
-    "files_read", "files_modified", "importance", "access_count", "last_accessed", "_namespace"
-])  # fmt: skip
-_TOLD_OF_PATTERN = frozenset([
-    "id", "pattern", "category", "conditions", "correct_approach", "incorrect_approach",
-    "confidence", "source_episodes", "usage_count", "links", "importance", "access_count",
-    "last_used", "last_accessed", "created_at", "updated_at", "_namespace", "description",
-    "what_fails", "why", "prevention"
-])  # fmt: skip
-_TOLD_OF_SKILL = frozenset([
-    "id", "name", "description", "prerequisites", "steps", "common_errors", "exit_criteria",
-    "importance", "access_count", "example_usage", "last_accessed", "created_at", "_namespace"
-])  # fmt: skip
 _OUTCOMES = {"success": "succeeded", "failure": "failed", "partial": "partly done"}
 
 
@@ -168,14 +141,13 @@ def rendered(rel: str, data: bytes) -> str | None:
         teller = _index
     elif "handoffs" in parts[:-1]:
         teller = _handoff
+    if teller is not _patterns and not isinstance(document, dict):
+        teller = _anything
     told = list(teller(document)) if isinstance(document, dict | list) else None
     return _finished(told if told is not None else _broken(name, data, "it holds no record"))
 
 
-def _episode(record: Any) -> Iterator[str]:
-    if not isinstance(record, dict):
-        yield from _anything(record)
-        return
+def _episode(record: dict[str, Any]) -> Iterator[str]:
     episode = episode_of(record)
     outcome = _OUTCOMES.get(episode.outcome, episode.outcome or "no outcome")
     yield f"# {_line(episode.goal) or _line(episode.task_id) or 'Episode'}"
@@ -208,7 +180,7 @@ def _episode(record: Any) -> Iterator[str]:
     yield from _list("Files changed", episode.files_modified)
     yield from _list("Files read", episode.files_read)
     yield from _list("Made", episode.artifacts)
-    yield from _rest(record, _TOLD_OF_EPISODE, of_episode(record))
+    yield from _rest(record, _EPISODE["told"], of_episode(record))
 
 
 def _patterns(document: Any) -> Iterator[str]:
@@ -274,13 +246,10 @@ def _pattern(record: dict[str, Any], note: str) -> Iterator[str]:
         ("Links", "; ".join(links)),
         ("Record", text_of(record.get("id"))),
     )
-    yield from _rest(record, _TOLD_OF_PATTERN)
+    yield from _rest(record, _PATTERN["told"])
 
 
-def _skill(record: Any) -> Iterator[str]:
-    if not isinstance(record, dict):
-        yield from _anything(record)
-        return
+def _skill(record: dict[str, Any]) -> Iterator[str]:
     yield f"# Skill: {_line(text_of(record.get('name'))) or 'unnamed'}"
     if description := text_of(record.get("description")):
         yield from ("", _line(description))
@@ -302,13 +271,10 @@ def _skill(record: Any) -> Iterator[str]:
     yield from _facts(
         ("Importance", f"{number_of(record.get('importance'), 0.5):g}"), ("Record", text_of(record.get("id")))
     )
-    yield from _rest(record, _TOLD_OF_SKILL, of_skill(record))
+    yield from _rest(record, _SKILL["told"], of_skill(record))
 
 
-def _timeline(document: Any) -> Iterator[str]:
-    if not isinstance(document, dict):
-        yield from _anything(document)
-        return
+def _timeline(document: dict[str, Any]) -> Iterator[str]:
     yield from ("# Timeline", "", "What happened last comes first.", "")
     for action in objects_of(document.get("recent_actions")):
         told = text_of(action.get("action")) or text_of(action.get("description"))
@@ -324,10 +290,7 @@ def _timeline(document: Any) -> Iterator[str]:
     yield from _rest(document, frozenset(("recent_actions", "key_decisions", "version", "last_updated")))
 
 
-def _index(document: Any) -> Iterator[str]:
-    if not isinstance(document, dict):
-        yield from _anything(document)
-        return
+def _index(document: dict[str, Any]) -> Iterator[str]:
     yield "# Topics"
     for topic in objects_of(document.get("topics")):
         yield from ("", f"## {_line(text_of(topic.get('id'))) or 'Unnamed'}", "")
@@ -337,10 +300,7 @@ def _index(document: Any) -> Iterator[str]:
     yield from _rest(document, frozenset(("topics", "version", "last_updated")))
 
 
-def _handoff(record: Any) -> Iterator[str]:
-    if not isinstance(record, dict):
-        yield from _anything(record)
-        return
+def _handoff(record: dict[str, Any]) -> Iterator[str]:
     yield "# Handoff"
     yield ""
     yield from _fields(record, 0)
@@ -390,7 +350,7 @@ def _list(title: str, items: Iterable[str]) -> Iterator[str]:
         yield from (f"- {item}" for item in found)
 
 
-def _rest(record: dict[str, Any], told: frozenset[str], odd: dict[str, Any] | None = None) -> Iterator[str]:
+def _rest(record: dict[str, Any], told: Collection[str], odd: dict[str, Any] | None = None) -> Iterator[str]:
     """What nobody foresaw, and what is `odd` in the fields that were told: nothing is hidden."""
     rest = {
         key: value for key, value in record.items() if key not in told and value not in (None, "", [], {})

@@ -13,7 +13,6 @@ for one that cannot be read.
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,7 @@ from typing import Any, BinaryIO
 
 from reverie.agents.base import HomeContents, SessionPlace, TranscriptSource
 from reverie.agents.mux.locations import is_plain_component
-from reverie.agents.reading import as_count, as_text
+from reverie.agents.reading import as_count, as_object, as_shown, as_text, objects_of, texts_of
 from reverie.agents.transcripts import (
     LINE_BYTES,
     OPEN_IDS,
@@ -43,9 +42,10 @@ from reverie.agents.transcripts import (
     TurnKind,
     decoded_row,
     opened_transcript,
+    reading_transcript,
     transcript_lines,
 )
-from reverie.errors import UserError, user_error_from_os
+from reverie.errors import UserError
 from reverie.files.paths import is_directory
 
 FILES = ("chat-archive.jsonl", "chat.jsonl")
@@ -122,13 +122,11 @@ def turn_of(row: dict[str, Any]) -> Turn | None:
         return None
     if role not in ("system", "user", "assistant"):
         return None
-    parts = row.get("parts")
-    parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    texts = [part.get("text") for part in parts if part.get("type") == "text"]
+    texts = [part.get("text") for part in objects_of(row.get("parts")) if part.get("type") == "text"]
     return Turn(
         id=identity,
         role=role,
-        text="\n".join(text for text in texts if isinstance(text, str)),
+        text="\n".join(texts_of(texts)),
         sequence=sequence,
         timestamp=_timestamp(metadata.get("timestamp")),
         kind=_kind(role, metadata),
@@ -141,10 +139,8 @@ def _kind(role: str, metadata: dict[str, Any]) -> TurnKind:
         return "boundary"
     if metadata.get("contextBoundaryKind") == "reset":
         return "reset"
-    own = [metadata.get(name) for name in ("muxMetadata", "cmuxMetadata")]
-    if role == "user" and any(
-        isinstance(item, dict) and item.get("type") == "compaction-request" for item in own
-    ):
+    own = (as_object(metadata.get(name)) for name in ("muxMetadata", "cmuxMetadata"))
+    if role == "user" and any(item.get("type") == "compaction-request" for item in own):
         return "request"
     return "synthetic" if metadata.get("synthetic") is True else "message"
 
@@ -160,8 +156,7 @@ def _is_boundary(metadata: dict[str, Any]) -> bool:
 
 def row_metadata(row: dict[str, Any]) -> dict[str, Any]:
     """What a row says of itself; empty where it says nothing."""
-    metadata = row.get("metadata")
-    return metadata if isinstance(metadata, dict) else {}
+    return as_object(row.get("metadata"))
 
 
 def _timestamp(value: Any) -> int | None:
@@ -204,12 +199,8 @@ class MuxReadable:
 
 
 def _parts(row: dict[str, Any], turn: Turn, number: int) -> Iterator[Message]:
-    model = row_metadata(row).get("model")
-    model = model if isinstance(model, str) else ""
-    parts = row.get("parts")
-    for part in parts if isinstance(parts, list) else ():
-        if not isinstance(part, dict):
-            continue
+    model = as_text(row_metadata(row).get("model"))
+    for part in objects_of(row.get("parts")):
         kind, text, tool = _KINDS[turn.kind], as_text(part.get("text")), None
         if part.get("type") == "reasoning":
             kind = "reasoning"
@@ -238,14 +229,10 @@ def _tool(part: dict[str, Any]) -> ToolUse:
         output = part.get("errorText", "")
     return ToolUse(
         as_text(part.get("toolName")) or "?",
-        _shown(part.get("input")),
-        None if output is None else _shown(output),
+        as_shown(part.get("input")),
+        None if output is None else as_shown(output),
         failed,
     )
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
 # The growing end as typed events, each row once and at the cost of its own bytes.
@@ -328,14 +315,12 @@ class TranscriptTail:
     def poll(self) -> tuple[TailEvent, ...]:
         """What was appended since the last poll, in order."""
         try:
-            with opened_transcript(self._path) as file:
+            with reading_transcript(self._path) as file:
                 self._require_same(file)
                 return tuple(self._events(file))
         except FileNotFoundError:
             self._begin(0)
             return ()
-        except OSError as error:
-            raise user_error_from_os(error, f"The transcript {self._path.name} was not read.") from error
 
     def _events(self, file: BinaryIO) -> Iterator[TailEvent]:
         last_begun = 0
@@ -430,12 +415,10 @@ def newest_rows(session_directory: Path, *, most_rows: int = 1000, most_bytes: i
     however long the transcript is. Raises `UserError`."""
     path = session_directory / FILE
     try:
-        with opened_transcript(path) as file:
+        with reading_transcript(path) as file:
             return _read_back(file, most_rows, most_bytes)
     except FileNotFoundError:
         return NewestRows()
-    except OSError as error:
-        raise user_error_from_os(error, f"The transcript {path.name} was not read.") from error
 
 
 def _read_back(file: BinaryIO, most_rows: int, most_bytes: int) -> NewestRows:
@@ -475,14 +458,12 @@ def event_of(line: bytes) -> TailEvent | None:
     if row is None or turn is None:
         return None
     metadata = row_metadata(row)
-    model = metadata.get("model")
-    error = metadata.get("error")
     return TailEvent(
         _event_kind(turn, metadata, empty=not row.get("parts")),
         turn,
         tuple(_tools(row)),
-        model if isinstance(model, str) and model else None,
-        error if isinstance(error, str) else "",
+        as_text(metadata.get("model")) or None,
+        as_text(metadata.get("error")),
     )
 
 
@@ -503,20 +484,11 @@ def _event_kind(turn: Turn, metadata: Mapping[str, Any], *, empty: bool) -> Tail
 
 
 def _tools(row: Mapping[str, Any]) -> Iterator[TailToolUse]:
-    parts = row.get("parts")
-    for part in parts if isinstance(parts, list) else ():
-        if not isinstance(part, dict) or part.get("type") != "dynamic-tool":
-            continue
-        name, call_id = part.get("toolName"), part.get("toolCallId")
-        if isinstance(name, str):
-            state = part.get("state")
-            yield TailToolUse(
-                call_id if isinstance(call_id, str) else "",
-                name,
-                part.get("input"),
-                part.get("output"),
-                state if isinstance(state, str) else "",
-            )
+    for part in objects_of(row.get("parts")):
+        name = part.get("toolName")
+        if part.get("type") == "dynamic-tool" and isinstance(name, str):
+            call_id, state = as_text(part.get("toolCallId")), as_text(part.get("state"))
+            yield TailToolUse(call_id, name, part.get("input"), part.get("output"), state)
 
 
 def _hex(text: str) -> str:
@@ -605,8 +577,7 @@ def _call(part: Mapping[str, Any], call_id: object, at: object) -> Iterator[Memo
 
 
 def _call_parts(value: object, name: str) -> list[Mapping[str, Any]]:
-    parts = value if isinstance(value, list) else []
-    return [part for part in parts if isinstance(part, dict) and name in part]
+    return [part for part in objects_of(value) if name in part]
 
 
 # Sessions whose transcripts may still grow, and those that have a transcript.

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reverie.agents.base import comparable
+from reverie.agents.reading import as_list, as_text, texts_of
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.jobs.consolidate.overlay import DreamOverlay
@@ -347,18 +348,12 @@ def context_of(parts: DreamDependencies, run: RunRecord) -> ScopeContext:
 def followed_by(run: RunRecord) -> tuple[str, ...]:
     """The files of a run that only followed its other changes."""
     named = {name for op in run.ops if came_to_pass(op) for name in (op["path"], op.get("newPath")) if name}
-    followed = run.details.get("followed")
-    if not isinstance(followed, list):
-        return ()
-    return tuple(path for path in followed if isinstance(path, str) and path not in named)
+    return tuple(path for path in texts_of(run.details.get("followed")) if path not in named)
 
 
 def reasons_of(run: RunRecord) -> Sequence[str]:
     """The engine's own words for each of the run's ops; empty where there are none."""
-    reasons = run.details.get("reasons")
-    return (
-        [reason if isinstance(reason, str) else "" for reason in reasons] if isinstance(reasons, list) else ()
-    )
+    return tuple(map(as_text, as_list(run.details.get("reasons"))))
 
 
 class ApplyService:

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from reverie.agents.reading import as_object
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import Boundary
 from reverie.clock import Clock
@@ -152,8 +153,7 @@ def read_coverage(raw: Mapping[str, Any]) -> Coverage:
     workspaces = _good(raw, "workspaces", RecordModel, problems)
     projects = _good(raw, "projects", RecordModel, problems)
     harvests: dict[str, Mapping[str, Mapping[str, Any]]] = {}
-    buckets = raw.get("harvestsByWorkspace")
-    for workspace_id, bucket in (buckets if isinstance(buckets, dict) else {}).items():
+    for workspace_id, bucket in as_object(raw.get("harvestsByWorkspace")).items():
         holder = {"harvests": bucket}
         harvests[workspace_id] = _good(
             holder, "harvests", HarvestModel, problems, label=f"harvests of {workspace_id}"
@@ -215,10 +215,9 @@ def tidied(raw: dict[str, Any]) -> dict[str, Any]:
     """The sidecar as the agent's own saves leave it: all three buckets, the newest 20 harvests each."""
     for name in ("workspaces", "projects", "harvestsByWorkspace"):
         raw.setdefault(name, {})
-    harvests = raw.get("harvestsByWorkspace")
-    if isinstance(harvests, dict):
-        for key, bucket in harvests.items():
-            harvests[key] = pruned_harvests(bucket) if isinstance(bucket, dict) else bucket
+    harvests = as_object(raw["harvestsByWorkspace"])
+    for key, bucket in harvests.items():
+        harvests[key] = pruned_harvests(bucket) if isinstance(bucket, dict) else bucket
     return raw
 
 
@@ -488,18 +487,14 @@ class HarvestLog:
         saved = False
 
         def change(raw: dict[str, Any]) -> dict[str, Any]:
-            buckets = raw.get("harvestsByWorkspace")
-            if not isinstance(buckets, dict):
-                buckets = raw["harvestsByWorkspace"] = {}
-            bucket = buckets.get(workspace_id)
-            bucket = dict(bucket) if isinstance(bucket, dict) else {}
+            buckets = _bucket(raw, "harvestsByWorkspace")
+            bucket = dict(as_object(buckets.get(workspace_id)))
             previous = bucket.get(record["boundaryKey"])
             nonlocal saved
             saved = after == "any" or _attempt(previous) == _attempt(after)
             if not saved:
                 return raw
-            kept = _unknown(previous) if isinstance(previous, dict) else {}
-            bucket[record["boundaryKey"]] = {**kept, **record}
+            bucket[record["boundaryKey"]] = {**_unknown(as_object(previous)), **record}
             buckets[workspace_id] = bucket
             return tidied(raw)
 
@@ -513,21 +508,7 @@ class HarvestLog:
             self.save(workspace_id, shown, after=record)
 
 
-_KNOWN = frozenset(
-    {
-        "status",
-        "startedAt",
-        "completedAt",
-        "attemptCount",
-        "boundaryKey",
-        "compactionEpoch",
-        "acceptedCandidates",
-        "skippedCandidates",
-        "error",
-        "usage",
-        "completionMetadata",
-    }
-)
+_KNOWN = frozenset(field.alias or name for name, field in HarvestModel.model_fields.items())
 
 
 def _attempt(record: object) -> tuple[object, ...] | None:

@@ -10,22 +10,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Protocol
 
 from reverie.agents.scopes import Caps, Scope
 from reverie.jobs.consolidate.coverage import Trigger
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.rules.plan import Note, PlannedGroup, plan
+from reverie.jobs.model_work import ModelWork, last_line, step_of
 from reverie.llm.client import Account, ModelClient, TextMarks, memory_spec, memory_tool, no_end, prompt_words
-from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult, run_agent
-from reverie.llm.provider import TokenUsage, ToolSpec, UserMessage
-from reverie.llm.trace import Trace, TraceHead
+from reverie.llm.loop import AgentEvent, AgentLimits
+from reverie.llm.provider import ToolSpec
 from reverie.llm.vault import Vault
 from reverie.memory.front_matter import description
 from reverie.runs.guard import Guard, Rails
 from reverie.runs.result import Progress
-from reverie.runs.run import StopCheck, TimedOut
+from reverie.runs.run import StopCheck
 from reverie.text.summaries import some
 
 
@@ -192,31 +191,19 @@ def _line(note: Note, caps: Caps) -> str:
 
 
 MAX_STEPS = 32
-_SUMMARY_CHARS = 300
 
 
-class ModelEngine:
-    """Implements `jobs.consolidate.engine.Engine`. The provider is opened once per attempt."""
+class ModelEngine(ModelWork):
+    """Implements `jobs.consolidate.engine.Engine`. Its trace is that of the last attempt."""
+
+    kind = "dream"
 
     def __init__(
         self, asking: ModelClient, *, instructions: str, trigger: Trigger, workspace_name: str = ""
     ) -> None:
-        self.name = asking.name
-        self._asking = asking
+        super().__init__(asking, workspace_name=workspace_name)
         self._instructions = instructions
         self._trigger = trigger
-        self._workspace_name = workspace_name
-        self._usage: TokenUsage | None = None
-        self._trace: Trace | None = None
-        self._timeout_ms = 0
-
-    def account(self) -> Account:
-        """What all attempts used, and the trace of the last one."""
-        head = TraceHead(
-            run_id="", kind="dream", workspace_name=self._workspace_name, timeout_ms=self._timeout_ms
-        )
-        trace = self._trace
-        return self._asking.account(head, self._usage, None if trace is None else trace.to_document)
 
     async def dream(
         self,
@@ -234,42 +221,26 @@ class ModelEngine:
             limits.check()
             vault.learn(note.text)
         fence = Fence.random()
-        tool = memory_tool(guard, memory_tool_spec(guard), fence, budget=guard.rails.budget)
-        self._trace = Trace(vault.scrub, clock=self._asking.clock)
-        self._timeout_ms = limits.allowed_ms
-        watch = _Watch(guard, progress)
-        provider = self._asking.open_provider()
-        try:
-            result = await run_agent(
-                provider,
-                system=system_prompt(self._instructions, guard.rails, self._trigger, overlay.caps, fence),
-                messages=[UserMessage(task_prompt(notes, overlay.caps, fence))],
-                tools=[tool],
-                limits=AgentLimits(MAX_STEPS, limits.deadline),
-                vault=vault,
-                cancelled=partial(_stopped, limits),
-                observer=watch.on_event,
-                trace=self._trace,
-            )
-        finally:
-            self._count(watch.usage)
-            await provider.close()
-        return _summary(result, guard)
-
-    def _count(self, usage: TokenUsage | None) -> None:
-        if usage is not None:
-            self._usage = usage if self._usage is None else self._usage + usage
+        result = await self._ask(
+            limits,
+            AgentLimits(MAX_STEPS, limits.deadline),
+            vault,
+            system=system_prompt(self._instructions, guard.rails, self._trigger, overlay.caps, fence),
+            task=task_prompt(notes, overlay.caps, fence),
+            tools=[memory_tool(guard, memory_tool_spec(guard), fence, budget=guard.rails.budget)],
+            observer=_Watch(guard, progress).on_event,
+        )
+        if result.outcome in ("step-limit", "output-limit"):
+            raise no_end(result.outcome, MAX_STEPS)
+        count = guard.applied
+        return last_line(result.text) or (f"{some(count, 'change')}." if count else "No changes needed.")
 
 
 def memory_tool_spec(guard: Guard) -> ToolSpec:
     """The tool as the model gets it; the scopes are those of the guard."""
+    words = " ".join(prompt_words("dream-tool").split())
     return memory_spec(
-        f"View and change the notes. Paths begin with {', '.join(scope_names(guard.rails))}. "
-        "view: path of a note or directory, optionally offset and limit in lines; a note's lines come with "
-        "their numbers and a tab in front, which are not part of it. create: path, file_text; the note must "
-        "not exist. str_replace: path, old_str (exact, once in the note), new_str. insert: path, insert_line "
-        "(0 is before the first line), insert_text. delete: path of a note or directory. rename: old_path, "
-        "new_path, inside one scope.",
+        words.replace("{{scopes}}", ", ".join(scope_names(guard.rails))),
         {"type": "string", "description": "One short sentence: why this change."},
     )
 
@@ -281,39 +252,14 @@ class _Watch:
         self._guard = guard
         self._progress = progress
         self._ops = 0
-        self.usage: TokenUsage | None = None
 
     def on_event(self, event: AgentEvent) -> None:
-        if event.kind == "turn":
-            self.usage = event.usage
-        elif event.kind == "retry":
+        if event.kind == "retry":
             self._progress(Progress(event.text, event.step, MAX_STEPS))
         elif event.kind == "tool":
             ops = self._guard.ops
             newest = ops[-1] if len(ops) > self._ops else None
             self._ops = len(ops)
-            step = f"{event.arguments.get('command', event.tool)} {event.arguments.get('path') or ''}".strip()
-            self._progress(Progress(step, event.step, MAX_STEPS, newest))
+            self._progress(Progress(step_of(event), event.step, MAX_STEPS, newest))
         elif event.kind == "tool-begins" or (event.kind == "text" and event.text.strip()):
             self._progress(Progress("thinking", event.step, MAX_STEPS))
-
-
-def _stopped(limits: StopCheck) -> bool:
-    """Never true: what stops the run is raised, so that it keeps its name."""
-    limits.check()
-    return False
-
-
-def _summary(result: AgentResult, guard: Guard) -> str:
-    """The model's last line if it came to an end; else why not, raised."""
-    if result.outcome == "time-limit":
-        raise TimedOut
-    if result.error is not None:
-        raise result.error
-    if result.outcome in ("step-limit", "output-limit"):
-        raise no_end(result.outcome, MAX_STEPS)
-    lines = [" ".join(line.split()) for line in result.text.splitlines() if line.strip()]
-    if lines:
-        return lines[-1][:_SUMMARY_CHARS]
-    count = guard.applied
-    return f"{some(count, 'change')}." if count else "No changes needed."

@@ -20,14 +20,14 @@ from typing import Any, Literal, Protocol, get_args
 from reverie.agents.transcripts import Boundary, Turn
 from reverie.jobs.consolidate.engine import Fence
 from reverie.jobs.consolidate.rules.reading import BULLET
+from reverie.jobs.model_work import ModelWork
 from reverie.llm.client import Account, ModelClient, no_end, prompt_words
-from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult, run_agent
-from reverie.llm.provider import TokenUsage, ToolSpec, UserMessage
-from reverie.llm.tools import FunctionTool, ToolOutcome
-from reverie.llm.trace import Trace, TraceHead
+from reverie.llm.loop import AgentLimits
+from reverie.llm.tools import FunctionTool, ToolOutcome, tool_spec
+from reverie.llm.trace import TraceHead
 from reverie.llm.vault import Vault
 from reverie.resources import resource_table
-from reverie.runs.run import StopCheck, TimedOut
+from reverie.runs.run import StopCheck
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import cut_utf16, utf16_length
 
@@ -365,92 +365,37 @@ _MOST_PROPOSED = 100
 _REMINDER = "Call the tool `propose` with what you found; with an empty list if there is nothing."
 
 
-class ModelExtractor:
+class ModelExtractor(ModelWork):
     """Implements `jobs.consolidate.extractors.Extractor`. The provider is opened once per chunk."""
 
+    kind = "harvest"
+
     def __init__(self, asking: ModelClient, *, workspace_name: str = "") -> None:
-        self.name = asking.name
-        self._asking = asking
-        self._workspace_name = workspace_name
+        super().__init__(asking, workspace_name=workspace_name)
         # One vault, so that a secret has the same mark in every chunk.
         self._vault = Vault()
-        self._usage: TokenUsage | None = None
-        self._traces: list[Trace] = []
-        self._timeout_ms = 0
 
-    def account(self) -> Account:
-        """What all chunks used, and their traces as the attempts of one."""
-        head = TraceHead(
-            run_id="", kind="harvest", workspace_name=self._workspace_name, timeout_ms=self._timeout_ms
-        )
-        return self._asking.account(head, self._usage, self._trace_document if self._traces else None)
-
-    def _trace_document(self, head: TraceHead) -> Mapping[str, Any]:
+    def _document(self, head: TraceHead) -> Mapping[str, Any]:
+        """The traces of all chunks, as the attempts of one."""
         return _joined([trace.to_document(head) for trace in self._traces])
 
     async def extract(self, chunk: Chunk, *, limits: StopCheck) -> Sequence[Any]:
         """Ask, and hand on what was proposed. Raises `ModelRunFailed`, `ProviderError`."""
         limits.check()
-        fence = Fence.random()
-        proposals = _Proposals()
-        trace = Trace(self._vault.scrub, clock=self._asking.clock)
-        self._traces.append(trace)
-        self._timeout_ms = limits.allowed_ms
-        usage: list[TokenUsage] = []
-
-        def on_event(event: AgentEvent) -> None:
-            if event.kind == "turn" and event.usage is not None:
-                usage[:] = [event.usage]
-
-        def stopped() -> bool:
-            limits.check()
-            return False
-
-        provider = self._asking.open_provider()
-        try:
-            result = await run_agent(
-                provider,
-                system=_system(fence),
-                messages=[UserMessage(_task(chunk, fence, self._vault))],
-                tools=[FunctionTool(propose_spec(), proposals.add, frozenset(), frozenset({"candidates"}))],
-                limits=AgentLimits(MAX_STEPS, limits.deadline),
-                vault=self._vault,
-                cancelled=stopped,
-                observer=on_event,
-                follow_up=proposals.reminder,
-                trace=trace,
-            )
-        finally:
-            for used in usage:
-                self._usage = used if self._usage is None else self._usage + used
-            await provider.close()
-        _require_end(result, proposals)
+        fence, proposals = Fence.random(), _Proposals()
+        result = await self._ask(
+            limits,
+            AgentLimits(MAX_STEPS, limits.deadline),
+            self._vault,
+            system=_system(fence),
+            task=_task(chunk, fence, self._vault),
+            tools=[FunctionTool(tool_spec("propose"), proposals.add, frozenset(), frozenset({"candidates"}))],
+            follow_up=proposals.reminder,
+        )
+        if result.outcome != "completed" or not proposals.said:
+            why = "The model did not say what is worth remembering."
+            raise no_end(result.outcome, MAX_STEPS, why)
         return proposals.items
-
-
-def propose_spec() -> ToolSpec:
-    """The only tool: it writes nothing."""
-    text = {"type": "string", "description": f"At most {TEXT_CHARS} characters."}
-    candidate = {
-        "type": "object",
-        "properties": {
-            "category": {"type": "string", "enum": list(get_args(Category))},
-            "text": text,
-            "evidence": {"type": "array", "items": {"type": "string"}, "description": "Ids of messages."},
-            "confidence": {"type": "number", "description": f"0 to 1; below {LEAST_CONFIDENCE} is not kept."},
-            "rationale": text,
-        },
-        "required": ["category", "text", "evidence", "confidence", "rationale"],
-    }
-    return ToolSpec(
-        "propose",
-        "Propose what is worth remembering; an empty list if nothing is.",
-        {
-            "type": "object",
-            "properties": {"candidates": {"type": "array", "items": candidate}},
-            "required": ["candidates"],
-        },
-    )
 
 
 class _Proposals:
@@ -494,17 +439,6 @@ def _task(chunk: Chunk, fence: Fence, vault: Vault) -> str:
         for message in chunk.messages
     ]
     return f"Read these {len(lines)} messages.\n\n{fence.around(chr(10).join(lines))}\n"
-
-
-def _require_end(result: AgentResult, proposals: _Proposals) -> None:
-    """Raise unless the model came to an end that counts."""
-    if result.outcome == "time-limit":
-        raise TimedOut
-    if result.error is not None:
-        raise result.error
-    if result.outcome == "completed" and proposals.said:
-        return
-    raise no_end(result.outcome, MAX_STEPS, "The model did not say what is worth remembering.")
 
 
 def _joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from reverie.agents.base import Home, Workspace
+from reverie.agents.reading import as_object
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.clock import DAY_MS, HOUR_MS, Clock
 from reverie.errors import UserError
@@ -559,8 +560,7 @@ class Triggers:
         """
         newest = self._newest_foreign(workspace_id)
         key = _seen_key(name, workspace_id)
-        marks = self._parts.seen.read().data.get("seen")
-        mark = marks.get(key) if isinstance(marks, dict) else None
+        mark = as_object(self._parts.seen.read().data.get("seen")).get(key)
         known = mark if isinstance(mark, int | float) else self._parts.clock() - DEBOUNCE_MS
         if newest <= known:
             return False
@@ -587,8 +587,7 @@ class Triggers:
         key, newest = _seen_key(name, workspace_id), self._newest_foreign(workspace_id)
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
-            marks = data.get("seen")
-            data["seen"] = {**(marks if isinstance(marks, dict) else {}), key: newest}
+            data["seen"] = {**as_object(data.get("seen")), key: newest}
             return data
 
         self._parts.seen.update(change)

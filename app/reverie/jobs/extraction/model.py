@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import StoreError
@@ -31,13 +30,11 @@ from reverie.jobs.extraction.stage_one import (
     prompt_text,
 )
 from reverie.jobs.extraction.stage_two import StageTwoGuard, Staging
-from reverie.llm.client import Account, ModelClient, TextMarks, memory_spec, memory_tool, no_end, prompt_words
-from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult, run_agent
-from reverie.llm.provider import TokenUsage, UserMessage
-from reverie.llm.tools import Tool
-from reverie.llm.trace import Trace, TraceHead
+from reverie.jobs.model_work import ModelWork, last_line, step_of
+from reverie.llm.client import ModelClient, TextMarks, memory_spec, memory_tool, no_end, prompt_words
+from reverie.llm.loop import AgentEvent, AgentLimits
 from reverie.llm.vault import Vault
-from reverie.runs.run import StopCheck, TimedOut
+from reverie.runs.run import StopCheck
 from reverie.text.redact import REDACTED, codex_redact
 
 # The prompts of both stages (`resources/prompts/rollout-*.md`). The rails in them are rendered from the
@@ -101,101 +98,32 @@ def consolidation_task(staging: Staging, marks: PromptEvidence) -> str:
     return f"Write the handbook of this directory.\n\n{directory}\n"
 
 
+def tool_words() -> str:
+    """What a model is told of its tool."""
+    return " ".join(_text("rollout-tool").split())
+
+
 def _text(name: str) -> str:
     return prompt_words(name).strip()
 
 
 TRACE_STEPS, TRACE_TOKENS = 2, 16_384
 HANDBOOK_STEPS = 48
-_SUMMARY_CHARS = 300
-_TOOL = (
-    "View and change the memory of this directory. Paths begin with /memories/project/. "
-    "view: path of a file or directory, optionally offset and limit in lines; lines come with their "
-    "numbers and a tab in front, which are not part of them. create: path, file_text; the file must not "
-    "exist. str_replace: path, old_str (exact, once in the file), new_str. insert: path, insert_line (0 "
-    "is before the first line), insert_text. delete: path. rename: old_path, new_path."
-)
 _TOKEN = re.compile(r"\{\{REVERIE_SECRET_\d{1,9}\}\}")
 
 
-class _Talk:
+class _Stage(ModelWork):
     """One run of the loop with its account."""
 
-    def __init__(self, asking: ModelClient, kind: str) -> None:
-        self._asking = asking
-        self._kind = kind
+    def __init__(self, asking: ModelClient) -> None:
+        super().__init__(asking)
         self._vault = Vault()
-        self._usage: TokenUsage | None = None
-        self._trace: Trace | None = None
-        self._timeout_ms = 0
-
-    @property
-    def name(self) -> str:
-        return self._asking.name
-
-    def account(self) -> Account:
-        head = TraceHead(run_id="", kind=self._kind, timeout_ms=self._timeout_ms)
-        trace = self._trace
-        return self._asking.account(head, self._usage, None if trace is None else trace.to_document)
-
-    async def _ask(
-        self,
-        limits: StopCheck,
-        agent_limits: AgentLimits,
-        tell: Callable[[str], None],
-        *,
-        system: str,
-        task: str,
-        tools: list[Tool],
-        follow_up: Callable[[str], str | None] = lambda _text: None,
-        answer_schema: Mapping[str, Any] | None = None,
-    ) -> AgentResult:
-        self._trace = Trace(self._vault.scrub, clock=self._asking.clock)
-        self._timeout_ms = limits.allowed_ms
-
-        def on_event(event: AgentEvent) -> None:
-            if event.kind == "turn" and event.usage is not None:
-                self._usage = event.usage
-            elif event.kind == "retry":
-                tell(event.text)
-            elif event.kind == "tool":
-                path = event.arguments.get("path") or ""
-                tell(f"{event.arguments.get('command', event.tool)} {path}".strip())
-
-        def stopped() -> bool:
-            limits.check()
-            return False
-
-        tell("")
-        provider = self._asking.open_provider()
-        try:
-            result = await run_agent(
-                provider,
-                system=system,
-                messages=[UserMessage(task)],
-                tools=tools,
-                limits=agent_limits,
-                vault=self._vault,
-                cancelled=stopped,
-                observer=on_event,
-                follow_up=follow_up,
-                trace=self._trace,
-                answer_schema=answer_schema,
-            )
-        finally:
-            await provider.close()
-        if result.outcome == "time-limit":
-            raise TimedOut
-        if result.error is not None:
-            raise result.error
-        return result
 
 
-class ModelStageOne(_Talk):
+class ModelStageOne(_Stage):
     """Implements `jobs.extraction.stage_one.StageOneEngine`."""
 
-    def __init__(self, asking: ModelClient) -> None:
-        super().__init__(asking, "extract")
+    kind = "extract"
 
     async def extract(
         self, source: RolloutSource, limits: StopCheck, tell: Callable[[str], None]
@@ -218,13 +146,14 @@ class ModelStageOne(_Talk):
                     return trace_reminder()
             return None
 
+        tell("")
         result = await self._ask(
             limits,
             AgentLimits(TRACE_STEPS, limits.deadline, TRACE_TOKENS),
-            tell,
+            self._vault,
             system=trace_system(marks),
             task=trace_task(source, prompt, self._hidden(source.title), marks),
-            tools=[],
+            observer=_reporting(tell),
             follow_up=follow_up,
             answer_schema=ANSWER_SCHEMA,
         )
@@ -240,11 +169,10 @@ class ModelStageOne(_Talk):
         return self._vault.hide(codex_redact(text))
 
 
-class ModelStageTwo(_Talk):
+class ModelStageTwo(_Stage):
     """Implements `jobs.extraction.stage_two.StageTwoEngine`."""
 
-    def __init__(self, asking: ModelClient) -> None:
-        super().__init__(asking, "consolidate")
+    kind = "consolidate"
 
     async def consolidate(
         self, staging: Staging, guard: StageTwoGuard, limits: StopCheck, tell: Callable[[str], None]
@@ -253,16 +181,28 @@ class ModelStageTwo(_Talk):
         for trace in staging.traces:
             limits.check()
             self._vault.learn(trace.text)
-
+        tell("")
         result = await self._ask(
             limits,
             AgentLimits(HANDBOOK_STEPS, limits.deadline),
-            tell,
+            self._vault,
             system=consolidation_system(guard, staging, marks),
             task=consolidation_task(staging, marks),
-            tools=[memory_tool(guard, memory_spec(_TOOL), marks, budget=guard.rails.budget)],
+            tools=[memory_tool(guard, memory_spec(tool_words()), marks, budget=guard.rails.budget)],
+            observer=_reporting(tell),
         )
         if result.outcome != "completed":
             raise no_end(result.outcome, HANDBOOK_STEPS)
-        lines = [" ".join(line.split()) for line in result.text.splitlines() if line.strip()]
-        return lines[-1][:_SUMMARY_CHARS] if lines else "The handbook was written."
+        return last_line(result.text) or "The handbook was written."
+
+
+def _reporting(tell: Callable[[str], None]) -> Callable[[AgentEvent], None]:
+    """An observer of the loop that tells what goes on."""
+
+    def on_event(event: AgentEvent) -> None:
+        if event.kind == "retry":
+            tell(event.text)
+        elif event.kind == "tool":
+            tell(step_of(event))
+
+    return on_event

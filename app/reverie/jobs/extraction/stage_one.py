@@ -27,10 +27,12 @@ from reverie.agents.codex.transcript import (
     planned,
     records,
 )
+from reverie.agents.reading import as_object, as_text, texts_of
 from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import StoreError
 from reverie.jobs.extraction.artifacts import ROLLOUT_BYTES, ROLLOUT_MARKER, HeadTail, cut_summary, cut_trace
 from reverie.llm.client import Account
+from reverie.resources import resource_table
 from reverie.runs.run import StopCheck
 from reverie.text.redact import REDACTED, codex_redact, find_secrets
 from reverie.text.summaries import some
@@ -358,22 +360,10 @@ _PATCH = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _EXIT = re.compile(
     r"(?:exit(?:ed)?(?: with)?(?: code)?|exit_code)[\"']?\s*[:=]?\s*(-?\d{1,3})\b", re.IGNORECASE
 )
-_CHECK = re.compile(
-    r"\b(?:tests?|pytest|jest|vitest|check|lint|ruff|mypy|tsc|build|compile|clippy|verify|cargo|make|tox)\b",
-    re.IGNORECASE,
-)
-_APPROVED = re.compile(
-    r"^\W*(?:thanks|thank you|perfect|great|works?(?: now)?\b|that works|it works|looks good|lgtm|nice"
-    r"|awesome|excellent|well done|yes,? (?:that|it) works|danke|super|passt)\b",
-    re.IGNORECASE,
-)
-_REJECTED = re.compile(
-    r"^\W*(?:no[,.! ]|wrong|that(?:'s| is) (?:wrong|not)|this is (?:wrong|not)|it (?:still )?fails"
-    r"|it (?:still )?does ?n.t|(?:still )?(?:broken|not working)|revert|undo that|nein[,.! ]|falsch)",
-    re.IGNORECASE,
-)
-_GO_ON = re.compile(
-    r"^\W*(?:go on|continue|ok(?:ay)?|yes|y|sure|please do|do it|weiter|ja)\W*$", re.IGNORECASE
+_REMARKS = resource_table("remarks.toml")
+_CHECK, _APPROVED, _REJECTED, _GO_ON = (
+    re.compile(_REMARKS["verdicts"][name], re.IGNORECASE)
+    for name in ("check", "approved", "rejected", "go_on")
 )
 
 
@@ -610,10 +600,10 @@ def _command(arguments: Any) -> str:
         return ""
     command = arguments.get("command", arguments.get("cmd"))
     if isinstance(command, list):
-        words = [word for word in command if isinstance(word, str)]
+        words = texts_of(command)
         shell = len(words) == 3 and words[0].rpartition("/")[2] in ("bash", "sh", "zsh")
         return words[2] if shell and words[1].startswith("-") else " ".join(words)
-    return command if isinstance(command, str) else ""
+    return as_text(command)
 
 
 def _result(output: Any) -> tuple[int | None, str]:
@@ -621,8 +611,7 @@ def _result(output: Any) -> tuple[int | None, str]:
     failed: int | None = None
     if isinstance(output, dict):
         if isinstance(output.get("output"), str):
-            about = output.get("metadata")
-            code = about.get("exit_code") if isinstance(about, dict) else None
+            code = as_object(output.get("metadata")).get("exit_code")
             return (code if isinstance(code, int) else None), output["output"][-_LOOKED_AT_CHARS:]
         failed, output = (1 if output.get("success") is False else None), output.get("content")
     text: str = content_text(output)
@@ -653,24 +642,10 @@ def _line(text: str) -> str:
 
 _LONGEST = 500
 _LEAST_WORDS = 4
-_BEGINS = re.compile(
-    r"\b(?:(?:i|we)(?:['’]d)?\s+(?:(?:always|never)\s+(?:ever\s+)?|(?:don['’]?t|do not)\s+ever\s+)"
-    r"(?:want|expect|prefer)"
-    r"|please,?\s+(?:always|never|(?:don['’]?t|do not)\s+ever)\s+(?!mind\b)[a-z]+)\s+"
-    r"(?!(?:it|this|that|these|those)\b)(?=\S)",
-    re.IGNORECASE,
+_BEGINS, _BEFORE, _MOMENT = (
+    re.compile(_REMARKS["preferences"][name], re.IGNORECASE) for name in ("begins", "before", "moment")
 )
 _ENDS = re.compile(r"\s*(?:[;?!]|\.(?:\s|$)|\s[-–—]\s)")
-_BEFORE = re.compile(
-    r"\b(?:if|whether|unless|suppose|imagine|do|does|did|should|would|could|can|will|why|what|how"
-    r"|say|says|said|claims?|claimed|reads?|think|thinks|guess|that|maybe|perhaps)\s*$",
-    re.IGNORECASE,
-)
-_MOMENT = re.compile(
-    r"\b(?:for now|right now|at the moment|this time|just this once|today|temporarily|until|yet"
-    r"|in this (?:branch|pr|commit|file|test|task|session|run))\b",
-    re.IGNORECASE,
-)
 _QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}»|`[^`\n]{0,300}`")
 
 

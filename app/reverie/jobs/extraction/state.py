@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from reverie.agents.capabilities import Thread
 from reverie.errors import Busy, Unavailable, UserError
@@ -90,30 +91,21 @@ class ExtractState:
 
     def rows(self) -> Mapping[str, ThreadRow]:
         """Every extracted thread, by its id."""
-        if not own_is_there(self._database):
-            return {}
-        with self._connected(create=False) as connection:
-            found = connection.execute(
-                "SELECT thread_id, bucket, cwd, summary, source_updated_at, generated_at, run_id FROM traces"
-            )
-            return {row[0]: ThreadRow(*row) for row in found}
+        found = self._selected(
+            "SELECT thread_id, bucket, cwd, summary, source_updated_at, generated_at, run_id FROM traces"
+        )
+        return {row[0]: ThreadRow(*row) for row in found}
 
     def directories(self) -> Mapping[str, DirectoryRow]:
         """Every directory that was touched, by its bucket."""
-        if not own_is_there(self._database):
-            return {}
-        with self._connected(create=False) as connection:
-            found = connection.execute(
-                "SELECT bucket, cwd, revision, done_revision, consolidated_at, outcome FROM directories"
-            )
-            return {row[0]: DirectoryRow(*row) for row in found}
+        found = self._selected(
+            "SELECT bucket, cwd, revision, done_revision, consolidated_at, outcome FROM directories"
+        )
+        return {row[0]: DirectoryRow(*row) for row in found}
 
     def failures(self) -> Mapping[str, int]:
         """Threads whose extraction failed last, and when (UTC ms) their rollout had last changed then."""
-        if not own_is_there(self._database):
-            return {}
-        with self._connected(create=False) as connection:
-            return dict(connection.execute("SELECT thread_id, source_updated_at FROM failures"))
+        return dict(self._selected("SELECT thread_id, source_updated_at FROM failures"))
 
     def failed(self, thread_id: str, source_updated_at: int) -> None:
         """Keep that the extraction of a thread failed, until it succeeds."""
@@ -133,18 +125,8 @@ class ExtractState:
                 connection.execute("ROLLBACK")
                 return False
             connection.execute("DELETE FROM failures WHERE thread_id = ?", (row.thread_id,))
-            connection.execute(
-                "INSERT OR REPLACE INTO traces VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    row.thread_id,
-                    row.bucket,
-                    row.cwd,
-                    row.summary,
-                    row.source_updated_at,
-                    row.generated_at,
-                    row.run_id,
-                ),
-            )
+            # The fields of the row stand in the order of the columns.
+            connection.execute("INSERT OR REPLACE INTO traces VALUES (?, ?, ?, ?, ?, ?, ?)", astuple(row))
             if row.summary:
                 connection.execute(
                     "INSERT INTO directories (bucket, cwd, revision) VALUES (?, ?, 1)"
@@ -156,12 +138,8 @@ class ExtractState:
 
     def fingerprint(self, bucket: str) -> str:
         """What the last consolidation of a directory left, as it was given; empty for none."""
-        if not own_is_there(self._database):
-            return ""
-        with self._connected(create=False) as connection:
-            found = connection.execute("SELECT fingerprint FROM consolidations WHERE bucket = ?", (bucket,))
-            row = found.fetchone()
-            return "" if row is None else str(row[0])
+        found = self._selected("SELECT fingerprint FROM consolidations WHERE bucket = ?", bucket)
+        return str(found[0][0]) if found else ""
 
     def consolidated(
         self, directory: DirectoryRow, *, at: int, outcome: str, done: bool, fingerprint: str = ""
@@ -178,6 +156,13 @@ class ExtractState:
                 " done_revision = max(done_revision, ?) WHERE bucket = ?",
                 (at, outcome, directory.revision if done else 0, directory.bucket),
             )
+
+    def _selected(self, question: str, *values: str) -> list[Any]:
+        """The rows that a SELECT finds; none before there is a database."""
+        if not own_is_there(self._database):
+            return []
+        with self._connected(create=False) as connection:
+            return connection.execute(question, values).fetchall()
 
     @contextlib.contextmanager
     def _connected(self, *, create: bool) -> Iterator[sqlite3.Connection]:
@@ -269,10 +254,7 @@ class ThreadSelection:
 
     def counts(self) -> dict[str, int]:
         """How many were left out, by reason."""
-        found: dict[str, int] = {}
-        for each in self.skipped:
-            found[each.reason] = found.get(each.reason, 0) + 1
-        return found
+        return dict(Counter(each.reason for each in self.skipped))
 
 
 def select(

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
 
+from reverie.agents.reading import as_object, objects_of
 from reverie.agents.transcripts import Message
 from reverie.clock import Clock
 from reverie.errors import StoreError
@@ -28,8 +29,8 @@ from reverie.jobs.notes.sections import (
 )
 from reverie.llm.client import Account, EngineResult, ModelClient, between, end_of, prompt_words, random_mark
 from reverie.llm.loop import AgentLimits
-from reverie.llm.provider import ProviderError, ToolCall, ToolSpec
-from reverie.llm.tools import FunctionTool, ToolOutcome
+from reverie.llm.provider import ProviderError, ToolCall
+from reverie.llm.tools import FunctionTool, ToolOutcome, tool_spec
 from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
 from reverie.runs.draft import FileDraft, in_newline_style
@@ -115,22 +116,7 @@ def edit_tool(draft: NotesDraft, path: str) -> FunctionTool:
         draft.edit(change)
         return ToolOutcome("Edited.", wrote=True)
 
-    text = {"type": "string"}
-    spec = ToolSpec(
-        EDIT,
-        "Edit the session notes: replace old_string, exactly as it stands there once, by new_string.",
-        {
-            "type": "object",
-            "properties": {
-                "file_path": text,
-                "old_string": text,
-                "new_string": text,
-                "replace_all": {"type": "boolean"},
-            },
-            "required": ["file_path", "old_string", "new_string"],
-        },
-    )
-    return FunctionTool(spec, call, frozenset({"old_string", "new_string"}))
+    return FunctionTool(tool_spec(EDIT), call, frozenset({"old_string", "new_string"}))
 
 
 def replaced(text: str, *, old: str, new: str, everywhere: bool = False) -> str:
@@ -421,21 +407,16 @@ def _within(lines: Lines, *forms: re.Pattern[str]) -> Lines:
 
 
 def _open_items(todos: Any) -> Iterator[str]:
-    for item in todos if isinstance(todos, list) else ():
-        if (
-            isinstance(item, dict)
-            and item.get("status") != "completed"
-            and isinstance(item.get("content"), str)
-        ):
+    for item in objects_of(todos):
+        if item.get("status") != "completed" and isinstance(item.get("content"), str):
             yield item["content"]
 
 
 def _arguments(text: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(text)
+        return as_object(json.loads(text))
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _call(name: str, arguments: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.base import AgentNotes
 from reverie.agents.capabilities import NotesPlace, SessionMeasure, SessionMeter
+from reverie.agents.reading import as_count, as_object, as_text
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import UserError
@@ -168,14 +169,14 @@ class NotesBook:
 
     def of(self, session_id: str) -> NotesState:
         """What is known of one session; a fresh state where nothing is."""
-        return _state(_table(self._sidecar.read().data).get(session_id))
+        return _state(as_object(self._sidecar.read().data.get("sessions")).get(session_id))
 
     def change(self, session_id: str, make: Callable[[NotesState], NotesState]) -> NotesState:
         """Replace one state; `make` may be called more than once."""
         made: list[NotesState] = []
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
-            table = dict(_table(data))
+            table = dict(as_object(data.get("sessions")))
             made.append(make(_state(table.pop(session_id, None))))
             kept = dict(list(table.items())[-(_SESSIONS - 1) :])
             return {**data, "version": 1, "sessions": {**kept, session_id: _data(made[-1])}}
@@ -184,27 +185,20 @@ class NotesBook:
         return made[-1]
 
 
-def _table(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    table = data.get("sessions")
-    return table if isinstance(table, dict) else {}
-
-
-def _state(data: object) -> NotesState:
-    if not isinstance(data, dict):
-        return NotesState()
-    tokens, at = data.get("tokens"), data.get("updatedAt")
+def _state(kept: object) -> NotesState:
+    data = as_object(kept)
     counters = SessionCounters(
         begun=data.get("begun") is True,
-        tokens=_count(tokens) or 0,
-        counting_from=_text(data.get("countingFrom")) or None,
-        summarised=_text(data.get("lastSummarised")) or None,
+        tokens=as_count(data.get("tokens")) or 0,
+        counting_from=as_text(data.get("countingFrom")) or None,
+        summarised=as_text(data.get("lastSummarised")) or None,
     )
     return NotesState(
         counters,
-        _text(data.get("written")) or None,
-        _text(data.get("seen")),
-        _text(data.get("runId")),
-        _count(at),
+        as_text(data.get("written")) or None,
+        as_text(data.get("seen")),
+        as_text(data.get("runId")),
+        as_count(data.get("updatedAt")),
     )
 
 
@@ -219,14 +213,6 @@ def _data(state: NotesState) -> dict[str, Any]:
         "runId": state.run_id,
         "updatedAt": state.updated_at,
     }
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 # What a look at a session, or a person's wish, came to: values for hosts, commands and the window.

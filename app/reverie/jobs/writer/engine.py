@@ -19,10 +19,11 @@ from reverie.clock import Clock
 from reverie.errors import StoreError, UserError
 from reverie.llm.client import Account, EngineResult, ModelClient, between, end_of, prompt_words, random_mark
 from reverie.llm.loop import AgentLimits
-from reverie.llm.provider import ProviderError, ToolSpec
-from reverie.llm.tools import FunctionTool, Tool, ToolOutcome
+from reverie.llm.provider import ProviderError
+from reverie.llm.tools import FunctionTool, Tool, ToolOutcome, tool_spec
 from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
+from reverie.resources import resource_table
 from reverie.runs.draft import FileDraft, in_newline_style
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import cut_utf16, utf16_length
@@ -135,43 +136,11 @@ class WriterTools:
 
     def tools(self) -> tuple[Tool, ...]:
         """The three tools as a model sees them."""
-        text = {"type": "string"}
+        restored = frozenset({"old_string", "new_string"})
         return (
-            FunctionTool(
-                ToolSpec(
-                    "memory_read",
-                    "The memory file as it stands now.",
-                    {"type": "object", "properties": {}},
-                ),
-                self._read_call,
-            ),
-            FunctionTool(
-                ToolSpec(
-                    "memory_write",
-                    "Change the memory file: replace old_string, exactly as it stands there, by new_string. "
-                    "replace_count: how many occurrences, 1 unless given, -1 for all. An empty old_string "
-                    "is for a file that is empty or not there yet.",
-                    {
-                        "type": "object",
-                        "properties": {
-                            "old_string": text,
-                            "new_string": text,
-                            "replace_count": {"type": "integer"},
-                        },
-                        "required": ["old_string", "new_string"],
-                    },
-                ),
-                self._write_call,
-                frozenset({"old_string", "new_string"}),
-            ),
-            FunctionTool(
-                ToolSpec(
-                    "no_new_memories",
-                    "Say that there is nothing to write down.",
-                    {"type": "object", "properties": {}},
-                ),
-                self._decline_call,
-            ),
+            FunctionTool(tool_spec("memory_read"), self._read_call),
+            FunctionTool(tool_spec("memory_write"), self._write_call, restored),
+            FunctionTool(tool_spec("no_new_memories"), self._decline_call),
         )
 
     def _read_call(self, _arguments: Mapping[str, Any]) -> ToolOutcome:
@@ -351,14 +320,9 @@ class WriterEngine(Protocol):
 
 MOST_BULLETS = 12
 _LONGEST = 400
-_CORRECTION = re.compile(
-    r"^(?:no|nope|actually|wrong|correction|careful)\b[\s,.:;!–—-]+(?P<said>\S.*)$", re.IGNORECASE
-)
-_CONTRAST = re.compile(r",? \bnot\b |\binstead of\b|\brather than\b|\bn[o']t\b.*\bbut\b", re.IGNORECASE)
-_PASSING = re.compile(
-    r"\b(?:this time|for now|right now|today|tomorrow|yesterday|yet|maybe|perhaps|i think|not sure|no idea"
-    r"|(?:this|that|these|those) (?:one|file|test|line|branch|commit|function|change|time))\b",
-    re.IGNORECASE,
+_CORRECTION, _CONTRAST, _PASSING = (
+    re.compile(resource_table("remarks.toml")["corrections"][name], re.IGNORECASE)
+    for name in ("begins", "contrast", "passing")
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _WORD = re.compile(r"\w+")

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from reverie.agents.base import Home
 from reverie.agents.capabilities import WriterPlace
+from reverie.agents.reading import as_object, as_text, texts_of
 from reverie.agents.scopes import COMPANIONS, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.files.sidecar import Sidecar, stringify
 from reverie.memory.paths import memory_path
@@ -47,13 +48,11 @@ class WriterState:
 def coerced(data: Mapping[str, Any]) -> WriterState:
     """The state in a decoded file, whatever stands in it."""
     turns = _finite(data.get("turnsSinceLastRun"))
-    message_id = data.get("lastRunMessageId")
-    name = message_id.strip() if isinstance(message_id, str) else ""
     return WriterState(
         turns=max(0, turns or 0),
         started_at=_finite(data.get("lastRunStartedAt")),
         completed_at=_finite(data.get("lastRunCompletedAt")),
-        message_id=name or None,
+        message_id=as_text(data.get("lastRunMessageId")).strip() or None,
     )
 
 
@@ -138,7 +137,7 @@ class OwnMarks:
 
     def of(self, workspace_id: str) -> StateMarks:
         """What is known of one workspace; fresh marks where nothing is."""
-        return _marks(_table(self._sidecar.read().data).get(workspace_id))
+        return _marks(as_object(self._sidecar.read().data.get("workspaces")).get(workspace_id))
 
     def change(self, workspace_id: str, make: Callable[[StateMarks], StateMarks]) -> StateMarks:
         """Replace the marks of one workspace; those that are kept then. `make` may be called more than
@@ -146,7 +145,7 @@ class OwnMarks:
         made: list[StateMarks] = []
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
-            table = _table(data)
+            table = as_object(data.get("workspaces"))
             made.append(make(_marks(table.get(workspace_id))))
             return {**data, "workspaces": {**table, workspace_id: _marks_data(made[-1])}}
 
@@ -154,21 +153,15 @@ class OwnMarks:
         return made[-1]
 
 
-def _table(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    table = data.get("workspaces")
-    return table if isinstance(table, dict) else {}
-
-
-def _marks(data: object) -> StateMarks:
-    if not isinstance(data, dict):
-        return StateMarks()
-    written, turns, tail = data.get("written"), data.get("turns"), data.get("tail")
+def _marks(kept: object) -> StateMarks:
+    data = as_object(kept)
+    written = data.get("written")
     return StateMarks(
         written if isinstance(written, str) else None,
         _whole(data.get("sequence"), -1),
         _whole(data.get("timestamp"), 0),
-        tuple(item for item in turns if isinstance(item, str)) if isinstance(turns, list) else (),
-        tail if isinstance(tail, dict) else {},
+        texts_of(data.get("turns")),
+        as_object(data.get("tail")),
     )
 
 

@@ -4,14 +4,16 @@ The widgets show what they are given; `DoctorControl` examines when the tab is v
 changed, and applies fixes on demand. A real test of the model is made on request only; its result is kept
 until another model or workspace is examined.
 
-Threading: GUI thread; checks and fixes are jobs on a lane of its own, because a test of a model may take
-long. Failure: shown in the tab.
+Threading: GUI thread; the engine makes the checks and applies the fixes, asked in jobs on a lane of its own,
+because a test of a model may take long. Only the log of the window is switched here. Failure: shown in
+the tab.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
@@ -24,11 +26,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.compose import doctor_hooks
-from reverie.doctor.checks import examine
 from reverie.doctor.findings import first_cause
 from reverie.errors import UserError
-from reverie.log_level import set_debug
+from reverie.log_level import level_in_words, set_debug
 from reverie.ui import dialogs
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
 from reverie.ui.display_text import visible
@@ -40,9 +40,8 @@ from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
-    from reverie.clock import Clock
-    from reverie.doctor.facts import DoctorHooks
-    from reverie.doctor.findings import Finding
+    from reverie.doctor.findings import FindingView, ProbeFacts
+    from reverie.engine.doctor import Examination
     from reverie.ui.session import HomeSession
 
 
@@ -74,7 +73,7 @@ class FindingRows(QWidget):
     def row(self, check: str) -> FindingRow:
         return self._rows[check]
 
-    def show_findings(self, findings: Sequence[Finding], *, cause: str = "", busy: bool = False) -> None:
+    def show_findings(self, findings: Sequence[FindingView], *, cause: str = "", busy: bool = False) -> None:
         """Show `findings`; `cause` is the check to look at first. While `busy` nothing can be pressed."""
         self._hold_focus()
         wanted = [finding.check for finding in findings]
@@ -156,7 +155,7 @@ class FindingRow(QWidget):
     def state(self) -> str:
         return self._state
 
-    def say(self, finding: Finding, *, first: bool, busy: bool) -> None:
+    def say(self, finding: FindingView, *, first: bool, busy: bool) -> None:
         self._state, self._first = finding.state, first
         self.title.say(finding.title)
         self.evidence.say(finding.evidence)
@@ -225,7 +224,7 @@ class DoctorTab(TabPage):
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._findings: tuple[Finding, ...] = ()
+        self._findings: tuple[FindingView, ...] = ()
         self._busy = False
         self.title = WrapLabel()
         embolden(self.title, 1.15)
@@ -265,7 +264,7 @@ class DoctorTab(TabPage):
         column(self, head, self.bar, self.message, self._pages, grows=self._pages, margin=0, gap=0)
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[FindingView, ...]:
         return self._findings
 
     # What is known
@@ -287,7 +286,7 @@ class DoctorTab(TabPage):
             button.setEnabled(not busy)
         self.rows.set_busy(busy)
 
-    def show_findings(self, findings: Sequence[Finding], place: str) -> None:
+    def show_findings(self, findings: Sequence[FindingView], place: str) -> None:
         """All checks of the workspace called `place`, in the order of the gates."""
         self._findings = tuple(findings)
         first = first_cause(self._findings)
@@ -341,12 +340,14 @@ class DoctorTab(TabPage):
 
 SETTLE_MS = 500
 _PROBED = ("model-reachable", "tool-calling")
+_OWN_LOG = "log-level"
+"""The check whose fix is applied here: it is about the log of the window."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Examined:
     context: ScopeContext
-    findings: tuple[Finding, ...]
+    examination: Examination
     probed: bool
     error: UserError | None = None
 
@@ -357,14 +358,14 @@ class DoctorControl(QObject):
     fixed = Signal()
     debug_switched = Signal()
 
-    def __init__(self, tab: DoctorTab, clock: Clock) -> None:
+    def __init__(self, tab: DoctorTab) -> None:
         super().__init__(tab)
         self.tab = tab
-        self._clock = clock
         self._lane: Lane | None = None
         self._session: HomeSession | None = None
         self._context: ScopeContext | None = None
-        self._probed: tuple[Finding, ...] = ()
+        self._probed: tuple[FindingView, ...] = ()
+        self._probe: tuple[ProbeFacts, ...] | None = None
         self._stale = True
         self._loud = False  # somebody waits for it
         self._settle = single_shot(self, SETTLE_MS, self._look_quietly)
@@ -401,7 +402,7 @@ class DoctorControl(QObject):
         self._stale = True
         context = self._session.context if self._session is not None else None
         if context != self._context:
-            self._context, self._probed = context, ()
+            self._context, self._probed, self._probe = context, (), None
             if self._lane is not None:
                 self._lane.abandon("examine")
             self.tab.forget(coming=self._can_examine)
@@ -438,57 +439,45 @@ class DoctorControl(QObject):
         fix = next((one.fix for one in self.tab.findings if one.check == check), None)
         if fix is not None and fix.evidence and not dialogs.ask_write_anyway(self.tab, fix.evidence):
             return
-        if session is not None and context is not None and self._can_examine and not self._loud:
+        if session is not None and context is not None and not self._loud:
             self._submit(session, context, with_probe=False, check=check)
 
     def _submit(self, session: HomeSession, context: ScopeContext, *, with_probe: bool, check: str) -> None:
-        desk, clock = self._hooks_of(session, context), self._clock
-        fix = next((one.fix for one in self.tab.findings if one.check == check), None)
+        doctor, probe, switched = session.workbench.doctor, self._probe, self.debug_switched.emit
+        shown = next((one for one in self.tab.findings if one.check == check and one.fix is not None), None)
 
         def work(control: JobControl) -> _Examined:
-
             error = None
-            if fix is not None:
+            if shown is not None:
                 try:
-                    fix.apply()
+                    if check == _OWN_LOG:
+                        set_debug(True)
+                        switched()
+                    else:
+                        doctor.fix(context, shown, log_level=level_in_words(os.environ), probe=probe)
                 except UserError as failure:
                     error = failure
             control.check()
-            found = examine(session.local.parts, context, desk(), now=clock(), with_probe=with_probe)
+            level = level_in_words(os.environ)
+            found = doctor.examine(context, log_level=level, with_probe=with_probe, check=control.check)
             return _Examined(context, found, with_probe, error)
 
         if self._lane is None:
             self._lane = Lane("doctor", self)
-        done = self._on_fixed if fix is not None else self._on_examined
+        done = self._on_fixed if shown is not None else self._on_examined
         self._lane.submit(
             "examine",
             work,
             done=done,
             failed=self._on_failed,
             cancelled=self._on_cancelled,
-            group="" if fix is not None else "examine",
+            group="" if shown is not None else "examine",
         )
-        self._set_loud(with_probe or fix is not None)
+        self._set_loud(with_probe or shown is not None)
 
     def _set_loud(self, loud: bool) -> None:
         self._loud = loud
         self.tab.set_busy(loud)
-
-    def _hooks_of(self, session: HomeSession, context: ScopeContext) -> Callable[[], DoctorHooks]:
-        """What makes the desk, in the job: it is heavy to import."""
-        workbench, switched = session.workbench, self.debug_switched.emit
-
-        def debug() -> None:
-            set_debug(True)
-            switched()
-
-        def make() -> DoctorHooks:
-
-            return replace(
-                doctor_hooks(session.local.parts, context), watch=workbench.watch_state, set_debug=debug
-            )
-
-        return make
 
     def _on_examined(self, found: _Examined) -> None:
         self._set_loud(False)
@@ -512,21 +501,22 @@ class DoctorControl(QObject):
     def _on_cancelled(self) -> None:
         self._set_loud(False)
 
-    def _with_probed(self, found: _Examined) -> tuple[Finding, ...]:
+    def _with_probed(self, found: _Examined) -> tuple[FindingView, ...]:
         """What a test of the same model found stays until another one is made."""
-        model = next((one.evidence for one in found.findings if one.check == "model"), "")
+        findings = found.examination.findings
+        model = next((one.evidence for one in findings if one.check == "model"), "")
         if found.probed:
-            self._probed = found.findings
+            self._probed, self._probe = findings, found.examination.probe
         elif model != next((one.evidence for one in self._probed if one.check == "model"), ""):
-            self._probed = ()
+            self._probed, self._probe = (), None
         kept = {one.check: one for one in self._probed if one.check in _PROBED}
-        return tuple(kept.get(one.check, one) for one in found.findings)
+        return tuple(kept.get(one.check, one) for one in findings)
 
     @property
     def _can_examine(self) -> bool:
         """Whether a workspace is shown, or a home of an agent that has none."""
         session, context = self._session, self._context
-        if session is None or not session.is_here or context is None:
+        if session is None or context is None:
             return False
         return context.workspace_id is not None or not session.info.contents.workspaces()
 

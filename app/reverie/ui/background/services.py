@@ -215,7 +215,7 @@ class ServicesView(QObject):
         self.activity = ActivityTab(icons, clock)
         self.activity_control = ActivityControl(self.activity, lane, dreams.jobs, log_file)
         self.doctor = DoctorTab(icons)
-        self.doctor_control = DoctorControl(self.doctor, clock)
+        self.doctor_control = DoctorControl(self.doctor)
         self.host = HostControl(self)
         self.label = QLabel()
         self.label.setContentsMargins(GAP, 0, GAP, 0)

@@ -7,13 +7,21 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from helpers.benches import NOW
 from reverie.errors import UserError
-from reverie.jobs.consolidate.extractors import Checked, Chunk, ModelExtractor, Said
+from reverie.jobs.consolidate.extractors import (
+    LEAST_CONFIDENCE,
+    TEXT_CHARS,
+    Category,
+    Checked,
+    Chunk,
+    ModelExtractor,
+    Said,
+)
 from reverie.llm.client import ModelClient, ModelRunFailed
 from reverie.llm.provider import (
     AssistantMessage,
@@ -24,6 +32,7 @@ from reverie.llm.provider import (
     TokenUsage,
     ToolCall,
 )
+from reverie.llm.tools import tool_spec
 from reverie.runs.run import Cancelled, StopCheck, TimedOut
 
 SECRET = "sk-test-FAKE-FAKE-FAKE-FAKE-0000000000"
@@ -238,3 +247,11 @@ def test_cancel_and_the_limit_keep_their_names() -> None:
         extract(cancelling, says(), limits=StopCheck(cancel, threading.Event(), 60))
     with pytest.raises(TimedOut):
         extract(says(), limits=StopCheck(threading.Event(), threading.Event(), 0))
+
+
+def test_the_tool_names_the_categories_and_limits_that_are_checked() -> None:
+    item = tool_spec("propose").parameters["properties"]["candidates"]["items"]["properties"]
+    assert item["category"]["enum"] == list(get_args(Category))
+    assert f"At most {TEXT_CHARS} characters" in item["text"]["description"]
+    assert f"At most {TEXT_CHARS} characters" in item["rationale"]["description"]
+    assert f"below {LEAST_CONFIDENCE} " in item["confidence"]["description"]

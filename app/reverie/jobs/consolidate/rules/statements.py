@@ -423,34 +423,6 @@ def _neighbours(wording: Wording, number: int) -> set[str]:
 # numbers and kinds of difference, never words of a note: reasons are logged.
 
 
-_ANTONYM_PREFIXES = (
-    "un",
-    "dis",
-    "in",
-    "im",
-    "ir",
-    "non",
-    "de",
-    "anti",
-    "a",
-    "mis",
-    "out",
-    "over",
-    "under",
-    "re",
-)
-_PRESENT = frozenset(["is", "are", "has", "ist", "sind", "hat", "est", "sont", "es", "son"])
-_OPPOSITE_RELATIONS = tuple(
-    (frozenset(a.split()), frozenset(b.split()))
-    for a, b in (
-        (
-            "before until till vor bis avant hasta antes",
-            "after from since nach seit après depuis desde después",
-        ),
-        ("to into onto zu zum zur vers hacia", "from von vom aus de desde"),
-        ("above over über", "below under unter"),
-    )
-)
 _LOADED = (
     vocabulary.LOADED_HEADINGS
     | vocabulary.NEGATIONS_FORWARD
@@ -534,7 +506,7 @@ class _Pairing:
         left_a, left_b = (
             {token.canon for token in left if token.kind in ("word", "weak")} for left in self._left(link)
         )
-        for prefix in _ANTONYM_PREFIXES:
+        for prefix in vocabulary.ANTONYM_PREFIXES:
             if any(prefix + each in left_b for each in left_a) or any(
                 prefix + each in left_a for each in left_b
             ):
@@ -656,7 +628,7 @@ def _relations(a: Wording, b: Wording) -> str:
         of_b = {thing for each, thing in b.relations if each == connector}
         if not of_a & of_b and (of_a & b.canons or of_b & a.canons):
             return "what a relation points at"
-    for one, other in _OPPOSITE_RELATIONS:
+    for one, other in vocabulary.OPPOSITE_RELATIONS:
         for left, right in ((one, other), (other, one)):
             things = {thing for each, thing in a.relations if each in left}
             if things & {thing for each, thing in b.relations if each in right}:
@@ -720,7 +692,7 @@ def _modals_differ(a: Wording, b: Wording) -> bool:
 
 def _tense(a: Wording, b: Wording) -> str:
     present = b if a.past else a
-    return "whether it was or is" if a.past != b.past and present.seen & _PRESENT else ""
+    return "whether it was or is" if a.past != b.past and present.seen & vocabulary.PRESENT_WORDS else ""
 
 
 def _place(a: Statement, b: Statement) -> str:

@@ -1,0 +1,101 @@
+"""The Doctor of an open home, for clients: findings go to them as values, fixes are applied here.
+
+A fix is looked up again when it is asked for, by what the client was told of it: nothing is applied that a
+person did not see and agree to. What only the client knows (its log, what a test of the model found) comes
+with each question; nothing is kept.
+
+Threading: blocks on disk, with `with_probe` on the network; any thread. Failure: `UserError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from reverie.agents.scopes import ScopeContext
+from reverie.doctor.findings import FindingView, ProbeFacts
+from reverie.log_level import set_debug
+from reverie.memory.lint import no_check
+
+if TYPE_CHECKING:
+    from reverie.doctor.facts import DoctorHooks
+    from reverie.doctor.findings import Finding
+    from reverie.files.watch import WatchState
+    from reverie.services.container import HomeContainer
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Every check of one context, in the order of the gates. `probe`: what a real test of the model found;
+    None where none was made."""
+
+    findings: tuple[FindingView, ...]
+    probe: tuple[ProbeFacts, ...] | None
+
+
+class HomeDoctor:
+    """The checks and fixes of one home. `log_level`: how much the log of the client tells, in words."""
+
+    def __init__(self, parts: HomeContainer, watch_state: Callable[[], WatchState | None]) -> None:
+        self._parts = parts
+        self._watch_state = watch_state
+
+    def examine(
+        self,
+        context: ScopeContext,
+        *,
+        log_level: str,
+        with_probe: bool = False,
+        check: Callable[[], None] = no_check,
+    ) -> Examination:
+        """Make every check. `with_probe` asks the model for real."""
+        hooks = self._hooks(context, log_level)
+        probed: list[tuple[ProbeFacts, ...]] = []
+
+        def probe(model: str) -> tuple[ProbeFacts, ...]:
+            check()
+            found = hooks.probe(model) if hooks.probe is not None else ()
+            probed.append(found)
+            return found
+
+        findings = self._findings(context, replace(hooks, probe=probe), with_probe=with_probe)
+        return Examination(tuple(each.view for each in findings), probed[0] if probed else None)
+
+    def fix(
+        self,
+        context: ScopeContext,
+        shown: FindingView,
+        *,
+        log_level: str,
+        probe: tuple[ProbeFacts, ...] | None = None,
+    ) -> bool:
+        """Apply the fix of a finding as it was shown; False where that is not offered any more. `probe`: what
+        the test found that the finding may follow from. The log of the client is its own to switch: the fix
+        for that switches the engine's."""
+        hooks = replace(self._hooks(context, log_level), probe=lambda _model: probe or ())
+        for finding in self._findings(context, hooks, with_probe=probe is not None):
+            if finding.fix is not None and (finding.check, finding.view.fix) == (shown.check, shown.fix):
+                finding.fix.apply()
+                return True
+        return False
+
+    def _hooks(self, context: ScopeContext, log_level: str) -> DoctorHooks:
+        # Late: the client's end needs the signatures alone.
+        from reverie.compose import doctor_hooks
+
+        return replace(
+            doctor_hooks(self._parts, context),
+            watch=self._watch_state,
+            set_debug=partial(set_debug, True),
+            log_level=log_level,
+        )
+
+    def _findings(
+        self, context: ScopeContext, hooks: DoctorHooks, *, with_probe: bool
+    ) -> tuple[Finding, ...]:
+        # Late: as above.
+        from reverie.doctor.checks import examine
+
+        return examine(self._parts, context, hooks, now=self._parts.clock(), with_probe=with_probe)
