@@ -135,7 +135,7 @@ def opened_below(
     if the block fails.
     """
     start, names = _existing(root, parts) if create else (root, parts)
-    directory = Directory.open(start)
+    directory, made = Directory.open(start), None
     with contextlib.ExitStack() as opened:
         opened.callback(lambda: directory.close())
         for at, name in enumerate(names):
@@ -144,11 +144,11 @@ def opened_below(
             except FileNotFoundError:
                 if not create:
                     raise
-                directory = opened.enter_context(_made_below(directory, names[at:], mode))
+                made = opened.enter_context(_made_below(directory, names[at:], mode))
                 break
             directory.close()  # a deep path must not use up the descriptors
             directory = child
-        yield directory
+        yield directory if made is None else made
 
 
 def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:

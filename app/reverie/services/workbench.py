@@ -79,7 +79,6 @@ if TYPE_CHECKING:
     from reverie.services.timeline import TimelineService
     from reverie.services.traces import Replays, TraceService, TranscriptService
     from reverie.services.trash import TrashService
-    from reverie.settings import Settings
 
 
 class Workbench:
@@ -471,17 +470,6 @@ class Workbench:
         again = self.parts.coverage.look_again
         threading.Thread(target=again, name="reverie-coverage", daemon=True).start()
         return result
-
-    def settings(self) -> Settings:
-        """The settings as the file has them now."""
-        return self.parts.read_settings()
-
-    def save_settings(self, settings: Settings) -> None:
-        """Write them; this home follows at once."""
-        from reverie.settings import save_settings
-
-        save_settings(self.parts.profile.settings_file, settings)
-        self.parts.forget_settings()
 
     def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:
         """Runs of this home, newest first."""

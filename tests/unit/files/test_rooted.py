@@ -830,3 +830,12 @@ def test_an_unexpected_store_error_is_not_taken_for_missing(rooted: RootedDirect
     with pytest.raises(EscapesRoot):
         rooted.entry("out/nothing")
     assert issubclass(EscapesRoot, StoreError)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not list what is open")
+def test_what_is_made_on_the_way_leaves_nothing_open(tmp_path: Path) -> None:
+    files = RootedDirectory(tmp_path / "room")
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for number in range(20):
+        files.write(f"new-{number}/deep/note.md", b"x", create_only=True)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
