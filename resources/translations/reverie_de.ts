@@ -2324,6 +2324,13 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
+    <name>OpenHomes</name>
+    <message>
+        <source>{root} on {machine} is not opened: it has the identity of {home}.</source>
+        <translation>{root} auf {machine} wird nicht geöffnet: Es hat die Kennung von {home}.</translation>
+    </message>
+</context>
+<context>
     <name>OrphansControl</name>
     <message>
         <source>Keep it</source>

@@ -22,10 +22,11 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from campaign import churn, faults, mutations, paths, sweep, whole_suite
 from campaign.agents import part as agents_part
 from campaign.agents.install import Sources, default_cache
+from helpers import ssh_machine
 from helpers.claude_home import ClaudeHomeMaker, look_at_many
 from helpers.co_typists import run_co_typists
 from helpers.counters import count_in_two_processes
-from helpers.engine_kills import kill_engines
+from helpers.engine_kills import cut_connections, kill_engines
 from helpers.extraction_kills import run_kills as run_extraction_kills
 from helpers.kills import a_plan, run_kills
 from helpers.long_rollouts import measured
@@ -186,6 +187,20 @@ def suspended(directory: Path) -> tuple[list[str], bool]:
 SOAK_S = 1800.0
 
 
+def cuts(directory: Path) -> tuple[list[str], bool]:
+    """50 cuts of the connection to another machine, with text typed and runs under way: nothing is lost."""
+    if reason := ssh_machine.missing():
+        return [reason], False
+    machine = ssh_machine.start_machine(directory / "machine")
+    before, os.environ["PATH"] = os.environ["PATH"], f"{machine.client}:{os.environ['PATH']}"
+    try:
+        tally = cut_connections(machine, directory, cuts=50, seed=20_261_122)
+    finally:
+        os.environ["PATH"] = before
+        machine.end()
+    return tally.lines(), not tally.problems and tally.kills.total() == 50
+
+
 def soak(directory: Path) -> tuple[list[str], bool]:
     """Half an hour of writer, dream, agent and person in one window with its engine (`--seconds`)."""
     from helpers.soak import soak as soaked_for
@@ -220,6 +235,7 @@ PARTS: dict[str, Part] = {
     "mutations": mutations.run,
     "failures": failures,
     "kills": kills,
+    "cuts": cuts,
     "suspended": suspended,
     "counters": counters,
     "paths": paths.run_paths,

@@ -3,7 +3,7 @@ trees loading, a save on its way. Is anything lost, and is the window usable aga
 
 What must hold after each kill: the editor has what was typed, another engine answers, the trees are those of
 the disk, and a save works. In the end every content that was acknowledged as saved is on disk or in the
-history.
+history. The same for the connection to a machine elsewhere, which is cut.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pygit2
 
 from helpers.samples import copy_sample
+from helpers.ssh_machine import SshMachine
 from helpers.window_churn import STORE, in_tree, on_disk
 from reverie.clock import system_clock
 from reverie.compose import open_workbench
 from reverie.profile import Profile
 from reverie.ui.app import is_loaded, make_application, wait_for
 from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.engine_link import EngineLink
 from reverie.ui.window.main_window import MainWindow
 
 ACME = "a1f3c9e2b7"
@@ -76,6 +78,26 @@ def kill_engines(directory: Path, *, kills: int, seed: int) -> EngineKills:
     tally = EngineKills()
     window = MainWindow(profile, system_clock, Icons(), StartupOptions((home,), workspace=ACME, engine=True))
     killer = _Killer(window, home, tally, random.Random(seed))
+    return _strike(killer, kills, profile)
+
+
+def cut_connections(machine: SshMachine, directory: Path, *, cuts: int, seed: int) -> EngineKills:
+    """Cut the connection of one window to `machine` so many times. `ssh` leads there."""
+    make_application()
+    machine.profile.ensure(machine.profile.config)
+    machine.profile.settings_file.write_text("[dream]\nengine = 'rules'\n")
+    tally = EngineKills()
+    options = StartupOptions(
+        workspace=ACME, engine=True, hosts=(replace(machine.address, path=machine.home),), and_found=False
+    )
+    window = MainWindow(Profile.under(directory / "profile"), system_clock, Icons(), options)
+    killer = _Cutter(window, machine.home, tally, random.Random(seed))
+    return _strike(killer, cuts, machine.profile)
+
+
+def _strike(killer: _Killer, kills: int, profile: Profile) -> EngineKills:
+    window, tally = killer.window, killer.tally
+    pid = 0
     try:
         window.show()
         window.start()
@@ -84,7 +106,7 @@ def kill_engines(directory: Path, *, kills: int, seed: int) -> EngineKills:
             if tally.problems:
                 break
             killer.kill()
-        pid = window.engine.pid if window.engine is not None else 0
+        pid = killer.engine_pid
     finally:
         window.tab.keeper.throw_away()
         window.shut_down()
@@ -104,6 +126,18 @@ class _Killer:
         self._saved: dict[str, str] = {}
         self._round = 0
 
+    @property
+    def engine_pid(self) -> int:
+        """The process of the engine that answers."""
+        assert self.window.engine is not None
+        return self.window.engine.pid
+
+    def strike(self) -> Callable[[], bool]:
+        """Kill the engine. Returns whether another one answers."""
+        pid = self.engine_pid
+        os.kill(pid, signal.SIGKILL)
+        return lambda: self.engine_pid not in (0, pid)
+
     def until(self, what: str, condition: Callable[[], bool]) -> bool:
         if wait_for(condition, LIMIT_MS):
             return True
@@ -113,8 +147,7 @@ class _Killer:
     def kill(self) -> None:
         """Do something, kill the engine in the middle, and see whether everything is there again."""
         self._round += 1
-        tab, engine = self.window.tab, self.window.engine
-        assert engine is not None
+        tab = self.window.tab
         if not self._open_a_note():
             return
         text = f"Round {self._round}: " + "typed while the engine dies. " * self.dice.randint(1, 20) + "\n"
@@ -123,14 +156,13 @@ class _Killer:
         act = self.dice.choice((self._type, self._save, self._dream, self._reload, self._search))
         act()
         wait_for(lambda: False, round(self.dice.random() * LATEST_S * 1000))
-        pid = engine.pid
-        os.kill(pid, signal.SIGKILL)
+        is_back = self.strike()
         killed = time.monotonic()
         self.tally.kills[act.__name__.removeprefix("_")] += 1
         # A note of its own, from outside: only an engine that watches again shows it.
         outside = self.home / STORE / f"round-{self._round}.md"
         outside.write_text(f"Written from outside in round {self._round}.\n")
-        if not self.until("another engine answers", lambda: engine.pid not in (0, pid)):
+        if not self.until("another engine answers", is_back):
             return
         if not self.until("the trees are those of the disk", self._shows_the_disk):
             return
@@ -218,3 +250,23 @@ class _Killer:
                 known.add(hashlib.sha256(found.data).hexdigest())
         lost = [path for content, path in self._saved.items() if content not in known]
         self.tally.problems += [f"a saved content of {path} is nowhere" for path in lost]
+
+
+class _Cutter(_Killer):
+    """One window that shows a home elsewhere, and the one who cuts its connection."""
+
+    @property
+    def _link(self) -> EngineLink:
+        assert self.window.session is not None
+        return self.window.session.engine
+
+    @property
+    def engine_pid(self) -> int:
+        return self._link.pid
+
+    def strike(self) -> Callable[[], bool]:
+        link = self._link
+        assert link.machine is not None
+        machine, pid = link.machine, link.machine.pid
+        os.kill(pid, signal.SIGKILL)
+        return lambda: machine.pid != pid and link.client.is_connected

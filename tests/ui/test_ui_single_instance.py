@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from ui_windows import ACME, INGEST, Windows
 
 from helpers.samples import copy_sample
+from reverie.engine.address import MachineAddress
 from reverie.profile import Profile
 from reverie.ui.single_instance import Instance, OpenRequest, decoded
 
@@ -106,3 +107,11 @@ def test_a_second_start_opens_its_home_in_the_first_window_and_ends(windows: Win
         assert driver.session.context.workspace_id == workspace
     assert len(driver.window.homes.sessions) == 2
     instance.close()
+
+
+def test_machines_are_handed_over_as_addresses() -> None:
+    machines = (MachineAddress("box", "me", 2222, Path("/a b")), MachineAddress("::1"))
+    request = OpenRequest(hosts=machines)
+    assert decoded(request.encoded()) == request
+    assert decoded(b'{"homes": [], "hosts": ["ssh://-oProxyCommand=x"]}') is None
+    assert decoded(b'{"homes": [], "hosts": [1]}') is None

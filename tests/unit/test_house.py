@@ -55,6 +55,7 @@ WHY_ALONE: dict[str, str] = {
     "llm.transport": "imports httpx, which rules do without",
     "services.external_changes": "what others changed: watched paths, authors, what is unseen",
     "ui.app": "the application around the window; the command line is its only door",
+    "ui.window.machines": "homes of other machines; with the list and the homes here over 900 lines",
     "ui.background.activity": "a tab",
     "ui.background.doctor": "a tab",
     "ui.background.services": "loaded after the first paint",

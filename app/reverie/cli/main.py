@@ -32,6 +32,7 @@ from reverie.files.paths import DiskCheck
 
 if TYPE_CHECKING:
     from reverie.agents.discovery import TroubledPlace
+    from reverie.engine.address import MachineAddress
     from reverie.profile import Profile
     from reverie.services.container import HomeContainer
 
@@ -117,6 +118,13 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
+    parser.add_argument(
+        "--host",
+        type=_host,
+        action="append",
+        metavar="ssh://USER@MACHINE[:PORT][/PATH]",
+        help="the homes of another machine as well, in the window; repeatable",
+    )
     parser.add_argument("--demo", action="store_true", help="open a throw-away copy of the demo home")
     parser.add_argument("--offscreen", action="store_true", help="render without a display")
     parser.add_argument("--screenshot", type=Path, metavar="FILE", help="render, save a PNG, exit")
@@ -227,6 +235,16 @@ def _time(text: str) -> int:
     return int(text)
 
 
+def _host(text: str) -> MachineAddress:
+    # Late: only the window takes one.
+    from reverie.engine.address import parse_address
+
+    try:
+        return parse_address(text)
+    except UserError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def _common(*, suppress: bool) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     absent, add = argparse.SUPPRESS if suppress else None, parser.add_argument
@@ -299,10 +317,13 @@ def debug_log(env: Mapping[str, str] | None = None) -> Iterator[None]:
 
 def main(argv: Sequence[str]) -> int:
     """Run one invocation; returns the exit code."""
-    arguments = build_parser(*argv[:1]).parse_args(argv)
+    parser = build_parser(*argv[:1])
+    arguments = parser.parse_args(argv)
     if arguments.version:
         print_text(__version__)
         return DONE
+    if arguments.host and (arguments.command or arguments.screenshot):
+        parser.error("--host goes with the window only: run the command on that machine")
     session = Invocation(arguments)
     try:
         with debug_log(), _patience(session):
@@ -358,6 +379,7 @@ def _window(session: Invocation) -> int:
     arguments = session.arguments
     return run_window(
         homes=tuple(arguments.home or ()),
+        hosts=tuple(arguments.host or ()),
         profile=session.profile,
         clock=session.clock,
         workspace_id=arguments.workspace,

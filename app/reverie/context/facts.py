@@ -8,7 +8,6 @@ be read has no data, and the view says so.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -92,7 +91,7 @@ def _recorded_part(
     predicted = dict(_predicted(parts, facts, drafted))
     entries = []
     for each in record.files:
-        other = predicted.pop(_key(each.path), None)
+        other = predicted.pop(facts.real_path(each.path), None)
         reason = _verdict(each, other, record.modified.get(each.path), at)
         size = len(each.text.encode("utf-8", "surrogatepass"))
         entries.append(
@@ -152,25 +151,20 @@ def _predicted(
         for entry in part.loaded:
             if part.key == "instructions" and entry.file is not None:
                 stamp = facts.texts[str(entry.file)].stamp
-                yield _key(str(entry.file)), _Predicted(entry, entry.text, stamp[1])
+                yield facts.real_path(str(entry.file)), _Predicted(entry, entry.text, stamp[1])
             elif facts.off:
                 continue  # it is shown as what would be loaded, if the memory were on
             elif part.key == "index-file" and entry.path == index_path and listing and listing.root:
                 known = facts.texts.get(index_path)
                 modified = 0 if known is None else known.stamp[1]
-                path = _key(str(listing.root.directory / INDEX))
+                path = facts.real_path(str(listing.root.directory / INDEX))
                 yield path, _Predicted(entry, entry.text, modified, index_path in drafted)
 
 
-def _key(path: str) -> str:
-    """A path as both sides may write it."""
-    return os.path.realpath(path)
-
-
-def _memory_key(path: str) -> str:
+def _memory_key(path: str, facts: ContextFacts) -> str:
     """A memory's path in a home, also where the home was moved since it was recorded."""
     _above, found, below = path.replace("\\", "/").rpartition("/projects/")
-    return below if found else _key(path)
+    return below if found else facts.real_path(path)
 
 
 def _recalling(part: ContextPart, facts: ContextFacts) -> ContextPart:
@@ -178,7 +172,7 @@ def _recalling(part: ContextPart, facts: ContextFacts) -> ContextPart:
     listing = facts.listings.get(Scope.PROJECT)
     directory = listing.root.directory if listing is not None and listing.root is not None else None
     index = str(memory_path(Scope.PROJECT, INDEX))
-    recalled = {_memory_key(path): times for path, times in facts.record.recalled.items()}
+    recalled = {_memory_key(path, facts): times for path, times in facts.record.recalled.items()}
     entries = []
     long = 0
     for entry in part.entries:
@@ -187,7 +181,7 @@ def _recalling(part: ContextPart, facts: ContextFacts) -> ContextPart:
             entries.append(replace(entry, state="out", reason=reason, bytes=0, tokens=0, text=""))
             continue
         rel = entry.path.removeprefix(f"{memory_path(Scope.PROJECT, '')}/")
-        times = recalled.get(_memory_key(str(directory / rel)), 0) if directory is not None else 0
+        times = recalled.get(_memory_key(str(directory / rel), facts), 0) if directory is not None else 0
         is_long = entry.size > RECALL_BYTES
         long += is_long
         entries.append(
@@ -284,8 +278,14 @@ class ContextFacts:
     """The variable that keeps Claude Code from loading instructions and memory; empty for none."""
     moved_by_project: bool = False
     """Whether the project's own settings put its memory in another place."""
+    real_paths: Mapping[str, str] = field(default_factory=dict)
+    """Where those of the paths in here lead that are written in another way than the system would."""
     memo: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     """What was worked out of these facts before; whoever puts it in sees that it follows from them alone."""
+
+    def real_path(self, path: str) -> str:
+        """A path as the record and the listings agree on it."""
+        return self.real_paths.get(path, path)
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """What `make` gives, worked out once."""

@@ -83,7 +83,21 @@ def gather(
         facts = replace(facts, off="" if on else SWITCH, lessons=lessons)
     elif home.kind == "mux":
         reader.hot(facts, times)
-    return replace(facts, texts=dict(reader.texts))
+    return replace(facts, texts=dict(reader.texts), real_paths=_real_paths(facts, reader.texts))
+
+
+def _real_paths(facts: ContextFacts, texts: Iterable[str]) -> dict[str, str]:
+    """What `ContextFacts.real_paths` holds: asked here, since the home may be on another machine than the
+    view."""
+    record, listing = facts.record, facts.listings.get(Scope.PROJECT)
+    if record.at is None and not record.recalls:
+        return {}
+    paths = [*texts, *(each.path for each in record.files), *record.recalled]
+    if listing is not None and listing.root is not None:
+        files = [file.rel for file in listing.files] if record.recalls else []
+        paths += [str(listing.root.directory / rel) for rel in (INDEX, *files)]
+    found = ((path, os.path.realpath(path)) for path in dict.fromkeys(paths))
+    return {path: real for path, real in found if real != path}
 
 
 class _TextReader:

@@ -79,7 +79,11 @@ class EngineGone(Unavailable):
 class EngineClient:
     """One connection to an engine, made when it is first needed. `connect` opens a channel, or raises
     `UserError`. `on_event` hears events. With `on_again` a lost connection is made anew at
-    once, and it is called then, so that whatever was shown can be asked for again. Neither may block."""
+    once, and it is called then, so that whatever was shown can be asked for again. Neither may block.
+
+    `explain` is given for an engine on another machine: the error for a greeting that failed, or for a
+    connection that was lost (None). Reaching such a machine may take long, so calls fail with that error
+    while the connection is made again, which goes on until it succeeds; `on_lost` hears of it."""
 
     def __init__(
         self,
@@ -87,8 +91,14 @@ class EngineClient:
         *,
         on_event: Callable[[Event], None] = lambda _event: None,
         on_again: Callable[[], None] | None = None,
+        on_lost: Callable[[UserError], None] = lambda _error: None,
+        explain: Callable[[Refused | WireError | ConnectionLost | None], UserError] | None = None,
     ) -> None:
         self._connect = connect
+        self._on_lost = on_lost
+        self._explain = explain
+        self._greeting: Channel | None = None
+        self._is_lost = False
         self._on_event = on_event
         self._on_again = on_again
         self._lock = threading.Lock()
@@ -109,6 +119,11 @@ class EngineClient:
     def home(self, root: Path, home_id: str) -> HomeEngine:
         """What can be asked of an open home."""
         return cast(HomeEngine, RemoteService(self, HomeEngine, root, home_id))
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is an engine, as far as is known."""
+        return self._channel is not None
 
     @property
     def is_stopped(self) -> bool:
@@ -149,18 +164,23 @@ class EngineClient:
         """As `call`, with everything encoded. While it is under way `cancelled` is asked, and passed on, and
         `check` may raise to give the answer up."""
         answers: SimpleQueue[Any] = SimpleQueue()
+        # Before the lock, which is held while the machine is tried.
+        if self._is_lost:
+            raise self._gone()
         with self._lock:
             channel, call_id = self._connected(), next(self._ids)
             self._waiting[call_id] = answers
         asked = False
         try:
-            _send(channel, CallMessage(call_id, *address, arguments))
+            self._send(channel, CallMessage(call_id, *address, arguments))
             while True:
                 try:
                     answer = answers.get(timeout=_POLL_S)
                 except Empty:
                     pass
                 else:
+                    if answer is None:
+                        raise self._gone()
                     if not isinstance(answer, ProgressMessage):
                         return _result(answer)
                     report(answer.value)
@@ -168,7 +188,7 @@ class EngineClient:
                 if check is not None:
                     check()
                 if not asked and cancelled():
-                    _send(channel, Cancel(call_id))
+                    self._send(channel, Cancel(call_id))
                     asked = True
         finally:
             if self._waiting.pop(call_id, None) is not None:
@@ -177,8 +197,11 @@ class EngineClient:
 
     def stop(self) -> None:
         """Close the connection; calls under way end as gone. Calling it again is harmless."""
+        self._stopping.set()
+        greeting = self._greeting
+        if greeting is not None:
+            greeting.shut()
         with self._lock:
-            self._stopping.set()
             channel, self._channel = self._channel, None
         if channel is not None:
             channel.shut()
@@ -192,20 +215,28 @@ class EngineClient:
             raise EngineGone("The program is ending.")
         if self._channel is not None:
             return self._channel
-        channel = self._connect()
+        channel = self._greeting = self._connect()
+        if self._stopping.is_set():
+            channel.shut()
         try:
             channel.send(Hello(PROTOCOL, __version__, os.getpid()))
             welcome = channel.receive()
         except (ConnectionLost, WireError) as error:
             channel.close()
-            raise EngineGone from error
+            raise self._gone(error) from error
+        finally:
+            self._greeting = None
         if not isinstance(welcome, WelcomeMessage):
             channel.close()
+            if self._explain is not None and isinstance(welcome, Refused):
+                raise self._explain(welcome)
             sentence = welcome.sentence if isinstance(welcome, Refused) else ""
             raise Unavailable("Reverie's engine did not accept this program.", cause=sentence)
         self.pid = welcome.pid
-        count_as_ours(welcome.pid)
+        if self._explain is None:
+            count_as_ours(welcome.pid)
         self._channel = channel
+        self._is_lost = False
         self._connections += 1
         again = self._connections > 1
         self._reader = threading.Thread(
@@ -240,15 +271,19 @@ class EngineClient:
         with self._lock:
             if self._channel is channel:
                 self._channel = None
+            self._is_lost = self._explain is not None and not self._stopping.is_set()
             lost, self._waiting = self._waiting, {}
         for waiting in lost.values():
             waiting.put(None)
+        if self._is_lost:
+            self._on_lost(self._gone())
         if self._on_again is not None:
             self._reconnect()
 
     def _reconnect(self) -> None:
         """Connect again without being asked, since whoever watches only hears."""
-        for pause_s in (0.0, *_PAUSES_S):
+        forever = itertools.repeat(_PAUSES_S[-1]) if self._explain is not None else ()
+        for pause_s in itertools.chain((0.0,), _PAUSES_S, forever):
             if self._stopping.wait(pause_s):
                 return
             try:
@@ -258,6 +293,15 @@ class EngineClient:
                 log.info("no engine yet: %s", error)
             else:
                 return
+
+    def _send(self, channel: Channel, message: CallMessage | Cancel) -> None:
+        try:
+            channel.send(message)
+        except ConnectionLost as error:
+            raise self._gone() from error
+
+    def _gone(self, failure: WireError | ConnectionLost | None = None) -> UserError:
+        return self._explain(failure) if self._explain is not None else EngineGone()
 
 
 class RemoteService:
@@ -291,14 +335,7 @@ def _call(
     return client.call(address, method, arguments, named)
 
 
-def _send(channel: Channel, message: CallMessage | Cancel) -> None:
-    try:
-        channel.send(message)
-    except ConnectionLost as error:
-        raise EngineGone from error
-
-
-def _result(answer: Done | Failed | Stopped | Bug | None) -> bytes:
+def _result(answer: Done | Failed | Stopped | Bug) -> bytes:
     if isinstance(answer, Done):
         return answer.value
     if isinstance(answer, Failed):

@@ -62,9 +62,15 @@ def stdio_channel(profile: Profile, program: Sequence[str] = ()) -> Channel:
         )
     except OSError as error:
         raise Unavailable("Reverie's engine could not be started.", cause=str(error)) from error
+    return process_channel(process, END_S, logging.ERROR)
+
+
+def process_channel(process: subprocess.Popen[bytes], end_s: float, level: int) -> Channel:
+    """A channel over the standard streams of a process that is, or leads to, an engine. It ends with the
+    channel; after `end_s` it is killed, which is logged with `level`."""
     reader, writer = cast(BinaryIO, process.stdout), cast(BinaryIO, process.stdin)
     # Closing waits for a message that is on its way, and that one for a process that may not read.
-    breaker = threading.Timer(END_S, _kill, (process,))
+    breaker = threading.Timer(end_s, _kill, (process, level))
     breaker.daemon = True
 
     def shut() -> None:
@@ -80,9 +86,9 @@ def stdio_channel(profile: Profile, program: Sequence[str] = ()) -> Channel:
     return Channel(reader, writer, FromEngine, shut=shut, close=close)
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes], level: int) -> None:
     if process.poll() is None:
-        log.error("the engine did not end within %g s and was killed", END_S)
+        log.log(level, "process %d did not end with its connection and was killed", process.pid)
         process.kill()
 
 

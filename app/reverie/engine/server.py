@@ -126,7 +126,7 @@ class ClientConnection:
         if not isinstance(hello, Hello):
             raise WireError("a client that does not say hello")
         if (hello.protocol, hello.version) != (PROTOCOL, __version__):
-            self.channel.send(Refused(_other_version(hello.version), os.getpid()))
+            self.channel.send(Refused(_other_version(hello.version), os.getpid(), __version__))
             return False
         self.pid = self.pid or hello.pid
         self.channel.send(WelcomeMessage(__version__, os.getpid()))

@@ -63,6 +63,7 @@ class Refused:
 
     sentence: str
     pid: int
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ from PySide6.QtCore import (
 from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.clock import Clock, system_clock
+from reverie.engine.address import MachineAddress
 from reverie.errors import UserError
 from reverie.files.log_file import log_handler
 from reverie.files.paths import MOST_LIMITS, ask_each, open_regular
@@ -390,6 +391,7 @@ NO_WINDOW = (
 def run_window(
     *,
     homes: Sequence[Path] = (),
+    hosts: Sequence[MachineAddress] = (),
     profile: Profile | None = None,
     clock: Clock = system_clock,
     workspace_id: str | None = None,
@@ -398,7 +400,7 @@ def run_window(
     offscreen: bool = False,
     screenshot: Path | None = None,
 ) -> int:
-    """Show the window on `homes` (none: those that are found). With
+    """Show the window on `homes` (none: those that are found) and on those of the machines `hosts`. With
     `screenshot`: save a picture and end. Where a window of the profile is open already, it is asked to show
     them."""
     if offscreen or screenshot is not None:
@@ -414,7 +416,8 @@ def run_window(
         profile = Profile.under(scratch / "profile")
     instance = Instance(profile) if screenshot is None else None
     if instance is not None and not instance.is_first:
-        problem = instance.hand_over(OpenRequest(tuple(homes), workspace_id or "", demo, activation_token()))
+        request = OpenRequest(tuple(homes), workspace_id or "", demo, activation_token(), tuple(hosts))
+        problem = instance.hand_over(request)
         if problem:
             sys.stderr.write(f"reverie: {problem}\n")
         shutil.rmtree(scratch, ignore_errors=True)
@@ -435,6 +438,7 @@ def run_window(
                 engine=screenshot is None and clock is system_clock,
                 asking=screenshot is None,
                 project=project_path or "",
+                hosts=tuple(hosts),
             )
             remembered = read_remembered(profile) if screenshot is None else Remembered()
             if not homes and not demo:

@@ -29,6 +29,7 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, 
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
+from reverie.engine.address import MachineAddress
 from reverie.files.paths import read_regular
 from reverie.resources import resource
 
@@ -367,6 +368,8 @@ class StartupOptions:
     """The path of the project to select where no workspace is named."""
     closed: tuple[Path, ...] = ()
     """Homes that were closed by hand; they are not reopened when they are found."""
+    hosts: tuple[MachineAddress, ...] = ()
+    """Other machines whose homes are opened as well."""
 
 
 # Theme, font size and language: read from `[window]` in the settings file, and applied.

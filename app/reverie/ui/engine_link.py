@@ -1,6 +1,7 @@
 """The window's connection to the engine: opens it when it is needed, and turns its events into signals.
 
-A window of a person uses the engine of the profile, which is a process of its own. Where nothing may be
+A window of a person uses the engine of the profile, which is a process of its own, and one more on each
+other machine whose homes it shows. Where nothing may be
 started (a picture for the documentation, a clock that stands still, tests) an engine of this process answers
 over the same wire.
 
@@ -18,8 +19,10 @@ from PySide6.QtCore import QObject, Qt, Signal
 from reverie.clock import Clock
 from reverie.engine.client import EngineClient
 from reverie.engine.reach import connect
+from reverie.engine.remote import RemoteMachine
 from reverie.engine.start import StartingEngine
 from reverie.engine.wire import Channel, Event, IndexChanged
+from reverie.errors import UserError
 from reverie.profile import Profile
 
 if TYPE_CHECKING:
@@ -30,10 +33,12 @@ log = logging.getLogger("reverie.engine")
 
 class EngineLink(QObject):
     """`heard(Event)`: of a home that is watched; `index_changed(IndexChanged)`: the search index of a home is
-    being updated, or is up to date; `replaced()`: the engine died, and another one has taken its place."""
+    being updated, or is up to date; `lost(UserError)`: the other machine is not reached; `replaced()`: the
+    engine died or was not reached, and another one has taken its place."""
 
     heard = Signal(object)
     index_changed = Signal(object)
+    lost = Signal(object)
     replaced = Signal()
     _posted = Signal(object)
 
@@ -45,16 +50,30 @@ class EngineLink(QObject):
         *,
         own_process: bool,
         starting: StartingEngine | None = None,
+        machine: RemoteMachine | None = None,
     ) -> None:
+        """`machine`: where the engine is; None: here."""
         super().__init__(parent)
         self._starting = starting
         self._profile = profile
-        self.inline = None if own_process else _engine_here(profile, clock)
+        self.machine = machine
+        self.inline = None if own_process or machine is not None else _engine_here(profile, clock)
         """The engine of this process; None where it is one of its own."""
         self._closed = False
-        self.client = EngineClient(self._connect, on_event=self._post, on_again=self._post_replaced)
+        self.client = EngineClient(
+            self._connect,
+            on_event=self._post,
+            on_again=self._post_replaced,
+            on_lost=self._post,
+            explain=None if machine is None else machine.explain,
+        )
         # Queued: events come on the reader's thread.
         self._posted.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+
+    @property
+    def machine_name(self) -> str:
+        """The machine of the engine as a person calls it; empty for this one."""
+        return "" if self.machine is None else self.machine.address.name
 
     @property
     def pid(self) -> int:
@@ -69,6 +88,8 @@ class EngineLink(QObject):
             self.inline.close()
 
     def _connect(self) -> Channel:
+        if self.machine is not None:
+            return self.machine.connect()
         if self.inline is not None:
             from reverie.engine.process import inline_channel  # late: as in `_engine_here`
 
@@ -76,8 +97,8 @@ class EngineLink(QObject):
         starting, self._starting = self._starting, None
         return connect(self._profile, starting=starting)
 
-    def _post(self, event: Event | None) -> None:
-        """Hand an event over to the thread of this object; None: another engine."""
+    def _post(self, event: Event | UserError | None) -> None:
+        """Hand an event over to the thread of this object; an error: no engine; None: another engine."""
         if not self._closed:
             try:
                 self._posted.emit(event)
@@ -87,11 +108,13 @@ class EngineLink(QObject):
     def _post_replaced(self) -> None:
         self._post(None)
 
-    def _deliver(self, event: Event | None) -> None:
+    def _deliver(self, event: Event | UserError | None) -> None:
         if self._closed:
             return
         if event is None:
             self.replaced.emit()
+        elif isinstance(event, UserError):
+            self.lost.emit(event)
         elif isinstance(event, IndexChanged):
             self.index_changed.emit(event)
         else:

@@ -378,6 +378,8 @@ class FailuresTab(PartTab):
         super().__init__(icons, "failures-message", "check", parent)
         self._opener = opener
         self._now = 0
+        self.is_here = True
+        """Whether the files of the shown home can be opened on this machine."""
         self.view: FailuresView | None = None
         self.state = WrapLabel()
         self.bar.setAccessibleName(self.tr("Kinds of failures"))
@@ -514,7 +516,7 @@ class FailuresTab(PartTab):
                 self.tr("Open the episode") if is_lesson else self.tr("Open the store"),
                 self.tr("Show it among the memories"),
             )
-        self.open.setVisible(what is not None)
+        self.open.setVisible(what is not None and (self.is_here or not isinstance(what, CrashGroup)))
 
     def _other_row(self, row: FailureRow | None) -> tuple[PartKey, str] | None:
         """The crash of a lesson, or the newest lesson of a crash."""
@@ -562,6 +564,8 @@ class FailuresTab(PartTab):
         row = self.list.current
         what = row.what if row is not None else None
         if isinstance(what, CrashGroup):
+            if not self.is_here:
+                return
             self._opener(QUrl.fromLocalFile(str(what.newest.path)))
         elif isinstance(what, LessonView | Repeated):
             self.open_wanted.emit(what.rel)
@@ -768,6 +772,7 @@ class FailuresControl(QObject):
             self._session.outside_changed.disconnect(self._on_changed)
         is_ours = session is not None and session.facts.has_failures
         self._session = session if is_ours else None
+        self.tab.is_here = session is None or session.is_here
         self._stale = True
         self._back.forget()
         if self._lane is not None:

@@ -153,10 +153,10 @@ class WatchEvent:
 @dataclass(frozen=True, slots=True)
 class HomeOpened:
     """A home that could be opened. `open_local` opens it in this process, for what the engine cannot be asked
-    for yet: the background services."""
+    for yet: the background services. None for a home on another machine."""
 
     workbench: HomeEngine
-    open_local: Callable[[], Workbench]
+    open_local: Callable[[], Workbench] | None
     profile: Profile
     info: HomeInfo
     caps: Caps
@@ -185,6 +185,15 @@ def adopt_home_job(
         return _opened(engine.services.adopt(path.absolute(), known_id), profile, clock, engine)
 
     return work
+
+
+def opened_elsewhere(path: Path, profile: Profile, engine: EngineClient) -> HomeOpened:
+    """The home at `path` on the machine of `engine`. Blocks. Raises `UserError`."""
+    opened = engine.services.open(path)
+    workbench = engine.home(opened.info.root, opened.info.id)
+    return HomeOpened(
+        workbench, None, profile, opened.info, opened.caps, opened.facts, opened.recent_workspace
+    )
 
 
 def _opened(opened: Opened, profile: Profile, clock: Clock, engine: EngineClient) -> HomeOpened:
@@ -269,7 +278,8 @@ class HomeSession(QObject):
         self.workbench = opened.workbench
         self.profile = opened.profile
         self._open_local = opened.open_local
-        self.info = opened.info
+        self.engine = engine
+        self.info = self._named(opened.info)
         self.caps = opened.caps
         self.facts = opened.facts
         self.recent_workspace = opened.recent_workspace
@@ -295,6 +305,7 @@ class HomeSession(QObject):
         """Whether the history has everything that was heard of."""
         engine.heard.connect(self._on_heard)
         engine.replaced.connect(self._on_engine_replaced)
+        engine.lost.connect(self._on_engine_lost)
         self._watch = HomeWatcher(opened.workbench, lanes.scan, self, enabled=watching)
         self._watch.started.connect(self._on_watching)
         self._watch.failed.connect(self._on_aside_failed)
@@ -306,7 +317,13 @@ class HomeSession(QObject):
     @cached_property
     def local(self) -> Workbench:
         """The home in this process. Opens it the first time, so only for jobs."""
+        assert self._open_local is not None, "it is on another machine"
         return self._open_local()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the home is on this machine."""
+        return self.engine.machine is None
 
     @property
     def is_watched(self) -> bool:
@@ -321,6 +338,19 @@ class HomeSession(QObject):
         self._watch.lost()
         self.is_recorded = self._history_started = False
         self.reload()
+
+    @Slot(object)
+    def _on_engine_lost(self, error: UserError) -> None:
+        """The machine of this home is not reached. What is shown stays until it is, or until the home is
+        closed."""
+        if not self._closed:
+            self._watch.lost()
+            self.trouble.emit(error)
+
+    def _named(self, info: HomeInfo) -> HomeInfo:
+        """With the machine's name beside the label, where it is not this one."""
+        machine = self.engine.machine_name
+        return replace(info, label=f"{info.label} · {machine}") if machine else info
 
     # Selecting
 
@@ -468,9 +498,8 @@ class HomeSession(QObject):
         self._everything = False
         self._retry.stop()
         self.trouble.emit(None)
-        if found.info is not None and found.info != self.info:
-            self.info = found.info
-            self.info_changed.emit(found.info)
+        if found.info is not None:
+            self._take_info(found.info)
         if found.tree is not None:
             self.also_show(found.tree.view.changed_by_others)
             self._update = found.tree
@@ -497,6 +526,12 @@ class HomeSession(QObject):
             self._titled = project
             self._read_titles(project)
 
+    def _take_info(self, found: HomeInfo) -> None:
+        info = self._named(found)
+        if info != self.info:
+            self.info = info
+            self.info_changed.emit(info)
+
     def _read_titles(self, project: str) -> None:
         """Titles that the list of workspaces does not hold are read in small jobs, newest first, those of
         `project` before all others. A job that has begun is never superseded: what it learned is not told
@@ -518,9 +553,8 @@ class HomeSession(QObject):
             any_read, info = found
             if self._closed:
                 return
-            if info is not None and info != self.info:
-                self.info = info
-                self.info_changed.emit(info)
+            if info is not None:
+                self._take_info(info)
             if (any_read or project != self._titles_wanted) and self._titles_left > 0:
                 self._read_some_titles()
 

@@ -161,7 +161,7 @@ class SessionStore(QObject):
 
     @Slot(object)
     def _on_opened(self, session: HomeSession) -> None:
-        if not self.restoring or str(session.info.root) != self._wanted.home:
+        if not self.restoring or not session.is_here or str(session.info.root) != self._wanted.home:
             return
         self._window.homes.opened.disconnect(self._on_opened)
         wanted, home, picker = self._wanted, session.info.id, self._window.picker
@@ -246,14 +246,14 @@ class SessionStore(QObject):
 
         if tab.splitter.orientation() == Qt.Orientation.Horizontal:
             shown = replace(shown, tree_width=inner[0])
-        roots = [str(session.info.root) for session in window.homes.sessions]
+        roots = [str(session.info.root) for session in window.homes.sessions if session.is_here]
         # Those that were not opened this time, or could not be, are still the person's homes.
         closed = dict.fromkeys((*map(str, sorted(window.homes.left_closed)), *self._wanted.closed))
         closed = {place: None for place in closed if place not in roots}
         homes = [home for home in dict.fromkeys((*roots, *self._wanted.homes)) if home not in closed]
         shown = replace(shown, homes=tuple(homes[:MOST_HOMES]), closed=tuple(closed)[:MOST_HOMES])
         session = window.session
-        if session is None or session.context is None:
+        if session is None or session.context is None or not session.is_here:
             return shown
         context, text = session.context, tab.pane.text
         shown = replace(

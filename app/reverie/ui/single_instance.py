@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QLockFile, QObject, Signal, Slot
 
+from reverie.engine.address import MachineAddress, parse_address
 from reverie.errors import UserError
 from reverie.files.directory import ensure_private
 from reverie.profile import Profile
@@ -46,6 +47,7 @@ class OpenRequest:
     demo: bool = False
     token: str = ""
     """The desktop's activation token, without which the first window may not come to the front."""
+    hosts: tuple[MachineAddress, ...] = ()
 
     def encoded(self) -> bytes:
         """One line."""
@@ -54,6 +56,7 @@ class OpenRequest:
             "workspace": self.workspace,
             "demo": self.demo,
             "token": self.token,
+            "hosts": [address.url for address in self.hosts],
         }
         return json.dumps(fields).encode() + b"\n"
 
@@ -69,6 +72,13 @@ def decoded(line: bytes) -> OpenRequest | None:
     homes, workspace, token = fields.get("homes"), fields.get("workspace"), fields.get("token")
     if not isinstance(homes, list) or not all(isinstance(home, str) for home in homes):
         return None
+    hosts = fields.get("hosts", [])
+    if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
+        return None
+    try:
+        machines = tuple(map(parse_address, hosts))
+    except UserError:
+        return None
     paths = tuple(Path(home) for home in homes)
     if not all(path.is_absolute() for path in paths):
         return None
@@ -77,6 +87,7 @@ def decoded(line: bytes) -> OpenRequest | None:
         workspace if isinstance(workspace, str) else "",
         fields.get("demo") is True,
         token if isinstance(token, str) else "",
+        machines,
     )
 
 

@@ -72,7 +72,7 @@ class HostControl(QObject):
     def add(self, session: HomeSession) -> None:
         """A home was opened: its services run here if they are wanted."""
         home_id = session.info.id
-        if home_id not in self._homes:
+        if session.is_here and home_id not in self._homes:
             self._homes[home_id] = session
             self._settle(home_id)
 

@@ -9,9 +9,11 @@ else. Failure: what cannot be searched is said above the results.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import (
     QAbstractListModel,
@@ -47,6 +49,7 @@ from PySide6.QtWidgets import (
 from reverie.engine.client import CallCancelled
 from reverie.engine.wire import IndexChanged
 from reverie.errors import UserError
+from reverie.services.search import SearchAnswer, SearchHit
 from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, scope_name, visible
 from reverie.ui.engine_link import EngineLink
@@ -54,10 +57,6 @@ from reverie.ui.jobs import JobCancelled, JobControl, Lane, repeating
 from reverie.ui.session import HomeSession
 from reverie.ui.widgets.controls import SearchField, WrapLabel
 from reverie.ui.widgets.layouts import pane, stacked
-
-if TYPE_CHECKING:
-    from reverie.services.search import SearchAnswer, SearchHit
-
 
 # What a search found, as a flat list: path and place above, below them the line with its hits marked.
 #
@@ -330,6 +329,7 @@ class MemorySearch(QObject):
         self.pages = stacked(tree, self._found)
         self.answer: SearchAnswer | None = None
         self._engine: EngineLink | None = None
+        self._elsewhere: list[EngineLink] = []
         self._sessions: list[HomeSession] = []
         self._asking: Lane | None = None
         self._indexing: dict[Path, int] = {}
@@ -359,6 +359,9 @@ class MemorySearch(QObject):
     def use_engine(self, engine: EngineLink) -> None:
         """Ask this engine from now on."""
         self._engine = engine
+        self._follow(engine)
+
+    def _follow(self, engine: EngineLink) -> None:
         engine.index_changed.connect(self._on_index_changed)
         engine.replaced.connect(self._on_engine_replaced)
 
@@ -366,6 +369,9 @@ class MemorySearch(QObject):
     def add_session(self, session: HomeSession) -> None:
         """A home was opened in this window."""
         if session not in self._sessions:
+            if session.engine is not self._engine and session.engine not in self._elsewhere:
+                self._elsewhere.append(session.engine)
+                self._follow(session.engine)
             self._sessions.append(session)
             self._ask()
 
@@ -419,13 +425,13 @@ class MemorySearch(QObject):
         text, engine = self.field.text(), self._engine
         if self._asking is None or engine is None or not text.strip() or self._stopped:
             return
-        homes = [session.info.id for session in self._sessions]
+        asked: dict[EngineLink, dict[str, str]] = {engine: {}}
+        for session in self._sessions:
+            asked.setdefault(session.engine, {})[session.info.id] = session.info.label
 
         def work(control: JobControl) -> SearchAnswer:
             try:
-                return engine.client.services.search(
-                    text, homes, progress=control.report, cancel=control.cancel
-                )
+                return _search_all(text, asked, control)
             except CallCancelled:
                 raise JobCancelled from None
 
@@ -484,3 +490,39 @@ class MemorySearch(QObject):
         self._indexing.clear()
         self._growing.stop()
         self._ask()
+
+
+def _search_all(
+    text: str, asked: Mapping[EngineLink, Mapping[str, str]], control: JobControl
+) -> SearchAnswer:
+    """What several engines answer, as one. `asked`: for each the ids of its homes, and their labels. One that
+    is not reached takes nothing from the others."""
+    answers: dict[EngineLink, SearchAnswer] = {}
+
+    def report(engine: EngineLink, answer: SearchAnswer) -> None:
+        labels = asked[engine]
+        hits = [replace(hit, home_label=labels.get(hit.home_id, hit.home_label)) for hit in answer.hits]
+        answers[engine] = replace(answer, hits=tuple(hits))
+        control.report(_merged(text, answers.values()))
+
+    for engine, homes in asked.items():
+        try:
+            found = engine.client.services.search(
+                text, list(homes), progress=partial(report, engine), cancel=control.cancel
+            )
+        except UserError as error:
+            if engine.machine is None:
+                raise
+            found = SearchAnswer(text, (), (str(error),))
+        report(engine, found)
+    return _merged(text, answers.values())
+
+
+def _merged(text: str, answers: Iterable[SearchAnswer]) -> SearchAnswer:
+    """The answers of several engines as one, the best hits of all first."""
+    parts = tuple(answers)
+    if len(parts) == 1:
+        return parts[0]
+    hits = sorted((hit for part in parts for hit in part.hits), key=lambda hit: -hit.score)
+    problems = dict.fromkeys(problem for part in parts for problem in part.problems)
+    return SearchAnswer(text, tuple(hits), tuple(problems), all(part.complete for part in parts))

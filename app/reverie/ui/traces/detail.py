@@ -469,6 +469,8 @@ class Shown:
     detail: TraceDetail
     workspace: str = ""
     """Its name in the list at the left."""
+    is_here: bool = True
+    """Whether it lies on this machine."""
 
     @property
     def document(self) -> ShownDocument | None:
@@ -575,6 +577,7 @@ class TraceDetailView(Column):
             if key != "compare":
                 button.setEnabled(True)
         self.buttons["transcript"].setEnabled(bool(detail.facts.trigger_message_id))
+        self.buttons["export"].setEnabled(shown.is_here)
         self.buttons["replay"].setEnabled(not detail.no_replay)
         self.buttons["replay"].setToolTip(detail.no_replay or self._replay_tip)
         self.timeline.show_timeline(detail.timeline)

@@ -494,9 +494,10 @@ class TracesTab(TabPage):
             return
         self._wanted = wanted
         traces, row, workspace = wanted.session.workbench.traces, wanted.row, wanted.place.workspace
+        is_here = wanted.session.is_here
 
         def work(_control: JobControl) -> Shown:
-            return Shown(traces, traces.open(str(row.path)), workspace)
+            return Shown(traces, traces.open(str(row.path)), workspace, is_here)
 
         self.feed.submit(
             "open a trace", work, done=self._on_read, failed=self._on_unreadable, group="open a trace"

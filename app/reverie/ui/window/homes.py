@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,12 +24,15 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QTreeView, QWidget
 from reverie.agents.discovery import ANSWER_S, DiscoveredHomes, TroubledPlace, not_answering
 from reverie.clock import Clock
 from reverie.compose import copy_demo_home
+from reverie.engine.address import MachineAddress
+from reverie.engine.remote import RemoteMachine
 from reverie.errors import UserError
 from reverie.files.paths import DiskCheck
 from reverie.profile import Profile
 from reverie.ui import dialogs
 from reverie.ui.appearance import CalmSelection, Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible
+from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lanes, repeating
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
 from reverie.ui.session import HomeOpened, HomeSession, adopt_home_job, open_home_job
@@ -38,13 +41,13 @@ from reverie.ui.translation import tr
 from reverie.ui.tree.node_model import AnyIndex, NodeModel
 from reverie.ui.tree.rows import RowLook, RowNode, shared
 from reverie.ui.widgets.lists import ROW_ROLE, RowDelegate
+from reverie.ui.window.machines import MachineHomes
 
 if TYPE_CHECKING:
     from reverie.agents.base import HomeContents, LostStore, Workspace
     from reverie.services.search import SearchHit
     from reverie.services.views import HomeInfo
     from reverie.ui.editor.documents import OpenFile
-    from reverie.ui.engine_link import EngineLink
     from reverie.ui.memory.tab import MemoryTab
 
 
@@ -77,6 +80,8 @@ class Place:
     """When it was used last, UTC ms; 0 where the home does not say."""
     trouble: str = ""
     """Of a home that is not open: why, as a sentence."""
+    machine: str = ""
+    """Of one that is not open: the machine it is on, if it is not this one."""
 
 
 def home_node(
@@ -104,13 +109,14 @@ def home_node(
     return shared(previous, key, data, tuple(children))
 
 
-def troubled_node(root: str, sentence: str, *, silent: bool) -> RowNode:
-    """A home that cannot be opened; `silent`: its disk does not answer."""
-    key = f"trouble:{root}"
+def troubled_node(root: str, sentence: str, *, silent: bool, machine: str = "") -> RowNode:
+    """A home that cannot be opened; `silent`: its disk does not answer. With `machine` and no `root`: none of
+    that machine can."""
+    key = f"trouble:{machine}:{root}"
+    title = " · ".join(part for part in (_last(root), machine) if part)
     mark = "silent" if silent else "closed"
-    return RowNode(
-        key, Place("home", key, _last(root), reason=root, marks=(mark,), sign="warning", trouble=sentence)
-    )
+    place = Place("home", key, title, reason=root, marks=(mark,), sign="warning", trouble=sentence)
+    return RowNode(key, replace(place, machine=machine))
 
 
 def _orphan_nodes(
@@ -385,6 +391,7 @@ class OpenHomes(QObject):
         self._troubled: dict[Path, TroubledPlace] = {}
         self._asking_places: dict[Path, DiskCheck] = {}
         self._asking_again = repeating(self, _ASK_AGAIN_MS, self._ask_again)
+        self._machines: dict[MachineAddress, MachineHomes] = {}
 
     @property
     def sessions(self) -> tuple[HomeSession, ...]:
@@ -397,7 +404,12 @@ class OpenHomes(QObject):
             troubled_node(str(place.root), str(place.error), silent=place.silent)
             for place in self._troubled.values()
         )
-        return (*self._nodes.values(), *troubled)
+        elsewhere = (
+            troubled_node(root, str(error), silent=not root, machine=there.link.machine_name)
+            for there in self._machines.values()
+            for root, error in there.troubled
+        )
+        return (*self._nodes.values(), *troubled, *elsewhere)
 
     @property
     def troubled_places(self) -> tuple[TroubledPlace, ...]:
@@ -474,6 +486,52 @@ class OpenHomes(QObject):
             else:
                 self.failed.emit(str(place.root), place.error)
 
+    def open_machine(self, address: MachineAddress) -> None:
+        """Open the homes of another machine, or the one that the address names. One that is open already is
+        told as opened again."""
+        there = self._machines.get(address)
+        if there is None:
+            machine = RemoteMachine(address)
+            link = EngineLink(self._profile, self._clock, self, own_process=True, machine=machine)
+            there = self._machines[address] = MachineHomes(link, self._profile, self)
+            there.opened.connect(self._on_opened_elsewhere)
+            there.listed.connect(self.listed)
+            there.failed.connect(self._on_machine_failed)
+            there.ended.connect(self._on_machine_ended)
+        there.try_again()
+
+    def try_again(self, place: Place) -> None:
+        """A person looks at a place that cannot be opened. One of this machine is tried by itself."""
+        for there in self._machines.values():
+            if place.machine and there.link.machine_name == place.machine:
+                there.try_again()
+
+    @Slot(object, object)
+    def _on_opened_elsewhere(self, link: EngineLink, opened: HomeOpened) -> None:
+        known = self._sessions.get(opened.info.id)
+        if known is not None and known.engine is not link:
+            text = self.tr("{root} on {machine} is not opened: it has the identity of {home}.")
+            root, home = opened.info.root, known.info.label
+            self.noticed.emit(text.format(root=root, machine=link.machine_name, home=home))
+            return
+        self._take(opened, link)
+
+    @Slot(object)
+    def _on_machine_failed(self, error: UserError) -> None:
+        if self._sessions or self._opening:
+            self.noticed.emit(str(error))
+        else:
+            self.failed.emit("", error)
+
+    @Slot()
+    def _on_machine_ended(self) -> None:
+        if not (self._sessions or self._is_opening or self.nodes):
+            self.none_found.emit()
+
+    @property
+    def _is_opening(self) -> bool:
+        return bool(self._opening) or any(there.is_opening for there in self._machines.values())
+
     def open_demo(self, directory: Path) -> None:
         """Open a throw-away copy of the demo home, made below `directory`."""
         profile, clock, engine = self._profile, self._clock, self._engine.client
@@ -509,7 +567,7 @@ class OpenHomes(QObject):
 
     def _on_found(self, found: DiscoveredHomes) -> None:
         found = self._wanted(found)
-        if not (found.homes or found.troubled or self._sessions or self._opening):
+        if not (found.homes or found.troubled or self._sessions or self._is_opening):
             self.none_found.emit()
         for home in found.homes:
             self.open(home.root)
@@ -546,12 +604,15 @@ class OpenHomes(QObject):
         if self._was_moved(opened.info):
             return
         self._left_closed.discard(opened.info.root)
+        self._take(opened, self._engine)
+
+    def _take(self, opened: HomeOpened, engine: EngineLink) -> None:
         session = self._sessions.get(opened.info.id)
         if session is None:
-            session = HomeSession(opened, self._lanes, self._engine, watching=self._watching, parent=self)
+            session = HomeSession(opened, self._lanes, engine, watching=self._watching, parent=self)
             self._sessions[opened.info.id] = session
             session.info_changed.connect(self._on_info)
-        self._list(opened.info)
+        self._list(session.info)
         self.opened.emit(session)
 
     def _was_moved(self, info: HomeInfo) -> bool:
@@ -588,14 +649,23 @@ class OpenHomes(QObject):
             return
         for kept in (self._nodes, self._lost):
             kept.pop(home_id, None)
-        self._left_closed |= {session.info.root, *self._places.pop(home_id, ())}
+        if session.is_here:
+            self._left_closed |= {session.info.root, *self._places.pop(home_id, ())}
         session.info_changed.disconnect(self._on_info)
         session.close()
         self.closed.emit(session)
         self.listed.emit()
 
-    def close_place(self, place: Path) -> None:
+    def close_trouble(self, place: Place) -> None:
         """The same for a place that cannot be opened: it is asked no more."""
+        if not place.machine:
+            self.close_place(Path(place.reason))
+        for there in self._machines.values():
+            if place.machine and there.link.machine_name == place.machine:
+                there.close_place(place.reason)
+
+    def close_place(self, place: Path) -> None:
+        """As `close_trouble`, for a place of this machine."""
         if self._asking_places.pop(place, None) is not None and place not in self._troubled:
             self._opening -= 1
         if self._troubled.pop(place, None) is not None:
@@ -618,6 +688,11 @@ class OpenHomes(QObject):
         self._asking_again.stop()
         for session in self._sessions.values():
             session.close(leave=False)
+
+    def disconnect_machines(self) -> None:
+        """End the connections to other machines, once nothing more is to be sent to them."""
+        for there in self._machines.values():
+            there.stop()
 
 
 class HomeCloser(QObject):
@@ -652,7 +727,7 @@ class HomeCloser(QObject):
         """Close the home that is selected at the left, or that one of its rows belongs to."""
         place, shown = self._picker.place(self._picker.currentIndex()), self._tab.session
         if place is not None and place.trouble:
-            self._homes.close_place(Path(place.reason))
+            self._homes.close_trouble(place)
             self._show_again()
             return
         home = place.home if place is not None else shown.info.id if shown else ""

@@ -319,6 +319,8 @@ class MainWindow(QMainWindow):
             self.homes.open(path)
         if self._options.and_found or not (self._options.homes or self._options.open_demo):
             self.homes.discover()
+        for address in self._options.hosts:
+            self.homes.open_machine(address)
 
     @property
     def splash(self) -> SplashTree | None:
@@ -353,6 +355,9 @@ class MainWindow(QMainWindow):
         for path in request.homes:
             self._wants_shown = True
             self.homes.open(path)
+        for address in request.hosts:
+            self._wants_shown = True
+            self.homes.open_machine(address)
         if request.token:
             os.environ["XDG_ACTIVATION_TOKEN"] = request.token
         if self.isMinimized():
@@ -433,6 +438,7 @@ class MainWindow(QMainWindow):
         if session is None:
             if place.trouble:
                 self.tab.show_notice(self.tr("This home could not be opened"), place.trouble)
+                self.homes.try_again(place)
             return
         if session is not self._session:
             self._take_session(session)
@@ -566,8 +572,8 @@ class MainWindow(QMainWindow):
         self.statusBar().showMessage(visible(sentence))
 
     def places(self) -> tuple[Path, ...]:
-        """Where the homes of this window are, those included that it was only asked to open."""
-        opened = (session.info.root for session in self.homes.sessions)
+        """Where the homes of this machine are, those included that the window was only asked to open."""
+        opened = (session.info.root for session in self.homes.sessions if session.is_here)
         asked = (home for home in self._options.homes if home not in self.homes.left_closed)
         return tuple(dict.fromkeys((*asked, *opened)))
 
@@ -598,7 +604,7 @@ class MainWindow(QMainWindow):
 
         assert self.engine is not None
         session, engine = self._session, self.engine.client
-        if session is None:
+        if session is None or not session.is_here:  # those of this machine, whatever is shown
             self.settings.open(ProfileSettings(self._profile, engine))
             return
         service = ProfileSettings(self._profile, engine, session.workbench)
@@ -723,6 +729,7 @@ class MainWindow(QMainWindow):
             self.tab.lint.stop()
             self.tab.duplicates.stop()
             self.tab.orphans.stop()
+            self.homes.disconnect_machines()
         if self.engine is not None:
             self.engine.stop()
         for lane in self.lanes.all():

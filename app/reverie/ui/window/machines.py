@@ -1,0 +1,144 @@
+"""The homes of another machine in a window: finding and opening them through the engine there.
+
+No disk of this machine is asked for them. What cannot be opened is listed with the reason; a machine that is
+not reached is tried again until it is, or until its row is closed by hand.
+
+Threading: GUI thread; a lane for each machine waits for it, so that none holds up homes that are here or on
+another one. Failure: a row of the list, and `failed` for the machine itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from reverie.agents.discovery import DiscoveredHomes, TroubledPlace
+from reverie.engine.client import EngineClient
+from reverie.errors import UserError
+from reverie.profile import Profile
+from reverie.ui.engine_link import EngineLink
+from reverie.ui.jobs import JobControl, Lane, single_shot
+from reverie.ui.session import HomeOpened, opened_elsewhere
+
+TRY_AGAIN_MS = 10_000
+_THE_MACHINE = Path()
+"""Where the machine itself is in trouble, not one of its homes."""
+
+
+class MachineHomes(QObject):
+    """Signals: `opened(EngineLink, HomeOpened)`; `failed(UserError)`: the machine cannot be used now;
+    `listed()`: `troubled` is different; `ended()`: everything that was found is open, or in trouble."""
+
+    opened = Signal(object, object)
+    failed = Signal(object)
+    listed = Signal()
+    ended = Signal()
+
+    def __init__(self, link: EngineLink, profile: Profile, parent: QObject) -> None:
+        super().__init__(parent)
+        self.link = link
+        self._profile = profile
+        self.is_opening = False
+        self._troubled: dict[Path, UserError] = {}
+        self._lane = Lane("machine", self)
+        self._again = single_shot(self, TRY_AGAIN_MS, self.open)
+
+    @property
+    def troubled(self) -> tuple[tuple[str, UserError], ...]:
+        """What cannot be opened now, and why: places there, or an empty one for the machine."""
+        return tuple(
+            ("" if place == _THE_MACHINE else str(place), error) for place, error in self._troubled.items()
+        )
+
+    def open(self) -> None:
+        """Open what is there. Asked again while it is under way, nothing happens."""
+        machine = self.link.machine
+        if self.is_opening or machine is None:
+            return
+        self.is_opening = True
+        path, client, profile = machine.address.path, self.link.client, self._profile
+
+        def work(control: JobControl) -> None:
+            if path is not None:
+                control.report(_opened(path, profile, client))
+                return
+            found = client.services.find_homes()
+            for place in found.troubled:
+                control.report(place)
+            _open_each(found, profile, client, control)
+            _open_each(client.services.find_stores(found), profile, client, control)
+
+        self._lane.submit(
+            "open the homes of a machine",
+            work,
+            progress=self._on_found,
+            done=self._on_done,
+            failed=self._on_failed,
+            cancelled=self._on_cancelled,
+        )
+
+    def try_again(self) -> None:
+        """A person asks for what is in trouble."""
+        if self.link.machine is not None:
+            self.link.machine.hurry()
+        self.open()
+
+    def close_place(self, place: str) -> None:
+        """Leave out what cannot be opened; empty: the machine, which is tried no more."""
+        if self._troubled.pop(Path(place), None) is not None:
+            if not place:
+                self._again.stop()
+            self.listed.emit()
+
+    def stop(self) -> None:
+        """The window closes."""
+        self._again.stop()
+        self.link.stop()
+        self._lane.stop()
+
+    def _on_found(self, found: HomeOpened | TroubledPlace) -> None:
+        if isinstance(found, TroubledPlace):
+            self._say(found.root, found.error)
+        else:
+            if self._troubled.pop(found.info.root, None) is not None:
+                self.listed.emit()
+            self.opened.emit(self.link, found)
+
+    def _on_done(self, _nothing: None) -> None:
+        self.is_opening = False
+        if self._troubled.pop(_THE_MACHINE, None) is not None:
+            self.listed.emit()
+        self.ended.emit()
+
+    def _on_failed(self, error: UserError) -> None:
+        self.is_opening = False
+        is_new = _THE_MACHINE not in self._troubled
+        self._say(_THE_MACHINE, error)
+        self._again.start()
+        if is_new:
+            self.failed.emit(error)
+
+    def _on_cancelled(self) -> None:
+        self.is_opening = False
+
+    def _say(self, place: Path, error: UserError) -> None:
+        known = self._troubled.get(place)
+        self._troubled[place] = error
+        if known is None or str(known) != str(error):
+            self.listed.emit()
+
+
+def _open_each(found: DiscoveredHomes, profile: Profile, client: EngineClient, control: JobControl) -> None:
+    for home in found.homes:
+        control.check()
+        control.report(_opened(home.root, profile, client))
+
+
+def _opened(path: Path, profile: Profile, client: EngineClient) -> HomeOpened | TroubledPlace:
+    try:
+        return opened_elsewhere(path, profile, client)
+    except UserError as error:
+        if not client.is_connected:
+            raise
+        return TroubledPlace(path, error)
