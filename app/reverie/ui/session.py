@@ -58,6 +58,7 @@ class HomeWatcher(QObject):
         self._lane = lane
         self._enabled = enabled
         self._starting = False
+        self._engines = 1
         self.is_started = False
 
     def start(self, context: ScopeContext | None) -> None:
@@ -65,24 +66,28 @@ class HomeWatcher(QObject):
         if self._starting or self.is_started or not self._enabled:
             return
         self._starting = True
-        workbench = self._workbench
+        workbench, engine = self._workbench, self._engines
 
         def work(_control: JobControl) -> WatchState:
             return workbench.watch_for(context)
 
+        def done(state: WatchState) -> None:
+            if engine != self._engines:
+                return  # the engine that said so has died since
+            self._starting, self.is_started = False, True
+            self.started.emit(state)
+
         def failed(error: UserError) -> None:
-            self._starting = False  # the next reading tries again
+            if engine == self._engines:
+                self._starting = False  # the next reading tries again
             self.failed.emit(error)
 
-        self._lane.submit("start watching", work, done=self._on_watching, failed=failed)
+        self._lane.submit("start watching", work, done=done, failed=failed)
 
     def lost(self) -> None:
         """The engine that watched is gone; the next `start` asks another one."""
+        self._engines += 1
         self._starting = self.is_started = False
-
-    def _on_watching(self, state: WatchState) -> None:
-        self._starting, self.is_started = False, True
-        self.started.emit(state)
 
     def rescan(self, reason: str) -> None:
         """Compare everything with the disk."""
