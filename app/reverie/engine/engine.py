@@ -10,7 +10,9 @@ is gone leaves nothing behind.
 
 from __future__ import annotations
 
+import itertools
 import logging
+import secrets
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -176,6 +178,8 @@ class HomeEngine(Workbench):
         self._watch = HomeWatch(self, index)
         self._sent: dict[ClientConnection, tuple[int, MemoryView]] = {}
         self._sending = threading.Lock()
+        # Not from 1: a client must not take what the engine before sent it for something of this one.
+        self._serials = itertools.count(secrets.randbits(48) + 1)
         self._checked: dict[ScopeContext, MemoryView] = {}
         self._checking = threading.Lock()
         self._gathered: ContextFacts | None = None
@@ -266,8 +270,9 @@ class HomeEngine(Workbench):
             if before is None or known != serial or before.context != context:
                 before, dirty = None, None
             view = self.view(context, previous=before, dirty=dirty)
-            self._sent[client] = (serial + 1, view)
-            return update_of(view, before, serial + 1)
+            serial = next(self._serials)
+            self._sent[client] = (serial, view)
+            return update_of(view, before, serial)
 
     def findings(
         self, context: ScopeContext, dirty: frozenset[Path], *, check: Callable[[], None] = no_check

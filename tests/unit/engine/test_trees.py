@@ -1,0 +1,91 @@
+"""Trees over the wire: of a change only what is different, and never on the wrong ground."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from helpers.samples import copy_sample
+from reverie.agents.scopes import Scope, ScopeContext
+from reverie.clock import system_clock
+from reverie.engine.client import EngineClient
+from reverie.engine.engine import HomeEngine, ProfileEngine
+from reverie.engine.process import inline_channel
+from reverie.engine.trees import named, updated
+from reverie.profile import Profile
+
+GLOBAL = ScopeContext(None, None)
+
+
+class Served:
+    """A home, and engines for it one after the other."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.root = copy_sample("mux-home", tmp_path, whole=False)
+        self.profile = Profile.under(tmp_path / "profile")
+        self.note = self.root / "memory" / "global" / "trees.md"
+        self.clients: list[EngineClient] = []
+        self.engines: list[ProfileEngine] = []
+
+    def home(self) -> HomeEngine:
+        """As a client of another engine has it."""
+        engine = ProfileEngine(self.profile, system_clock)
+        client = EngineClient(lambda: inline_channel(engine))
+        self.engines.append(engine)
+        self.clients.append(client)
+        info = client.services.open(self.root).info
+        return client.home(info.root, info.id)
+
+    def close(self) -> None:
+        for client in self.clients:
+            client.stop()
+        for engine in self.engines:
+            engine.close()
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    made = Served(tmp_path)
+    yield made
+    made.close()
+
+
+def test_of_a_change_only_what_is_different_is_sent(served: Served) -> None:
+    home = served.home()
+    first = home.trees(GLOBAL)
+    view = updated(first, None)
+    served.note.write_text("A note.\n")
+    second = home.trees(GLOBAL, known=first.serial, dirty=frozenset({served.note}))
+    assert [file.rel for file in second.changes[Scope.GLOBAL].changed] == ["trees.md"]
+    view = updated(second, view)
+    assert view.scopes[Scope.GLOBAL].files == home.view(GLOBAL).scopes[Scope.GLOBAL].files
+    served.note.unlink()
+    third = home.trees(GLOBAL, known=second.serial, dirty=frozenset({served.note}))
+    assert third.changes[Scope.GLOBAL].gone == ("trees.md",)
+    assert updated(third, view).scopes[Scope.GLOBAL].files == home.view(GLOBAL).scopes[Scope.GLOBAL].files
+
+
+def test_a_client_that_missed_an_answer_gets_everything(served: Served) -> None:
+    home = served.home()
+    first = home.trees(GLOBAL)
+    served.note.write_text("A note.\n")
+    home.trees(GLOBAL, known=first.serial)  # and its answer is lost
+    assert home.trees(GLOBAL, known=first.serial).changes == {}
+
+
+def test_what_an_engine_before_sent_is_no_ground_for_another(served: Served) -> None:
+    """The first answer of each would have the same number, if they counted from one."""
+    before = served.home().trees(GLOBAL)
+    served.note.write_text("A note.\n")
+    home = served.home()
+    home.trees(GLOBAL, known=before.serial)  # and its answer is lost
+    update = home.trees(GLOBAL, known=before.serial)
+    assert update.changes == {}
+    assert "trees.md" in {file.rel for file in updated(update, None).scopes[Scope.GLOBAL].files}
+
+
+def test_a_first_look_crosses_as_it_is(served: Served) -> None:
+    home = served.home()
+    assert named(home.names(GLOBAL)) == home.view(GLOBAL, names_only=True)
