@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from reverie.agents.scopes import Scope
-from reverie.memory.listing import MemoryFile, ScopeListing, in_order, name_only
+from reverie.memory.listing import MemoryFile, ScopeListing, in_order, name_only, position
 from reverie.services.views import MemoryView
 
 
@@ -58,23 +58,51 @@ def updated(update: TreesUpdate, before: MemoryView | None) -> MemoryView:
     return replace(update.view, scopes=scopes)
 
 
+# Most listings are as they were but for a few files, and one may hold a hundred thousand: what a scan left
+# alone is the same object, and what changed is put in its place.
+_FEW = 1000
+
+
 def _changes(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...]) -> FileChanges:
     if before is after:
         return FileChanges((), ())
-    known = {file.rel: file for file in before}
-    changed = tuple(file for file in after if known.get(file.rel) != file)
-    left = {file.rel for file in after}
-    return FileChanges(changed, tuple(rel for rel in known if rel not in left))
+    start = _alike(before, after)
+    end = _alike(before[start:][::-1], after[start:][::-1])
+    older, newer = before[start : len(before) - end], after[start : len(after) - end]
+    same = set(map(id, older)) & set(map(id, newer))
+    had = {file.rel: file for file in older if id(file) not in same}
+    others = [file for file in newer if id(file) not in same]
+    changed = tuple(file for file in others if had.get(file.rel) != file)
+    left = {file.rel for file in others}
+    return FileChanges(changed, tuple(rel for rel in had if rel not in left))
+
+
+def _alike(one: tuple[MemoryFile, ...], other: tuple[MemoryFile, ...]) -> int:
+    """How many files at the beginning of both are the same objects."""
+    for count, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left is not right:
+            return count
+    return min(len(one), len(other))
 
 
 def _changed(before: tuple[MemoryFile, ...], changes: FileChanges) -> tuple[MemoryFile, ...]:
     if not changes.changed and not changes.gone:
         return before
-    files = {file.rel: file for file in before}
+    if len(changes.changed) + len(changes.gone) > _FEW:
+        files = {file.rel: file for file in before}
+        for rel in changes.gone:
+            files.pop(rel, None)
+        files.update((file.rel, file) for file in changes.changed)
+        return tuple(in_order(tuple(files.values())))
+    listed = list(before)
     for rel in changes.gone:
-        files.pop(rel, None)
-    files.update((file.rel, file) for file in changes.changed)
-    return tuple(in_order(tuple(files.values())))
+        index, is_there = position(listed, rel)
+        if is_there:
+            del listed[index]
+    for file in changes.changed:
+        index, is_there = position(listed, file.rel)
+        listed[index : index + is_there] = [file]
+    return tuple(listed)
 
 
 @dataclass(frozen=True, slots=True)
