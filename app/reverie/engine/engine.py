@@ -24,12 +24,13 @@ from reverie.agents.scopes import Caps, ScopeContext
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.context.facts import ContextFacts, GatheredContext
+from reverie.engine.codec import pack
 from reverie.engine.history import HistoryRecorder, Listener
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
 from reverie.engine.trees import NamesUpdate, TreesUpdate, names_of, update_of
 from reverie.engine.wire import CallMessage, Event, HomeChanged, Notice, Overwritten, Recorded
-from reverie.errors import Unavailable
+from reverie.errors import Unavailable, UserError
 from reverie.files.watch import Changes, Watcher, WatchState
 from reverie.files.watch_sources import WatchTarget
 from reverie.memory.lint import no_check
@@ -227,6 +228,17 @@ class HomeEngine(Workbench):
     def rescan(self, reason: str) -> None:
         """Compare everything with the disk, since events may have been missed."""
         self._watch.rescan(reason)
+
+    def start_history(self) -> None:
+        """As of a workbench. A history that begins is written by a process of its own: libgit2 keeps the
+        interpreter to itself meanwhile, and for a large home that takes seconds."""
+        if self._workers is not None and self.parts.snapshots.history.head() is None:
+            call = CallMessage(0, self.parts.home.root, self.home_id, "start_history", pack([]))
+            try:
+                self._workers.run(CallControl(NOBODY, call), self.parts.run_dependencies)
+            except UserError as error:
+                log.info("the history begins in the engine itself: %s", error)
+        super().start_history()
 
     def names(self, context: ScopeContext) -> NamesUpdate:
         """The quick first look at the three trees: no file is opened."""
