@@ -189,7 +189,7 @@ def test_a_worker_that_hangs_does_not_keep_the_program(tmp_path: Path, home: Pat
     done = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     log = (tmp_path / "profile" / "state" / "logs" / "reverie.log").read_text()
-    assert "thread history did not stop within 2000 ms" in log
+    assert "thread reverie-link did not stop within 2000 ms" in log
     assert log.count("did not stop") == 1, "all others did"
 
 

@@ -20,6 +20,7 @@ from reverie.agents.claude.transcript import ClaudeReadable
 from reverie.agents.codex.transcript import CodexReadable
 from reverie.agents.mux.transcript import MuxReadable
 from reverie.agents.transcripts import Message, ReadStatistics, ToolUse, is_prompt
+from reverie.engine.client import ask
 from reverie.services.traces import TranscriptService
 from reverie.ui.appearance import Icons
 from reverie.ui.jobs import Lane
@@ -51,7 +52,7 @@ class Viewer:
 
     def open(self, start: ReadingStart | None = None) -> ReaderText:
         source = TranscriptSource(THREAD, "rollout", self.file)
-        self.view.open(self.service, lambda: source, start or ReadingStart())
+        self.view.open(self.service, source, start or ReadingStart())
         self.until(lambda: self.view.is_read)
         return self.view.text
 
@@ -240,7 +241,7 @@ def test_a_transcript_that_is_gone_is_empty_and_comes_back(viewer: Viewer) -> No
     assert "0 entries" in viewer.view.facts.text()
     write_rollout(viewer.file, story())
     viewer.until(lambda: bool(text.messages))
-    viewer.view.open(viewer.service, lambda: None)
+    viewer.view.open(viewer.service, ask(lambda: None))
     viewer.until(lambda: viewer.view.is_read)
     assert viewer.view.message.text == "There is no transcript."
 

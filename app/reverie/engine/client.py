@@ -3,9 +3,10 @@
 `EngineClient` is one connection; `services` and `home` are what can be asked, as objects with typed methods.
 If the engine dies, calls under way fail with `EngineGone`; the next one connects again, to a new engine.
 
-Threading: every method from any thread but the GUI's, several calls at once; `on_event` and `on_again` are
-called on the reader's thread. Failure: a call raises the `UserError` of the engine; `CallCancelled` once it
-was cancelled; `EngineBug` for a bug there; `EngineGone` (`Unavailable`) where there is no engine.
+Threading: every method from any thread but the GUI's, several calls at once; `on_event`, `on_again` and who
+posted a call are called on the reader's thread. Failure: a call raises the `UserError` of the engine;
+`CallCancelled` once it was cancelled; `EngineBug` for a bug there; `EngineGone` (`Unavailable`) where there
+is no engine.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import itertools
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Generator
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 from reverie import __version__
 from reverie.engine.codec import WireError, coder, decode, pack, unpack
@@ -45,6 +46,11 @@ from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours
 
 log = logging.getLogger("reverie.engine")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Answer = ProgressMessage | Done | Failed | Stopped | Bug | UserError
+"""What a call hears: its progress, then one end. `UserError`: there is no engine."""
 
 _POLL_S = 0.05
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
@@ -103,7 +109,7 @@ class EngineClient:
         self._on_again = on_again
         self._lock = threading.Lock()
         self._ids = itertools.count(1)
-        self._waiting: dict[int, SimpleQueue[Any]] = {}
+        self._waiting: dict[int, Callable[[Answer], None]] = {}
         self._channel: Channel | None = None
         self._reader: threading.Thread | None = None
         self._connections = 0
@@ -130,28 +136,6 @@ class EngineClient:
         """Whether no call is answered any more."""
         return self._stopping.is_set()
 
-    def call(
-        self,
-        address: tuple[Path, str, str],
-        method: Method,
-        arguments: tuple[Any, ...],
-        named: dict[str, Any],
-    ) -> Any:
-        """Do one thing and return what it returns. `address`: home, its id, the name of the method."""
-        named = method.named(arguments, named)
-        own = {key: named.pop(key) for key in method.local if key in named}
-        progress, event, check = own.get("progress"), own.get("cancel"), own.get("check")
-        reported = coder(method.progress) if method.progress is not None else None
-
-        def report(value: bytes) -> None:
-            if progress is not None and reported is not None:
-                progress(reported.load(unpack(value)))
-
-        data = pack(method.bound(named))
-        cancelled = event.is_set if event is not None else lambda: False
-        result = self.call_raw(address, data, report=report, cancelled=cancelled, check=check)
-        return decode(result, method.result)
-
     def call_raw(
         self,
         address: tuple[Path, str, str],
@@ -161,15 +145,15 @@ class EngineClient:
         cancelled: Callable[[], bool] = lambda: False,
         check: Callable[[], None] | None = None,
     ) -> bytes:
-        """As `call`, with everything encoded. While it is under way `cancelled` is asked, and passed on, and
-        `check` may raise to give the answer up."""
-        answers: SimpleQueue[Any] = SimpleQueue()
+        """Do one thing and return its encoded result. `address`: home, its id, the name of the method. While
+        it is under way `cancelled` is asked, and passed on, and `check` may raise to give the answer up."""
+        answers: SimpleQueue[Answer] = SimpleQueue()
         # Before the lock, which is held while the machine is tried.
         if self._is_lost:
             raise self._gone()
         with self._lock:
-            channel, call_id = self._connected(), next(self._ids)
-            self._waiting[call_id] = answers
+            channel = self._connected()
+            call_id = self._register(answers.put)
         asked = False
         try:
             self._send(channel, CallMessage(call_id, *address, arguments))
@@ -179,10 +163,8 @@ class EngineClient:
                 except Empty:
                     pass
                 else:
-                    if answer is None:
-                        raise self._gone()
                     if not isinstance(answer, ProgressMessage):
-                        return _result(answer)
+                        return result_of(answer)
                     report(answer.value)
                 # Also in between: what reports all the time must hear of it, too.
                 if check is not None:
@@ -194,6 +176,59 @@ class EngineClient:
             if self._waiting.pop(call_id, None) is not None:
                 with contextlib.suppress(ConnectionLost):
                     channel.send(Cancel(call_id))
+
+    def post(
+        self, address: tuple[Path, str, str], arguments: bytes, answered: Callable[[Answer], None]
+    ) -> Posted:
+        """As `call_raw`, without waiting: `answered` is called with each progress and then once with the end,
+        on another thread. Blocks for no longer than a message takes to be sent."""
+        posted = Posted(self, answered)
+        if self._lock.acquire(blocking=False):
+            channel = self._channel
+            if channel is not None:
+                posted.call_id = self._register(answered)
+            self._lock.release()
+            if channel is not None:
+                posted.send(channel, address, arguments)
+                return posted
+        late = threading.Thread(
+            target=self._post_late, args=(posted, address, arguments), name="reverie-connect", daemon=True
+        )
+        late.start()
+        return posted
+
+    def _post_late(self, posted: Posted, address: tuple[Path, str, str], arguments: bytes) -> None:
+        """Connect first; that may take long."""
+        if self._is_lost:
+            posted.answered(self._gone())
+            return
+        try:
+            with self._lock:
+                channel = self._connected()
+                posted.call_id = self._register(posted.answered)
+        except UserError as error:
+            posted.answered(error)
+            return
+        posted.send(channel, address, arguments)
+
+    def _register(self, answered: Callable[[Answer], None]) -> int:
+        """Under the lock, with a connection: whatever becomes of that, the call gets an answer."""
+        call_id = next(self._ids)
+        self._waiting[call_id] = answered
+        return call_id
+
+    def give_up(self, call_id: int, *, at_once: bool) -> None:
+        """Cancel a call. `at_once`: end it now; else the engine says when it has ended."""
+        with self._lock:
+            channel = self._channel
+            answered = self._waiting.pop(call_id, None) if at_once else self._waiting.get(call_id)
+        if answered is None:
+            return
+        if channel is not None:
+            with contextlib.suppress(ConnectionLost):  # then it ends as gone
+                channel.send(Cancel(call_id))
+        if at_once:
+            answered(Stopped(call_id))
 
     def stop(self) -> None:
         """Close the connection; calls under way end as gone. Calling it again is harmless."""
@@ -254,13 +289,13 @@ class EngineClient:
                 if isinstance(message, Event):
                     self._on_event(message)
                 elif isinstance(message, ProgressMessage):
-                    waiting = self._waiting.get(message.id)
-                    if waiting is not None:
-                        waiting.put(message)
+                    answered = self._waiting.get(message.id)
+                    if answered is not None:
+                        answered(message)
                 elif isinstance(message, Done | Failed | Stopped | Bug):
-                    waiting = self._waiting.pop(message.id, None)
-                    if waiting is not None:
-                        waiting.put(message)
+                    answered = self._waiting.pop(message.id, None)
+                    if answered is not None:
+                        answered(message)
                 else:
                     raise WireError("a message that has no place here")
         except ConnectionLost:
@@ -273,8 +308,8 @@ class EngineClient:
                 self._channel = None
             self._is_lost = self._explain is not None and not self._stopping.is_set()
             lost, self._waiting = self._waiting, {}
-        for waiting in lost.values():
-            waiting.put(None)
+        for answered in lost.values():
+            answered(self._gone())
         if self._is_lost:
             self._on_lost(self._gone())
         if self._on_again is not None:
@@ -304,6 +339,30 @@ class EngineClient:
         return self._explain(failure) if self._explain is not None else EngineGone()
 
 
+class Posted:
+    """A call under way for which nobody waits."""
+
+    def __init__(self, client: EngineClient, answered: Callable[[Answer], None]) -> None:
+        self.answered = answered
+        self.call_id = 0
+        self._client = client
+        self._cancelled = False
+        self._at_once = False
+
+    def send(self, channel: Channel, address: tuple[Path, str, str], arguments: bytes) -> None:
+        """On its way. Where that fails, the reader sees it and answers."""
+        with contextlib.suppress(ConnectionLost):
+            channel.send(CallMessage(self.call_id, *address, arguments))
+        if self._cancelled:
+            self._client.give_up(self.call_id, at_once=self._at_once)
+
+    def cancel(self, *, at_once: bool) -> None:
+        """As `EngineClient.give_up`; of a call that could not be sent yet as soon as it is."""
+        self._cancelled, self._at_once = True, at_once
+        if self.call_id:
+            self._client.give_up(self.call_id, at_once=at_once)
+
+
 class RemoteService:
     """What can be asked of a home or of the engine, or one of their services, as methods."""
 
@@ -323,19 +382,102 @@ class RemoteService:
         method = method_of(self._interface, full)
         if method is None:
             raise AttributeError(f"an engine cannot be asked for {full}")
-        address = (self._home, self._home_id, full)
-        if method.is_property:
-            return self._client.call(address, method, (), {})
-        return partial(_call, self._client, address, method)
+        remote = RemoteMethod(self._client, (self._home, self._home_id, full), method)
+        return remote() if method.is_property else remote
 
 
-def _call(
-    client: EngineClient, address: tuple[Path, str, str], method: Method, *arguments: Any, **named: Any
-) -> Any:
-    return client.call(address, method, arguments, named)
+class RemoteMethod:
+    """One method of what can be asked. Called, it waits for the answer; `ask` makes a `Request` of it."""
+
+    def __init__(self, client: EngineClient, address: tuple[Path, str, str], method: Method) -> None:
+        self._client = client
+        self._address = address
+        self._method = method
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Wait for the answer."""
+        own, data, report = self._packed(arguments, named)
+        event = own.get("cancel")
+        cancelled = event.is_set if event is not None else lambda: False
+        result = self._client.call_raw(
+            self._address, data, report=report, cancelled=cancelled, check=own.get("check")
+        )
+        return decode(result, self._method.result)
+
+    def post(
+        self,
+        arguments: tuple[Any, ...],
+        named: dict[str, Any],
+        ended: Callable[[Any, BaseException | None], None],
+    ) -> Callable[[], None]:
+        """Ask; `ended` is called with the result or with what a call would raise, on another thread. What is
+        returned cancels the call."""
+        _own, data, report = self._packed(arguments, named)
+
+        def answered(answer: Answer) -> None:
+            if isinstance(answer, ProgressMessage):
+                report(answer.value)
+                return
+            try:
+                value = decode(result_of(answer), self._method.result)
+            except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+                ended(None, error)
+            else:
+                ended(value, None)
+
+        posted = self._client.post(self._address, data, answered)
+        # What looks at `check` changes nothing, so nobody need wait until it has stopped.
+        return partial(posted.cancel, at_once="check" in self._method.local)
+
+    def _packed(
+        self, arguments: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[dict[str, Any], bytes, Callable[[bytes], None]]:
+        """What stays here, the arguments for the wire, and what takes encoded progress."""
+        named = self._method.named(arguments, named)
+        own = {key: named.pop(key) for key in self._method.local if key in named}
+        progress = own.get("progress")
+        reported = coder(self._method.progress) if self._method.progress is not None else None
+
+        def report(value: bytes) -> None:
+            if progress is not None and reported is not None:
+                progress(reported.load(unpack(value)))
+
+        return own, pack(self._method.bound(named)), report
 
 
-def _result(answer: Done | Failed | Stopped | Bug) -> bytes:
+class Request(Awaitable[T]):
+    """One thing to ask of an engine: awaited by a job, which goes on with the answer."""
+
+    def __init__(self, method: Callable[..., T], arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        self._method = method
+        self._arguments = arguments
+        self._named = named
+
+    def post(self, ended: Callable[[Any, BaseException | None], None]) -> Callable[[], None]:
+        """As `RemoteMethod.post`. What is not remote is done at once."""
+        method = self._method
+        if isinstance(method, RemoteMethod):
+            return method.post(self._arguments, self._named, ended)
+        try:
+            value = method(*self._arguments, **self._named)
+        except Exception as error:  # noqa: BLE001 - handed to whoever waits
+            ended(None, error)
+        else:
+            ended(value, None)
+        return lambda: None
+
+    def __await__(self) -> Generator[Request[T], T, T]:
+        return (yield self)
+
+
+def ask(method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> Request[T]:
+    """Ask for `method` of a remote home or service without waiting. `cancel` and `check` are not needed:
+    whoever drives the request cancels it."""
+    return Request(method, arguments, named)
+
+
+def result_of(answer: Answer) -> bytes:
+    """The encoded result of a call. Raises what the call did."""
     if isinstance(answer, Done):
         return answer.value
     if isinstance(answer, Failed):
@@ -344,4 +486,6 @@ def _result(answer: Done | Failed | Stopped | Bug) -> bytes:
         raise CallCancelled
     if isinstance(answer, Bug):
         raise EngineBug(answer.trace)
+    if isinstance(answer, UserError):
+        raise answer
     raise EngineGone

@@ -31,6 +31,7 @@ from reverie.context.view import (
     Since,
     since,
 )
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, tabular, theme_of
 from reverie.ui.display_text import age, as_tooltip, visible
@@ -633,8 +634,8 @@ class ContextControl(QObject):
         context, scopes, workbench = update.context, update.view.scopes, session.workbench
         seen = self._seen
 
-        def work(_control: JobControl) -> _Gathered:
-            found = workbench.gather_context(context, times)
+        async def work(_control: JobControl) -> _Gathered:
+            found = await ask(workbench.gather_context, context, times)
             if not seen.is_known:
                 seen.glance, seen.is_known = found.glance, True
             facts = replace(found.facts, listings=scopes)

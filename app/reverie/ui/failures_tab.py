@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
 
 from reverie.agents.capabilities import AntiPattern
 from reverie.agents.scopes import Scope
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.failures.crash import Crash, CrashGroup
 from reverie.memory.paths import memory_path
@@ -34,7 +35,7 @@ from reverie.services.failures import FailuresView, LessonState, LessonView, Rep
 from reverie.ui import display_text
 from reverie.ui.appearance import GAP, Icons
 from reverie.ui.display_text import age, as_tooltip, visible, visible_lines
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import Lane
 from reverie.ui.memory.edits import TakeBack
 from reverie.ui.translation import counted, tr
 from reverie.ui.translation import translatable as _
@@ -805,9 +806,6 @@ class FailuresControl(QObject):
             return
         workbench, now = session.workbench, self._clock()
 
-        def work(_control: JobControl) -> FailuresView:
-            return workbench.failures.look()
-
         def done(view: FailuresView) -> None:
             self.tab.show_view(view, now)
 
@@ -815,7 +813,11 @@ class FailuresControl(QObject):
             self._lane = Lane("failures", self)
         self._stale = False
         self._lane.submit(
-            "look at failures", work, done=done, failed=self._on_unread, group="look at failures"
+            "look at failures",
+            ask(workbench.failures.look),
+            done=done,
+            failed=self._on_unread,
+            group="look at failures",
         )
 
     def _on_unread(self, error: UserError) -> None:

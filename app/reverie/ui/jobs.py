@@ -1,13 +1,13 @@
-"""Background work of the window: one long-lived thread per purpose, and exactly one end per job.
+"""Work that the GUI thread does not wait for: jobs, which ask an engine and go on with the answers.
 
-A `Lane` owns a QThread and a worker object that lives in it. `submit` hands over a callable, which runs
-there; jobs run one after the other. Every job ends in exactly one of done, failed or cancelled, delivered
-on the GUI thread, also when its thread is stopped or the job is superseded. Answers of superseded and
-stopped jobs are dropped.
+A job is a coroutine (`async def work(control)`), or a single `Request`. A `Lane` does its jobs one after the
+other. Every job ends in exactly one of done, failed or cancelled, delivered on the GUI thread, also when the
+lane is stopped or the job is superseded. Answers of superseded and stopped jobs are dropped.
 
-Threading: the methods of `Lane` are for the GUI thread; the job's callable and `JobControl` run on the
-lane's thread. Only methods of QObjects are connected (a lambda would run on the emitter's thread). A
-blocking job receives no queued signal, so it is cancelled through a `threading.Event`.
+Threading: the methods of `Lane` are for the GUI thread. A job runs on the thread of its lane, a QThread: the
+link, which all lanes share, since a job that waits for an answer does not hold it up; the writer and the
+consolidator have one each. Only methods of QObjects are connected (a lambda would run on the emitter's
+thread).
 
 Failure: a `UserError` goes to the job's `failed` handler, to be shown inline. Anything else is a bug: it
 goes to `sys.excepthook` on the GUI thread and the job ends as failed, so that no view waits for ever.
@@ -20,12 +20,14 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
+from reverie.engine.client import CallCancelled, Request
 from reverie.errors import UserError
 
 log = logging.getLogger("reverie.jobs")
@@ -50,6 +52,7 @@ class JobControl:
         self._stirred = stirred
         self._lock = threading.Lock()
         self._values: list[Any] = []
+        self._stop_asking: Callable[[], None] | None = None
 
     def report(self, value: Any) -> None:
         """Progress: a frozen value. Any number of values costs one queued signal until they are collected."""
@@ -70,13 +73,40 @@ class JobControl:
         if self.cancel.is_set():
             raise JobCancelled
 
+    def stop(self) -> None:
+        """Cancel the job, and what it waits for."""
+        self.cancel.set()
+        stop_asking = self._stop_asking
+        if stop_asking is not None:
+            stop_asking()
+
+    def ask(self, request: Request[Any], ended: Callable[[Any, BaseException | None], None]) -> None:
+        """Ask an engine for a job that waits for it."""
+        self._stop_asking = request.post(ended)
+        if self.cancel.is_set():
+            self._stop_asking()
+
+
+Work = Request[T] | Callable[[JobControl], Coroutine[Any, Any, T] | T]
+"""What a lane does: ask one thing, a coroutine that may await several `Request`s, or something short that
+asks nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Job:
     id: int
-    name: str
-    work: Callable[[JobControl], Any]
+    work: Work[Any]
     control: JobControl
+
+    async def begin(self) -> Any:
+        work = self.work if isinstance(self.work, Request) else self.work(self.control)
+        return await work if isinstance(work, Request | Coroutine) else work
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    value: Any
+    error: BaseException | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,44 +132,87 @@ class Ticket:
 
     def cancel(self) -> None:
         """Ask the job to stop. It still ends in exactly one way."""
-        self.control.cancel.set()
+        self.control.stop()
 
 
 class _Worker(QObject):
-    """Lives in the lane's thread."""
+    """Lives in the lane's thread; does one job at a time."""
 
     ended = Signal(object)
     stirred = Signal(object)
+    _resumed = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: deque[_Job] = deque()
+        self._job: _Job | None = None
+        self._coroutine: Coroutine[Any, Any, Any] | None = None
+        self._resumed.connect(self._go_on)
 
     @Slot(object)
     def run(self, job: _Job) -> None:
-        outcome = _Outcome(job.id, "cancelled", None)
-        try:
-            if not job.control.cancel.is_set():
-                outcome = _Outcome(job.id, "done", job.work(job.control))
-        except JobCancelled:
-            pass
-        except UserError as error:
-            outcome = _Outcome(job.id, "failed", error)
-        except Exception as error:  # noqa: BLE001 - handed to the crash path in the GUI thread
-            outcome = _Outcome(job.id, "crashed", error)
-        finally:
-            self.ended.emit(outcome)
+        self._waiting.append(job)
+        self._begin()
 
     def stir(self, job_id: int) -> None:
         self.stirred.emit(job_id)
 
+    def _begin(self) -> None:
+        while self._job is None and self._waiting:
+            job = self._waiting.popleft()
+            if job.control.cancel.is_set():
+                self.ended.emit(_Outcome(job.id, "cancelled", None))
+            else:
+                self._job, self._coroutine = job, job.begin()
+                self._go_on(_Answer(None, None))
+
+    @Slot(object)
+    def _go_on(self, answer: _Answer) -> None:
+        """Do the job until it asks for something, or ends."""
+        job, coroutine = self._job, self._coroutine
+        assert job is not None
+        assert coroutine is not None
+        try:
+            error = answer.error
+            request = coroutine.send(answer.value) if error is None else coroutine.throw(error)
+            if job.control.cancel.is_set():
+                request = coroutine.throw(JobCancelled())
+            job.control.ask(request, self._answer)
+            return
+        except StopIteration as end:
+            outcome = _Outcome(job.id, "done", end.value)
+        except (JobCancelled, CallCancelled):
+            outcome = _Outcome(job.id, "cancelled", None)
+        except UserError as problem:
+            outcome = _Outcome(job.id, "failed", problem)
+        except Exception as problem:  # noqa: BLE001 - handed to the crash path in the GUI thread
+            outcome = _Outcome(job.id, "crashed", problem)
+        self._job = self._coroutine = None
+        self.ended.emit(outcome)
+        self._begin()
+
+    def _answer(self, value: Any, error: BaseException | None) -> None:
+        """On the engine's reader thread."""
+        try:
+            self._resumed.emit(_Answer(value, error))
+        except RuntimeError:  # the C++ half is gone: the lane was stopped meanwhile
+            log.debug("an answer after its lane was stopped")
+
 
 class Lane(QObject):
-    """One thread of work. `busy_changed(bool)` tells whether a job is open."""
+    """One row of jobs. `busy_changed(bool)` tells whether a job is open. `own_thread`: it has a QThread to
+    itself."""
 
     busy_changed = Signal(bool)
     unclaimed = Signal(object)  # UserError of a job without its own failure handler
     _submitted = Signal(object)
 
     _ids = itertools.count(1)
+    _link: ClassVar[QThread | None] = None
+    _on_link: ClassVar[set[int]] = set()
+    """The lanes that share the link, which ends with the last of them."""
 
-    def __init__(self, name: str, parent: QObject | None = None) -> None:
+    def __init__(self, name: str, parent: QObject | None = None, *, own_thread: bool = False) -> None:
         super().__init__(parent)
         self.name = name
         self._open: dict[int, Ticket] = {}
@@ -147,23 +220,36 @@ class Lane(QObject):
         self._stirring: set[int] = set()
         self._handed_over = 0
         self._since = 0.0
-        self._thread = QThread()
-        self._thread.setObjectName(f"reverie-{name}")
         self._worker = _Worker()
+        self._thread = _started(f"reverie-{name}") if own_thread else self._join_link()
         self._worker.moveToThread(self._thread)
-        # Queued, since each end lives in another thread than the one that emits; said by name it would make
-        # every enum of `Qt` before the first paint.
         self._submitted.connect(self._worker.run)
         self._worker.ended.connect(self._on_ended)
         self._worker.stirred.connect(self._on_stirred)
-        self._thread.finished.connect(self._worker.deleteLater)
         self._drain = single_shot(self, PROGRESS_MS, self._deliver_progress)
-        self._thread.start()
+
+    def _join_link(self) -> QThread:
+        link = Lane._link
+        if link is None:
+            link = Lane._link = _started("reverie-link")
+        Lane._on_link.add(id(self))
+        return link
+
+    def _leave_thread(self, limit_ms: int) -> bool:
+        """Without the worker; whether the thread ended if it was to. Nothing of ours blocks the link."""
+        self._worker.deleteLater()
+        if id(self) in Lane._on_link:
+            Lane._on_link.remove(id(self))
+            if Lane._on_link:
+                return True
+            Lane._link = None
+        self._thread.quit()
+        return self._thread.wait(limit_ms)
 
     def submit(
         self,
         name: str,
-        work: Callable[[JobControl], T],
+        work: Work[T],
         *,
         done: Callable[[T], None],
         failed: Failure | None = None,
@@ -171,7 +257,7 @@ class Lane(QObject):
         progress: Callable[[Any], None] | None = None,
         group: str = "",
     ) -> Ticket:
-        """Run `work` on this lane. A job of the same non-empty `group` that is still open is superseded: it
+        """Do `work` on this lane. A job of the same non-empty `group` that is still open is superseded: it
         ends as cancelled now and its answer is dropped. After `stop` a job ends as cancelled at once."""
         job_id = next(self._ids)
         control = JobControl(job_id, self._worker.stir)
@@ -189,7 +275,7 @@ class Lane(QObject):
         if not self._handed_over:
             self._since = time.monotonic()
         self._handed_over += 1
-        self._submitted.emit(_Job(job_id, name, work, control))
+        self._submitted.emit(_Job(job_id, work, control))
         return ticket
 
     def abandon(self, group: str) -> None:
@@ -210,15 +296,16 @@ class Lane(QObject):
         """Refuse new work, cancel what is open, end the thread. False if it did not end within the limit,
         `STOP_LIMIT_MS` unless told; the thread object must then stay alive until the process ends. Calling it
         again is harmless."""
-        limit_ms = STOP_LIMIT_MS if limit_ms is None else limit_ms
+        if self._stopping:
+            return True
         self._stopping = True
         self._drain.stop()
         for ticket in list(self._open.values()):
             self._drop(ticket)
-        self._thread.quit()
-        ended = self._thread.wait(limit_ms)
+        limit_ms = STOP_LIMIT_MS if limit_ms is None else limit_ms
+        ended = self._leave_thread(limit_ms)
         if not ended:
-            log.error("thread %s did not stop within %d ms", self.name, limit_ms)
+            log.error("thread %s did not stop within %d ms", self._thread.objectName(), limit_ms)
             _stuck.append(self)
         return ended
 
@@ -282,6 +369,13 @@ class Lane(QObject):
             self.busy_changed.emit(False)
 
 
+def _started(name: str) -> QThread:
+    thread = QThread()
+    thread.setObjectName(name)
+    thread.start()
+    return thread
+
+
 def single_shot(parent: QObject, ms: int, slot: Callable[[], object]) -> QTimer:
     """A timer that calls `slot` once, `ms` after it was last started."""
     timer = repeating(parent, ms, slot)
@@ -299,15 +393,18 @@ def repeating(parent: QObject, ms: int, slot: Callable[[], object]) -> QTimer:
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """The threads of one window."""
+    """The lanes that all homes of a window share."""
 
     scan: Lane
     history: Lane
+    writer: Lane
+    """Does the runs that write notes, on a thread of its own."""
     consolidator: Lane
+    """Does the other runs, on a thread of its own."""
 
     def all(self) -> tuple[Lane, ...]:
-        """Every thread of the window."""
-        return (self.scan, self.history, self.consolidator)
+        """Every one of them."""
+        return (self.scan, self.history, self.writer, self.consolidator)
 
     def busy(self) -> bool:
         """Whether anything is at work on any of them."""

@@ -14,18 +14,18 @@ Failure: a refresh that fails keeps the last views, emits `trouble`, and the nex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.clock import Clock
 from reverie.compose import open_workbench
-from reverie.engine.client import EngineClient
+from reverie.engine.client import EngineClient, ask
 from reverie.engine.engine import HomeEngine, Opened
 from reverie.engine.trees import TreesUpdate, named, updated
 from reverie.engine.wire import Event, HomeChanged, Notice, Overwritten, Recorded
@@ -33,7 +33,7 @@ from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.ui.engine_link import EngineLink
-from reverie.ui.jobs import JobControl, Lane, Lanes, repeating, single_shot
+from reverie.ui.jobs import JobControl, Lane, Lanes, Work, repeating, single_shot
 from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree, build_tree
 
 if TYPE_CHECKING:
@@ -68,9 +68,6 @@ class HomeWatcher(QObject):
         self._starting = True
         workbench, engine = self._workbench, self._engines
 
-        def work(_control: JobControl) -> WatchState:
-            return workbench.watch_for(context)
-
         def done(state: WatchState) -> None:
             if engine != self._engines:
                 return  # the engine that said so has died since
@@ -82,7 +79,7 @@ class HomeWatcher(QObject):
                 self._starting = False  # the next reading tries again
             self.failed.emit(error)
 
-        self._lane.submit("start watching", work, done=done, failed=failed)
+        self._lane.submit("start watching", ask(workbench.watch_for, context), done=done, failed=failed)
 
     def lost(self) -> None:
         """The engine that watched is gone; the next `start` asks another one."""
@@ -93,10 +90,12 @@ class HomeWatcher(QObject):
         """Compare everything with the disk."""
         workbench = self._workbench
 
-        def work(_control: JobControl) -> None:
-            workbench.rescan(reason)
-
-        self._lane.submit("compare with the disk", work, done=lambda _nothing: None, failed=self.failed.emit)
+        self._lane.submit(
+            "compare with the disk",
+            ask(workbench.rescan, reason),
+            done=lambda _nothing: None,
+            failed=self.failed.emit,
+        )
 
 
 # Leases lie outside the home and change without a file event, so while another run holds one, the session
@@ -139,8 +138,8 @@ class LeasePoll(QObject):
         workbench = self._workbench
         context, status = self._about
 
-        def work(_control: JobControl) -> StatusView:
-            return replace(status, running=workbench.status(context).running)
+        async def work(_control: JobControl) -> StatusView:
+            return replace(status, running=(await ask(workbench.status, context)).running)
 
         self._lane.submit(
             "ask for the lease", work, done=self.status_read.emit, failed=self.failed.emit, group="lease"
@@ -171,30 +170,30 @@ class HomeOpened:
 
 def open_home_job(
     path: Path, profile: Profile, clock: Clock, engine: EngineClient
-) -> Callable[[JobControl], HomeOpened]:
+) -> Callable[[JobControl], Coroutine[Any, Any, HomeOpened]]:
     """A job that has the engine open the home at `path`."""
 
-    def work(_control: JobControl) -> HomeOpened:
-        return _opened(engine.services.open(path.absolute()), profile, clock, engine)
+    async def work(_control: JobControl) -> HomeOpened:
+        return _opened(await ask(engine.services.open, path.absolute()), profile, clock, engine)
 
     return work
 
 
 def adopt_home_job(
     path: Path, known_id: str, profile: Profile, clock: Clock, engine: EngineClient
-) -> Callable[[JobControl], HomeOpened]:
+) -> Callable[[JobControl], Coroutine[Any, Any, HomeOpened]]:
     """A job that gives the home at `path` the history of the known home that was moved there, and opens
     it."""
 
-    def work(_control: JobControl) -> HomeOpened:
-        return _opened(engine.services.adopt(path.absolute(), known_id), profile, clock, engine)
+    async def work(_control: JobControl) -> HomeOpened:
+        return _opened(await ask(engine.services.adopt, path.absolute(), known_id), profile, clock, engine)
 
     return work
 
 
-def opened_elsewhere(path: Path, profile: Profile, engine: EngineClient) -> HomeOpened:
-    """The home at `path` on the machine of `engine`. Blocks. Raises `UserError`."""
-    opened = engine.services.open(path)
+async def opened_elsewhere(path: Path, profile: Profile, engine: EngineClient) -> HomeOpened:
+    """The home at `path` on the machine of `engine`. Raises `UserError`."""
+    opened = await ask(engine.services.open, path)
     workbench = engine.home(opened.info.root, opened.info.id)
     return HomeOpened(
         workbench, None, profile, opened.info, opened.caps, opened.facts, opened.recent_workspace
@@ -386,12 +385,12 @@ class HomeSession(QObject):
     def _group(self) -> str:
         return f"select {self.info.id}"
 
-    def _names_job(self, choice: Choice) -> Callable[[JobControl], TreeUpdate]:
+    def _names_job(self, choice: Choice) -> Work[TreeUpdate]:
         workbench = self.workbench
 
-        def work(_control: JobControl) -> TreeUpdate:
-            context = workbench.context(choice.workspace_id, choice.project_path)
-            view = named(workbench.names(context))
+        async def work(_control: JobControl) -> TreeUpdate:
+            context = await ask(workbench.context, choice.workspace_id, choice.project_path)
+            view = named(await ask(workbench.names, context))
             return TreeUpdate(context, build_tree(view, names_only=True), view, other=True, names_only=True)
 
         return work
@@ -411,7 +410,7 @@ class HomeSession(QObject):
         self._on_failed(error)
         self._watch.start(self.context)
 
-    def _full_job(self, update: TreeUpdate) -> Callable[[JobControl], _Refreshed]:
+    def _full_job(self, update: TreeUpdate) -> Work[_Refreshed]:
         return self._refresh_job(update, None, everything=False)
 
     def _on_failed(self, error: UserError) -> None:
@@ -475,7 +474,7 @@ class HomeSession(QObject):
         changes, self._pending = self._pending, None
         self._refresh_with(self._refresh_job(self._update, changes, everything=self._everything))
 
-    def _refresh_with(self, work: Callable[[JobControl], _Refreshed]) -> None:
+    def _refresh_with(self, work: Work[_Refreshed]) -> None:
         self._refreshing = True
         self.lanes.scan.submit(
             "refresh",
@@ -488,11 +487,13 @@ class HomeSession(QObject):
 
     def _refresh_job(
         self, update: TreeUpdate, changes: Changes | None, *, everything: bool
-    ) -> Callable[[JobControl], _Refreshed]:
+    ) -> Work[_Refreshed]:
         workbench, arrangement = self.workbench, self.arrangement
 
-        def work(_control: JobControl) -> _Refreshed:
-            found = workbench.refresh(update.context, changes, known=update.serial, everything=everything)
+        async def work(_control: JobControl) -> _Refreshed:
+            found = await ask(
+                workbench.refresh, update.context, changes, known=update.serial, everything=everything
+            )
             after = None if found.trees is None else _followed(update, found.trees, arrangement, changes)
             return _Refreshed(found.info, after, found.status, found.touched, found.watch)
 
@@ -550,9 +551,6 @@ class HomeSession(QObject):
         self._reading_titles = True
         self._titles_left -= _TITLES_AT_ONCE
 
-        def work(_control: JobControl) -> tuple[bool, HomeInfo | None]:
-            return workbench.learn_titles(_TITLES_AT_ONCE, project)
-
         def done(found: tuple[bool, HomeInfo | None]) -> None:
             self._reading_titles = False
             any_read, info = found
@@ -563,7 +561,12 @@ class HomeSession(QObject):
             if (any_read or project != self._titles_wanted) and self._titles_left > 0:
                 self._read_some_titles()
 
-        self.lanes.scan.submit("read titles", work, done=done, failed=self._on_no_titles)
+        self.lanes.scan.submit(
+            "read titles",
+            ask(workbench.learn_titles, _TITLES_AT_ONCE, project),
+            done=done,
+            failed=self._on_no_titles,
+        )
 
     def _on_no_titles(self, error: UserError) -> None:
         self._reading_titles = False
@@ -609,8 +612,8 @@ class HomeSession(QObject):
     def _read_marks(self, update: TreeUpdate) -> None:
         workbench, arrangement = self.workbench, self.arrangement
 
-        def work(_control: JobControl) -> TreeUpdate:
-            found = workbench.trees(update.context, known=update.serial, dirty=())
+        async def work(_control: JobControl) -> TreeUpdate:
+            found = await ask(workbench.trees, update.context, known=update.serial, dirty=())
             return _followed(update, found, arrangement, _changes())
 
         self.lanes.scan.submit(
@@ -630,10 +633,9 @@ class HomeSession(QObject):
         if self.context is not None:
             workbench, context = self.workbench, self.context
 
-            def work(_control: JobControl) -> None:
-                workbench.mark_opened(context)
-
-            self.lanes.history.submit("mark as seen", work, done=self._on_marked)
+            self.lanes.history.submit(
+                "mark as seen", ask(workbench.mark_opened, context), done=self._on_marked
+            )
 
     def focused(self) -> None:
         """The window got the focus: compare with the disk, since events may have been missed meanwhile."""
@@ -652,10 +654,7 @@ class HomeSession(QObject):
         if leave:
             workbench = self.workbench
 
-            def work(_control: JobControl) -> None:
-                workbench.forget_client()
-
-            self.lanes.scan.submit("stop watching", work, done=lambda _nothing: None)
+            self.lanes.scan.submit("stop watching", ask(workbench.forget_client), done=lambda _nothing: None)
 
 
 def _followed(

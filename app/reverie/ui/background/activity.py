@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.log_level import is_debug, set_debug
 from reverie.runs.activity import ActivityEntry
@@ -614,8 +615,8 @@ class ActivityControl(QObject):
         workbench, places, before = session.workbench, _places(session), self._decisions
         self._stale = False
 
-        def work(_control: JobControl) -> _ReadDecisions:
-            page = workbench.activity.page(tuple(places), READ_AT_MOST)
+        async def work(_control: JobControl) -> _ReadDecisions:
+            page = await ask(workbench.activity.page, tuple(places), READ_AT_MOST)
             return _ReadDecisions(page.running, decisions(page.entries, places, before))
 
         self._lane.submit(
@@ -650,8 +651,8 @@ class ActivityControl(QObject):
             return
         workbench, places = session.workbench, tuple(_places(session))
 
-        def work(_control: JobControl) -> _ReadDecisions:
-            return _ReadDecisions(workbench.activity.running(places))
+        async def work(_control: JobControl) -> _ReadDecisions:
+            return _ReadDecisions(await ask(workbench.activity.running, places))
 
         self._lane.submit(
             "ask who works", work, done=self._on_read, failed=self._on_read_failed, group="who works"

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.doctor.findings import first_cause
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.log_level import level_in_words, set_debug
 from reverie.ui import dialogs
@@ -446,7 +447,7 @@ class DoctorControl(QObject):
         doctor, probe, switched = session.workbench.doctor, self._probe, self.debug_switched.emit
         shown = next((one for one in self.tab.findings if one.check == check and one.fix is not None), None)
 
-        def work(control: JobControl) -> _Examined:
+        async def work(control: JobControl) -> _Examined:
             error = None
             if shown is not None:
                 try:
@@ -454,12 +455,14 @@ class DoctorControl(QObject):
                         set_debug(True)
                         switched()
                     else:
-                        doctor.fix(context, shown, log_level=level_in_words(os.environ), probe=probe)
+                        await ask(
+                            doctor.fix, context, shown, log_level=level_in_words(os.environ), probe=probe
+                        )
                 except UserError as failure:
                     error = failure
             control.check()
             level = level_in_words(os.environ)
-            found = doctor.examine(context, log_level=level, with_probe=with_probe, check=control.check)
+            found = await ask(doctor.examine, context, log_level=level, with_probe=with_probe)
             return _Examined(context, found, with_probe, error)
 
         if self._lane is None:

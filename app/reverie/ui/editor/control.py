@@ -10,7 +10,7 @@ tree that the watcher brought (size and time against what was read), never by li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
+from reverie.engine.client import Request, ask
 from reverie.errors import AGENT_BUSY, Conflict, UserError
 from reverie.memory.diff import unified
 from reverie.ui import dialogs
@@ -27,7 +28,7 @@ from reverie.ui.editor import documents as state
 from reverie.ui.editor.documents import Address, FileRef, OpenFile
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.editor.text_merge import Side
-from reverie.ui.jobs import JobControl, Lane, single_shot
+from reverie.ui.jobs import JobControl, Lane, Work, single_shot
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import CompanionData, FileData, RowData, parse_shown
 from reverie.ui.widgets.controls import WrapLabel
@@ -187,10 +188,10 @@ class Buffers(QObject):
         file.saving = True
         self.changed.emit(file)
 
-        def work(_control: JobControl) -> FileText:
-            if address.companion is not None:
-                return workbench.save_companion(address.companion, content, buffer.expected_sha256)
-            return workbench.save(address.context, address.path, content, buffer.expected_sha256)
+        if address.companion is not None:
+            work = ask(workbench.save_companion, address.companion, content, buffer.expected_sha256)
+        else:
+            work = ask(workbench.save, address.context, address.path, content, buffer.expected_sha256)
 
         def done(found: FileText) -> None:
             file.saving, file.waiting = False, ""
@@ -360,25 +361,21 @@ def _touched(file: OpenFile, changes: Changes | None) -> bool:
     return companion is not None and (changes is None or changes.touches(companion.path))
 
 
-def _read_job(session: HomeSession, address: Address) -> Callable[[JobControl], FileText]:
+def _read_job(session: HomeSession, address: Address) -> Request[FileText]:
     workbench = session.workbench
-
-    def work(_control: JobControl) -> FileText:
-        if address.companion is not None:
-            return workbench.read_companion(address.companion)
-        return workbench.read(address.context, address.path)
-
-    return work
+    if address.companion is not None:
+        return ask(workbench.read_companion, address.companion)
+    return ask(workbench.read, address.context, address.path)
 
 
-def _authored(session: HomeSession, address: Address) -> Callable[[JobControl], tuple[FileText, str]]:
+def _authored(session: HomeSession, address: Address) -> Work[tuple[FileText, str]]:
     """The file as it is, and who of us wrote that; empty: somebody else."""
     workbench, read = session.workbench, _read_job(session, address)
 
-    def work(control: JobControl) -> tuple[FileText, str]:
-        found = read(control)
+    async def work(_control: JobControl) -> tuple[FileText, str]:
+        found = await read
         companion = address.companion.path if address.companion is not None else None
-        return found, workbench.author_of(address.context, address.path, found.sha256, companion)
+        return found, await ask(workbench.author_of, address.context, address.path, found.sha256, companion)
 
     return work
 

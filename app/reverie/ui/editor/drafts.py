@@ -16,16 +16,16 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QListWidgetItem, QWidget
 
 from reverie.clock import Clock
-from reverie.engine.client import EngineGone
+from reverie.engine.client import EngineGone, ask
 from reverie.errors import UserError
 from reverie.memory.diff import unified
 from reverie.services.drafts import Draft, draft_name
@@ -177,9 +177,9 @@ class DraftKeeper(QObject):
             return
         last, over = self._job(typed, gone), threading.Event()
 
-        def work(control: JobControl) -> None:
+        async def work(control: JobControl) -> None:
             try:
-                last(control)
+                await last(control)
             finally:
                 over.set()
 
@@ -221,22 +221,26 @@ class DraftKeeper(QObject):
             frozenset(kept.names),
         )
 
-    def _job(self, typed: list[_Typed], gone: _Gone) -> Callable[[JobControl], _DraftsDone]:
+    def _job(
+        self, typed: list[_Typed], gone: _Gone
+    ) -> Callable[[JobControl], Coroutine[Any, Any, _DraftsDone]]:
         instance, now = self.instance, self._clock()
         away = [(ref, kept.workbench, frozenset(kept.names)) for ref, kept in gone.items()]
 
-        def work(_control: JobControl) -> _DraftsDone:
+        async def work(_control: JobControl) -> _DraftsDone:
             found = _DraftsDone()
             for each in typed:
                 # One home that is in trouble must not hold up the drafts of another.
                 try:
-                    name = each.workbench.drafts.keep(_draft(each, now), instance, replaces=each.replaces)
+                    name = await ask(
+                        each.workbench.drafts.keep, _draft(each, now), instance, replaces=each.replaces
+                    )
                     found.written.append((each, name))
                 except UserError as error:
                     found.error = error
             for ref, workbench, names in away:
                 try:
-                    workbench.drafts.drop((*names, draft_name(ref.store, ref.rel, instance)))
+                    await ask(workbench.drafts.drop, (*names, draft_name(ref.store, ref.rel, instance)))
                 except UserError as error:
                     found.left[ref] = gone[ref]
                     found.error = error
@@ -364,14 +368,17 @@ class DraftOffers(QObject):
     def _look(self, session: HomeSession) -> None:
         workbench, instance = session.workbench, self._keeper.instance
 
-        def work(_control: JobControl) -> Offers:
-            return workbench.drafts.offered(instance)
-
         def done(found: Offers) -> None:
             if self._session is session:
                 self._on_found(found)
 
-        self._keeper.lane.submit("look for drafts", work, done=done, failed=self._on_failed, group="drafts")
+        self._keeper.lane.submit(
+            "look for drafts",
+            ask(workbench.drafts.offered, instance),
+            done=done,
+            failed=self._on_failed,
+            group="drafts",
+        )
 
     def _on_found(self, found: Offers) -> None:
         self._offers = {offer.name: offer for offer in found.offers}
@@ -485,13 +492,12 @@ class DraftOffers(QObject):
             return
         workbench = self._session.workbench
 
-        def work(_control: JobControl) -> None:
-            workbench.drafts.drop((offer.name,))
-
         def done(_nothing: None) -> None:
             self._forget(offer.name)
 
-        self._keeper.lane.submit("discard a draft", work, done=done, failed=self._on_failed)
+        self._keeper.lane.submit(
+            "discard a draft", ask(workbench.drafts.drop, (offer.name,)), done=done, failed=self._on_failed
+        )
 
     @Slot(object)
     def restore(self, offer: Offer) -> None:
@@ -501,8 +507,8 @@ class DraftOffers(QObject):
             return
         workbench = session.workbench
 
-        def work(_control: JobControl) -> tuple[Offer, FileText | None] | None:
-            now = workbench.drafts.offer(offer.name)
+        async def work(_control: JobControl) -> tuple[Offer, FileText | None] | None:
+            now = await ask(workbench.drafts.offer, offer.name)
             if now is None:
                 return None
             base = now.draft.base

@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.memory.diff import changed_spans, lost_lines
 from reverie.text.summaries import utf16_length
@@ -372,8 +373,8 @@ class DuplicatesWindow(SideWindow):
             return
         context = self._context if self.where.currentData() == "shown" else None
 
-        def work(control: JobControl) -> DuplicateReport:
-            return workbench.duplicates.find(context, progress=control.report, check=control.check)
+        async def work(control: JobControl) -> DuplicateReport:
+            return await ask(workbench.duplicates.find, context, progress=control.report)
 
         self._ticket = self._lane.submit(
             "look for duplicates",
@@ -475,8 +476,8 @@ class DuplicatesWindow(SideWindow):
             return
         self._comparing = True
 
-        def work(control: JobControl) -> tuple[AlignedRow, ...]:
-            left, right = workbench.duplicates.texts((one, other))
+        async def work(control: JobControl) -> tuple[AlignedRow, ...]:
+            left, right = await ask(workbench.duplicates.texts, (one, other))
             return aligned(left, right, control.check)
 
         self._lane.submit(
@@ -672,11 +673,12 @@ class MergeMemoriesDialog(QDialog):
         self._checking = True
         self._follow()
 
-        def work(_control: JobControl) -> MergeSeed:
-            return workbench.duplicates.seed(files)
-
         self._lane.submit(
-            "prepare a merge", work, done=self._on_seed, failed=self._on_failed, group="merge seed"
+            "prepare a merge",
+            ask(workbench.duplicates.seed, files),
+            done=self._on_seed,
+            failed=self._on_failed,
+            group="merge seed",
         )
 
     def _on_seed(self, seed: MergeSeed) -> None:

@@ -19,12 +19,13 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from reverie.agents.scopes import Scope, ScopeContext
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
 from reverie.ui.appearance import Icons
 from reverie.ui.display_text import things, visible
 from reverie.ui.editor.control import EditorControl
-from reverie.ui.jobs import JobControl
+from reverie.ui.jobs import Work
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog, ask_keep_both
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.translation import tr
@@ -76,13 +77,15 @@ class Edits(QObject):
         """A new memory with its description and template; `created` or `failed` says what came of it."""
         workbench, path = session.workbench, asked.path
 
-        def work(_control: JobControl) -> FileText:
-            return workbench.create(context, path, asked.template, asked.description)
-
         def done(_found: FileText) -> None:
             self.created.emit(path)
 
-        self._submit(session, "create a memory", work, done)
+        self._submit(
+            session,
+            "create a memory",
+            ask(workbench.create, context, path, asked.template, asked.description),
+            done,
+        )
 
     def read_templates(self, session: HomeSession, done: Callable[[Sequence[Template]], None]) -> None:
         """What a new memory may begin with."""
@@ -165,9 +168,7 @@ class Edits(QObject):
         if undo.removed:
             self.removed.emit(session, undo)
 
-    def _submit(
-        self, session: HomeSession, name: str, work: Callable[[JobControl], Any], done: Callable[[Any], None]
-    ) -> None:
+    def _submit(self, session: HomeSession, name: str, work: Work[Any], done: Callable[[Any], None]) -> None:
         session.lanes.scan.submit(name, work, done=done, failed=self.failed.emit)
 
 

@@ -1,7 +1,7 @@
 """Between the Memory tab, its footer and the extraction of a Codex home.
 
 Where extraction stands is read after each reading of the footer's status, with a rest between, since the
-beginnings of rollouts are looked at for it. A run goes through the consolidator's lane, one at a time; before
+beginnings of rollouts are looked at for it. A run goes through the writer's lane, one at a time; before
 a model of another machine is used for the first time, a person is asked.
 
 Threading: GUI thread; the desk is touched inside jobs only. Failure: told in the dialog.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAction
@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.agents.capabilities import StatusLine
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.ui import display_text
 from reverie.ui.appearance import (
@@ -37,7 +38,7 @@ from reverie.ui.appearance import (
 )
 from reverie.ui.dialogs import ConsentDialog
 from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.jobs import JobControl, Lanes, Ticket, single_shot
+from reverie.ui.jobs import JobControl, Lanes, Ticket, Work, single_shot
 from reverie.ui.memory.footer import Footer
 from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted, tr
@@ -195,9 +196,6 @@ class ExtractControl(QObject):
             return
         desk, project = session.workbench, session.context.project_path
 
-        def work(_control: JobControl) -> ExtractView:
-            return desk.extracting.status(project)
-
         def done(view: ExtractView) -> None:
             if session is self._session:
                 self._view = view
@@ -205,7 +203,11 @@ class ExtractControl(QObject):
 
         # What is wrong with the engine is told by the run that needs it.
         self._lanes.scan.submit(
-            "ask where extraction stands", work, done=done, failed=self._on_unknown, group="extract status"
+            "ask where extraction stands",
+            ask(desk.extracting.status, project),
+            done=done,
+            failed=self._on_unknown,
+            group="extract status",
         )
 
     def _on_unknown(self, _error: UserError) -> None:
@@ -256,8 +258,8 @@ class ExtractControl(QObject):
         dialog.message.clear()
         dialog.follow(running=False, possible=False)
 
-        def work(_control: JobControl) -> tuple[tuple[ExtractCandidate, ...], ExtractView]:
-            return desk.extracting.candidates(project), desk.extracting.status(project)
+        async def work(_control: JobControl) -> tuple[tuple[ExtractCandidate, ...], ExtractView]:
+            return await ask(desk.extracting.candidates, project), await ask(desk.extracting.status, project)
 
         def done(found: tuple[tuple[ExtractCandidate, ...], ExtractView]) -> None:
             self.is_listed = True
@@ -299,13 +301,13 @@ class ExtractControl(QObject):
             return
         desk, context = session.workbench, session.context
 
-        def work(_control: JobControl) -> _PreparedExtraction:
-            chosen = desk.extracting.choose(AUTO, before_consent=True).engine
+        async def work(_control: JobControl) -> _PreparedExtraction:
+            chosen = (await ask(desk.extracting.choose, AUTO, before_consent=True)).engine
             if chosen == RULES:
                 return _PreparedExtraction(chosen, None)
-            consent = desk.models.consent_needed(context, chosen)
+            consent = await ask(desk.models.consent_needed, context, chosen)
             if consent is not None:
-                found = desk.extracting.candidates(context.project_path)
+                found = await ask(desk.extracting.candidates, context.project_path)
                 rollouts = tuple(each.title or each.thread_id for each in found if each.chosen)
                 consent = replace(consent, files=(*rollouts, *consent.files))
             return _PreparedExtraction(chosen, consent)
@@ -341,20 +343,20 @@ class ExtractControl(QObject):
             return
         desk, context = session.workbench, session.context
 
-        def work(control: JobControl) -> ExtractResult:
+        async def work(control: JobControl) -> ExtractResult:
             if agreed:
-                desk.models.give_consent(engine)
-            return desk.extracting.run(
+                await ask(desk.models.give_consent, engine)
+            return await ask(
+                desk.extracting.run,
                 engine=engine,
                 project_path=context.project_path,
                 progress=control.report,
-                cancel=control.cancel,
             )
 
         self._submit("extract", work, self._on_ended)
 
-    def _submit(self, name: str, work: Callable[[JobControl], object], done: Callable[..., None]) -> None:
-        self._ticket = self._lanes.consolidator.submit(
+    def _submit(self, name: str, work: Work[Any], done: Callable[..., None]) -> None:
+        self._ticket = self._lanes.writer.submit(
             name,
             work,
             done=done,

@@ -38,6 +38,7 @@ from reverie.agents.memory_index import (
     cut_of,
 )
 from reverie.agents.scopes import Scope
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace, theme_of
@@ -212,9 +213,6 @@ class LintControl(QObject):
         dirty, self._dirty = frozenset(self._dirty), set()
         workbench, context = session.workbench, update.view.context
 
-        def work(control: JobControl) -> LintResult:
-            return workbench.findings(context, dirty, check=control.check)
-
         def failed(error: UserError) -> None:
             session.notified.emit(str(error))
 
@@ -223,7 +221,12 @@ class LintControl(QObject):
             self._dirty |= dirty
 
         self._lane.submit(
-            "check the memories", work, done=self._on_looked, failed=failed, cancelled=cancelled, group="lint"
+            "check the memories",
+            ask(workbench.findings, context, dirty),
+            done=self._on_looked,
+            failed=failed,
+            cancelled=cancelled,
+            group="lint",
         )
 
     def _on_looked(self, look: LintResult) -> None:
@@ -505,8 +508,8 @@ class IndexControl(QObject):
         workbench, context = session.workbench, update.context
         self.looking = True
 
-        def work(control: JobControl) -> IndexCheck | None:
-            return workbench.index_care.look(context, path, control.check)
+        async def work(control: JobControl) -> IndexCheck | None:
+            return await ask(workbench.index_care.look, context, path)
 
         def done(look: IndexCheck | None) -> None:
             self.looking = False
@@ -561,9 +564,6 @@ class IndexControl(QObject):
             return
         workbench, context, asked = session.workbench, update.context, dict(targets)
 
-        def work(_control: JobControl) -> RenamePlan | None:
-            return workbench.index_care.plan_renames(context, asked)
-
         def done(plan: RenamePlan | None) -> None:
             if plan is None:
                 plain(self.tr("The index and the links in other memories did not follow: mend the index."))
@@ -572,7 +572,12 @@ class IndexControl(QObject):
             else:
                 self._ask(session, plan)
 
-        session.lanes.scan.submit("plan a rename", work, done=done, failed=self._edits.failed.emit)
+        session.lanes.scan.submit(
+            "plan a rename",
+            ask(workbench.index_care.plan_renames, context, asked),
+            done=done,
+            failed=self._edits.failed.emit,
+        )
 
     def keeps_index(self, path: str) -> bool:
         """Whether the store of a memory has an index at all."""

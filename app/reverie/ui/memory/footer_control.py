@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +9,13 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from reverie.agents.scopes import Scope, ScopeContext
+from reverie.engine.client import Request, ask
 from reverie.errors import UserError
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import Icons
 from reverie.ui.dialogs import ConsentDialog
-from reverie.ui.jobs import JobControl, Lane, Lanes, Ticket
+from reverie.ui.jobs import JobControl, Lane, Lanes, Ticket, Work
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.runs_dialog import RunsDialog
 from reverie.ui.session import HomeSession
@@ -112,8 +112,10 @@ class Consolidation(QObject):
         if self.running:
             return
 
-        def work(control: JobControl) -> DreamEnded:
-            run = workbench.apply_review(run_id, selection, progress=control.report, cancel=control.cancel)
+        async def work(control: JobControl) -> DreamEnded:
+            run = await ask(
+                workbench.apply_review, run_id, selection, progress=control.report, cancel=control.cancel
+            )
             return DreamEnded(run, dry_run=False, kind="apply")
 
         self._workbench = workbench
@@ -145,10 +147,11 @@ class Consolidation(QObject):
             self._ticket.cancel()
 
     def _dream(self, wish: _RunRequest, engine: str, *, agreed: bool) -> None:
-        def work(control: JobControl) -> DreamEnded:
+        async def work(control: JobControl) -> DreamEnded:
             if agreed:
-                wish.workbench.models.give_consent(engine)
-            run = wish.workbench.start_dream(
+                await ask(wish.workbench.models.give_consent, engine)
+            run = await ask(
+                wish.workbench.start_dream,
                 wish.context,
                 dry_run=wish.dry_run,
                 engine=engine,
@@ -197,16 +200,16 @@ class Consolidation(QObject):
         self.cancelled.emit()
 
 
-def button_engine(workbench: Workbench, context: ScopeContext) -> ModelChoice:
-    """The engine that the button means, also while a person has still to agree to it. For jobs."""
-    return workbench.models.choose(context, AUTO, before_consent=True)
+def button_engine(workbench: Workbench, context: ScopeContext) -> Request[ModelChoice]:
+    """The engine that the button means, also while a person has still to agree to it."""
+    return ask(workbench.models.choose, context, AUTO, before_consent=True)
 
 
-def _prepare(wish: _RunRequest, engine: str) -> Callable[[JobControl], _PreparedRun]:
-    def work(control: JobControl) -> _PreparedRun:
-        chosen = button_engine(wish.workbench, wish.context).engine if engine == AUTO else engine
-        control.check()
-        consent = wish.workbench.models.consent_needed(wish.context, chosen) if chosen != RULES else None
+def _prepare(wish: _RunRequest, engine: str) -> Work[_PreparedRun]:
+    async def work(_control: JobControl) -> _PreparedRun:
+        models, context = wish.workbench.models, wish.context
+        chosen = (await button_engine(wish.workbench, context)).engine if engine == AUTO else engine
+        consent = None if chosen == RULES else await ask(models.consent_needed, context, chosen)
         return _PreparedRun(chosen, consent)
 
     return work
@@ -308,11 +311,7 @@ class FooterControl(QObject):
         session = self._session
         if session is None or session.context is None:
             return
-        workbench, context = session.workbench, session.context
-
-        def work(_control: JobControl) -> ModelChoice:
-            return button_engine(workbench, context)
-
+        work = button_engine(session.workbench, session.context)
         # What is wrong is told by the run that needs it.
         self._lanes.scan.submit(
             "ask for the engine", work, done=self._on_engine, failed=self._on_no_engine, group="engine"

@@ -23,10 +23,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import UNIT, CalmSelection, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, notes, short_age, visible, visible_lines, when
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl, Lane, Work
 from reverie.ui.run_kinds import LABELS, RUN_KINDS
 from reverie.ui.translation import counted, tr, translated
 from reverie.ui.tree.node_model import AnyIndex
@@ -430,9 +431,7 @@ class PaneReader(QObject):
     def busy(self) -> bool:
         return self._open > 0
 
-    def read(
-        self, name: str, group: str, work: Callable[[JobControl], Any], done: Callable[[Any], None]
-    ) -> None:
+    def read(self, name: str, group: str, work: Work[Any], done: Callable[[Any], None]) -> None:
         """Run `work` on the lane and hand what it found to `done`."""
         self._open += 1
 
@@ -559,10 +558,7 @@ class HistoryPages(QTabWidget):
         return newest.before, newest.after
 
     def _compare(self, desk: TimelineService, old: State, new: State) -> None:
-        def work(control: JobControl) -> Comparison:
-            return desk.compare(old, new, check=control.check)
-
-        self.reader.read("compare two points", _PAGE, work, self._on_compared)
+        self.reader.read("compare two points", _PAGE, ask(desk.compare, old, new), self._on_compared)
 
     def _on_compared(self, comparison: Comparison) -> None:
         self.compared = comparison
@@ -578,16 +574,15 @@ class HistoryPages(QTabWidget):
         if desk is None or comparison is None or file is None:
             return
 
-        def work(_control: JobControl) -> str:
-            return desk.difference(comparison, file)
-
-        self.reader.read("read a difference", _TEXT, work, self.diff.show_diff)
+        self.reader.read(
+            "read a difference", _TEXT, ask(desk.difference, comparison, file), self.diff.show_diff
+        )
         self.changed.emit()
 
     def _list_content(self, desk: TimelineService, state: State) -> None:
-        def work(control: JobControl) -> tuple[FileRow, ...]:
-            inners = sorted(desk.files(state, check=control.check))
-            return tuple(FileRow(inner, desk.path_of(state, inner)) for inner in inners)
+        async def work(control: JobControl) -> tuple[FileRow, ...]:
+            inners = sorted(await ask(desk.files, state))
+            return tuple([FileRow(inner, await ask(desk.path_of, state, inner)) for inner in inners])
 
         def done(rows: tuple[FileRow, ...]) -> None:
             self._content = state
@@ -602,17 +597,13 @@ class HistoryPages(QTabWidget):
         if desk is None or state is None:
             return
 
-        def work(_control: JobControl) -> bytes | None:
-            return desk.read(state, inner)
-
-        self.reader.read("read a version", _TEXT, work, self.text.show_bytes)
+        self.reader.read("read a version", _TEXT, ask(desk.read, state, inner), self.text.show_bytes)
         self.changed.emit()
 
     def _blame(self, desk: TimelineService, target: TimelineTarget, point: TimelinePoint) -> None:
-        def work(control: JobControl) -> BlameView:
-            return desk.blame(target, point, check=control.check)
-
-        self.reader.read("tell who brought each line", _PAGE, work, self.lines.show_blame)
+        self.reader.read(
+            "tell who brought each line", _PAGE, ask(desk.blame, target, point), self.lines.show_blame
+        )
 
 
 def standing(point: TimelinePoint) -> State:

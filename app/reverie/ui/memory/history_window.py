@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.agents.scopes import Scope
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
 from reverie.ui import display_text
@@ -278,10 +279,12 @@ class TimelinePane(QWidget):
             self._read()
             return
 
-        def work(_control: JobControl) -> TimelinePage | None:
-            return desk.newer(target, head, who=who)
-
-        self.reader.read("read what is new in a history", "history new", work, self._on_newer)
+        self.reader.read(
+            "read what is new in a history",
+            "history new",
+            ask(desk.newer, target, head, who=who),
+            self._on_newer,
+        )
 
     def go_to(self, point_id: str) -> None:
         """Select a point; further pages are read until it is there."""
@@ -307,10 +310,15 @@ class TimelinePane(QWidget):
         workbench, context, path = self._place
         who = self._whose
 
-        def work(_control: JobControl) -> _Found:
+        async def work(_control: JobControl) -> _Found:
             desk = workbench.timeline
-            target = desk.target(context, path)
-            return desk, target, desk.page(target, who=who, limit=_FIRST_PAGE), desk.is_folder(target)
+            target = await ask(desk.target, context, path)
+            return (
+                desk,
+                target,
+                await ask(desk.page, target, who=who, limit=_FIRST_PAGE),
+                await ask(desk.is_folder, target),
+            )
 
         self.reader.read("read a history", _POINTS, work, self._on_read)
 
@@ -328,10 +336,9 @@ class TimelinePane(QWidget):
             return
         start = page.next
 
-        def work(_control: JobControl) -> TimelinePage:
-            return desk.page(target, start, who=who)
-
-        self.reader.read("read more of a history", _POINTS, work, self._on_more)
+        self.reader.read(
+            "read more of a history", _POINTS, ask(desk.page, target, start, who=who), self._on_more
+        )
 
     def _on_more(self, page: TimelinePage) -> None:
         self._page = page
@@ -552,9 +559,9 @@ class HistoryWindow(SideWindow):
             return
         state, when = standing(chosen[0]), display_text.when(chosen[0].at_ms)
 
-        def work(control: JobControl) -> RestorePlan:
-            wanted, of = (target, state) if inner is None else desk.inside(target, state, inner)
-            return desk.plan(wanted, of, check=control.check)
+        async def work(control: JobControl) -> RestorePlan:
+            wanted, of = (target, state) if inner is None else await ask(desk.inside, target, state, inner)
+            return await ask(desk.plan, wanted, of)
 
         def done(plan: RestorePlan) -> None:
             self.planned.emit(plan, when)

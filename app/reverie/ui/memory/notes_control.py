@@ -2,7 +2,7 @@
 
 One row above the footer, for sessions whose agent keeps notes. Where they stand is read in the background
 after each reading of the trees, since the transcript is looked at for it; an update goes through the
-consolidator's lane, one at a time, and can be cancelled. What it wrote reaches the views through the watcher.
+writer's lane, one at a time, and can be cancelled. What it wrote reaches the views through the watcher.
 
 Threading: GUI thread; the desk is touched inside jobs only. Failure: told in the row.
 """
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
 
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.ui import display_text
 from reverie.ui.appearance import MARGIN, UNIT
@@ -204,8 +205,8 @@ class NotesControl(QObject):
             return
         workbench = session.workbench
 
-        def work(control: JobControl) -> NotesOutcome:
-            return workbench.noting.update(session_id, control.cancel)
+        async def work(control: JobControl) -> NotesOutcome:
+            return await ask(workbench.noting.update, session_id, control.cancel)
 
         def ended(sentence: str) -> None:
             self._ticket = None
@@ -225,7 +226,7 @@ class NotesControl(QObject):
             ended(self.tr("Cancelled; nothing was changed."))
 
         self._said, self._of, self._runs_in = "", session_id, session
-        self._ticket = self._lanes.consolidator.submit(
+        self._ticket = self._lanes.writer.submit(
             "update the session notes", work, done=done, failed=failed, cancelled=cancelled
         )
         self._show()
@@ -256,12 +257,12 @@ class NotesControl(QObject):
             return
         workbench = session.workbench
 
-        def work(_control: JobControl) -> _NotesSeen | None:
-            if not workbench.noting.keeps_notes(session_id):
+        async def work(_control: JobControl) -> _NotesSeen | None:
+            if not await ask(workbench.noting.keeps_notes, session_id):
                 return None
-            standing = workbench.noting.standing(session_id)
+            standing = await ask(workbench.noting.standing, session_id)
             try:
-                engine, why = workbench.noting.engine(session_id)
+                engine, why = await ask(workbench.noting.engine, session_id)
             except UserError as error:
                 engine, why = "", str(error)
             return _NotesSeen(standing, engine, why)

@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.agents.scopes import Scope
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.memory.diff import unified
 from reverie.memory.paths import ROOT
@@ -485,8 +486,8 @@ class OrphanSurvey(QObject):
         self._timer.stop()
         workbench = self.session.workbench
 
-        def work(control: JobControl) -> OrphansView:
-            return workbench.orphans.survey(control.check)
+        async def work(control: JobControl) -> OrphansView:
+            return await ask(workbench.orphans.survey)
 
         self.session.lanes.history.submit(
             "look for orphaned stores",
@@ -635,11 +636,12 @@ class OrphansControl(QObject):
             return
         workbench = session.workbench
 
-        def work(_control: JobControl) -> FileText:
-            return workbench.orphans.read(view.store, rel)
-
         session.lanes.scan.submit(
-            "read an orphaned note", work, done=page.show_text, failed=self._say, group=f"orphan {id(self)}"
+            "read an orphaned note",
+            ask(workbench.orphans.read, view.store, rel),
+            done=page.show_text,
+            failed=self._say,
+            group=f"orphan {id(self)}",
         )
 
     @Slot(object)
@@ -656,14 +658,15 @@ class OrphansControl(QObject):
             return
         workbench, target = session.workbench, page.target_name()
 
-        def work(_control: JobControl) -> MergePreview:
-            return workbench.orphans.preview(view.store, project_path)
-
         def done(preview: MergePreview) -> None:
             self._show_preview(session, view, preview, target)
 
         session.lanes.scan.submit(
-            "preview a merge", work, done=done, failed=self._say, group=f"merge {id(self)}"
+            "preview a merge",
+            ask(workbench.orphans.preview, view.store, project_path),
+            done=done,
+            failed=self._say,
+            group=f"merge {id(self)}",
         )
 
     def _show_preview(

@@ -18,11 +18,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.ui import display_text as words
 from reverie.ui.appearance import Icons
 from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import Lane
 from reverie.ui.memory.footer import (
     RunFilter,
     applied_words,
@@ -242,11 +243,12 @@ class ReviewPane(QWidget):
             self._told = True
             self.message.say(result.words, tone=result.tone)
 
-        def work(_control: JobControl) -> ReviewView:
-            return workbench.review(run.id)
-
         self._lane.submit(
-            "read a run", work, done=self._on_read, failed=self.message.say_error, group=f"review {id(self)}"
+            "read a run",
+            ask(workbench.review, run.id),
+            done=self._on_read,
+            failed=self.message.say_error,
+            group=f"review {id(self)}",
         )
 
     def clear(self) -> None:
@@ -484,12 +486,9 @@ class RunsDialog(QDialog):
         self._workbench = workbench
         self._wanted = run_id
 
-        def work(_control: JobControl) -> tuple[RunSummary, ...]:
-            return workbench.runs(limit=RUNS_SHOWN)
-
         self._lane.submit(
             "list runs",
-            work,
+            ask(workbench.runs, limit=RUNS_SHOWN),
             done=self._on_runs,
             failed=self.pane.message.say_error,
             group=f"runs {id(self)}",

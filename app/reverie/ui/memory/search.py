@@ -46,14 +46,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.engine.client import CallCancelled
+from reverie.engine.client import ask
 from reverie.engine.wire import IndexChanged
 from reverie.errors import UserError
 from reverie.services.search import SearchAnswer, SearchHit
 from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, scope_name, visible
 from reverie.ui.engine_link import EngineLink
-from reverie.ui.jobs import JobCancelled, JobControl, Lane, repeating
+from reverie.ui.jobs import JobControl, Lane, repeating
 from reverie.ui.session import HomeSession
 from reverie.ui.widgets.controls import SearchField, WrapLabel
 from reverie.ui.widgets.layouts import pane, stacked
@@ -429,11 +429,8 @@ class MemorySearch(QObject):
         for session in self._sessions:
             asked.setdefault(session.engine, {})[session.info.id] = session.info.label
 
-        def work(control: JobControl) -> SearchAnswer:
-            try:
-                return _search_all(text, asked, control)
-            except CallCancelled:
-                raise JobCancelled from None
+        async def work(control: JobControl) -> SearchAnswer:
+            return await _search_all(text, asked, control)
 
         self._asking.submit(
             "search", work, done=self._show, progress=self._show, failed=self._on_failed, group="search"
@@ -492,7 +489,7 @@ class MemorySearch(QObject):
         self._ask()
 
 
-def _search_all(
+async def _search_all(
     text: str, asked: Mapping[EngineLink, Mapping[str, str]], control: JobControl
 ) -> SearchAnswer:
     """What several engines answer, as one. `asked`: for each the ids of its homes, and their labels. One that
@@ -507,8 +504,9 @@ def _search_all(
 
     for engine, homes in asked.items():
         try:
-            found = engine.client.services.search(
-                text, list(homes), progress=partial(report, engine), cancel=control.cancel
+            services = engine.client.services
+            found = await ask(
+                services.search, text, list(homes), progress=partial(report, engine), cancel=control.cancel
             )
         except UserError as error:
             if engine.machine is None:

@@ -24,13 +24,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.engine.client import ask
 from reverie.errors import AGENT_BUSY, UserError
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
 from reverie.ui.editor.control import Buffers, EditorControl
 from reverie.ui.editor.drafts import DraftKeeper, DraftOffers
 from reverie.ui.editor.merge_control import CoEditing
 from reverie.ui.editor.pane import EditorPane
-from reverie.ui.jobs import JobControl, Lanes
+from reverie.ui.jobs import Lanes
 from reverie.ui.memory.duplicates_window import DuplicatesControl
 from reverie.ui.memory.edits import Edits, HandControl, ShownPlace
 from reverie.ui.memory.extraction import ExtractControl
@@ -208,9 +209,6 @@ class TellControl(QObject):
             return
         workbench, context = session.workbench, session.context
 
-        def work(_control: JobControl) -> str:
-            return workbench.add_note(context, text)
-
         def done(path: str) -> None:
             if dialog is self.dialog:
                 dialog.accept()
@@ -227,7 +225,9 @@ class TellControl(QObject):
             dialog.message.say_error(error)
             dialog.accept_button.setEnabled(True)
 
-        session.lanes.scan.submit("tell the agent", work, done=done, failed=failed)
+        session.lanes.scan.submit(
+            "tell the agent", ask(workbench.add_note, context, text), done=done, failed=failed
+        )
 
 
 NARROWEST = 320

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QAbstractItemView, QListWidgetItem, QWidget
 
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import Icons
 from reverie.ui.display_text import age, as_tooltip, human_size, visible, when
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl, Lane, Work
 from reverie.ui.memory.edit_dialogs import PathDialog
 from reverie.ui.memory.edits import Edits, SideControl
 from reverie.ui.run_kinds import ONE
@@ -116,9 +117,7 @@ class TrashWindow(SideWindow):
     def selected(self) -> tuple[TrashEntry, ...]:
         return tuple(item.data(_ENTRY) for item in self.list.selectedItems())
 
-    def _submit(
-        self, name: str, group: str, work: Callable[[JobControl], Any], done: Callable[[Any], None]
-    ) -> None:
+    def _submit(self, name: str, group: str, work: Work[Any], done: Callable[[Any], None]) -> None:
         self._reading += 1
 
         def ended(value: Any) -> None:
@@ -141,13 +140,13 @@ class TrashWindow(SideWindow):
         if workbench is None:
             return
 
-        def work(control: JobControl) -> tuple[str | None, tuple[TrashEntry, ...], str | None]:
+        async def work(control: JobControl) -> tuple[str | None, tuple[TrashEntry, ...], str | None]:
             desk = workbench.trash
-            page: TrashPage = desk.page(start, check=control.check)
+            page: TrashPage = await ask(desk.page, start)
             entries = page.entries
             # As far back as was looked at before, when the newest are read again.
             while start is None and page.next is not None and len(entries) < kept:
-                page = desk.page(page.next, check=control.check)
+                page = await ask(desk.page, page.next)
                 entries += page.entries
             return start, entries, page.next
 
@@ -238,10 +237,9 @@ class TrashWindow(SideWindow):
         return facts
 
     def _read_text(self, workbench: Workbench, entry: TrashEntry) -> None:
-        def work(_control: JobControl) -> bytes:
-            return workbench.trash.read(entry)
-
-        self._submit("read a deleted memory", "trash text", work, self.text.show_bytes)
+        self._submit(
+            "read a deleted memory", "trash text", ask(workbench.trash.read, entry), self.text.show_bytes
+        )
 
     @Slot()
     def _on_restore(self) -> None:

@@ -17,11 +17,11 @@ from PySide6.QtWidgets import QWidget
 
 from reverie.errors import UserError
 from reverie.ui.appearance import Icons
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl, Lane, Work
 from reverie.ui.settings.draft import Setting, SettingsDraft, draft_of, schema, with_draft
 
 if TYPE_CHECKING:
-    from reverie.engine.client import EngineClient
+    from reverie.engine.client import EngineClient, ask
     from reverie.engine.engine import HomeEngine
     from reverie.profile import Profile
     from reverie.services.model_services import ModelsView, ModelsWithoutHome, ProbeLine
@@ -59,12 +59,12 @@ class ProfileSettings:
 
         return load_settings(self._file)[0]
 
-    def save_settings(self, settings: Settings) -> None:
+    async def save_settings(self, settings: Settings) -> None:
         """Write them; every open home follows at once."""
         from reverie.settings import save_settings
 
         save_settings(self._file, settings)
-        self._engine.services.forget_settings()
+        await ask(self._engine.services.forget_settings)
 
 
 class SettingsControl(QObject):
@@ -118,8 +118,10 @@ class SettingsControl(QObject):
         if service is None:
             return
 
-        def work(_control: JobControl) -> _KnownModels:
-            return _KnownModels(schema(), draft_of(service.settings(), home), service.models.view(None))
+        async def work(_control: JobControl) -> _KnownModels:
+            return _KnownModels(
+                schema(), draft_of(service.settings(), home), await ask(service.models.view, None)
+            )
 
         self._submit("read settings", work, self._on_read, self._on_failed, "settings")
 
@@ -143,9 +145,9 @@ class SettingsControl(QObject):
         if service is None:
             return
 
-        def work(_control: JobControl) -> ModelsView:
-            service.save_settings(with_draft(service.settings(), draft, home))
-            return service.models.view(None)
+        async def work(_control: JobControl) -> ModelsView:
+            await service.save_settings(with_draft(service.settings(), draft, home))
+            return await ask(service.models.view, None)
 
         def saved(models: ModelsView) -> None:
             self._on_saved(models)
@@ -167,10 +169,10 @@ class SettingsControl(QObject):
         dialog.engine.testing(name)
         draft = dialog.draft
 
-        def work(_control: JobControl) -> Sequence[ProbeLine]:
+        async def work(_control: JobControl) -> Sequence[ProbeLine]:
             # What is typed is what is tried: the provider may have been added a moment ago.
             wanted = with_draft(service.settings(), draft, home)
-            return service.models.test(name, wanted.providers.model_dump())
+            return await ask(service.models.test, name, wanted.providers.model_dump())
 
         self._submit("test a model", work, self._on_tested, self._on_test_failed, "test")
 
@@ -188,10 +190,13 @@ class SettingsControl(QObject):
         if service is None:
             return
 
-        def work(_control: JobControl) -> Sequence[LocalServer]:
-            return service.models.local_servers()
-
-        self._submit("find local servers", work, self._on_found, self._on_find_failed, "servers")
+        self._submit(
+            "find local servers",
+            ask(service.models.local_servers),
+            self._on_found,
+            self._on_find_failed,
+            "servers",
+        )
 
     def _on_found(self, servers: Sequence[LocalServer]) -> None:
         if self.dialog is not None:
@@ -210,9 +215,9 @@ class SettingsControl(QObject):
         if service is None:
             return
 
-        def work(_control: JobControl) -> ModelsView:
-            service.models.set_key(provider, key)
-            return service.models.view(None)
+        async def work(_control: JobControl) -> ModelsView:
+            await ask(service.models.set_key, provider, key)
+            return await ask(service.models.view, None)
 
         message = self.tr("The key for {provider} is in the system's keyring.").format(provider=provider)
         self._submit("keep a key", work, self._set_message(message), self._on_failed, "")
@@ -223,9 +228,9 @@ class SettingsControl(QObject):
         if service is None:
             return
 
-        def work(_control: JobControl) -> ModelsView:
-            service.models.forget_key(provider)
-            return service.models.view(None)
+        async def work(_control: JobControl) -> ModelsView:
+            await ask(service.models.forget_key, provider)
+            return await ask(service.models.view, None)
 
         message = self.tr("The key for {provider} was removed from the keyring.").format(provider=provider)
         self._submit("forget a key", work, self._set_message(message), self._on_failed, "")
@@ -256,7 +261,7 @@ class SettingsControl(QObject):
     def _submit(
         self,
         name: str,
-        work: Callable[[JobControl], Any],
+        work: Work[Any],
         done: Callable[[Any], None],
         failed: Callable[[UserError], None],
         group: str,

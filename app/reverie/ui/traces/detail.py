@@ -40,11 +40,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.engine.client import ask
 from reverie.llm.trace_facts import Timeline, TimeSpan
 from reverie.llm.trace_reader import MOST_HITS, DocumentHit, DocumentPage, Excerpt, JsonNode
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace
 from reverie.ui.display_text import human_size, tokens, visible, visible_lines, when
-from reverie.ui.jobs import JobControl
 from reverie.ui.traces.feed import TraceFeed
 from reverie.ui.traces.timeline import (
     StepPosition,
@@ -163,10 +163,11 @@ class RawModel(QAbstractItemModel):
         item.loading = True
         node, skip, generation = item.node, len(item.children), self._generation
 
-        def work(_control: JobControl) -> DocumentPage:
-            return document.traces.document_page(document.trace_id, node, skip)
-
-        self._feed.submit("open a part", work, done=partial(self._take, item, generation))
+        self._feed.submit(
+            "open a part",
+            ask(document.traces.document_page, document.trace_id, node, skip),
+            done=partial(self._take, item, generation),
+        )
 
     def _take(self, item: Item, generation: int, found: DocumentPage) -> None:
         if generation != self._generation:
@@ -275,10 +276,12 @@ class RawView(QWidget):
         if document is None:
             return
 
-        def work(control: JobControl) -> tuple[DocumentHit, ...]:
-            return document.traces.search_document(document.trace_id, needle, check=control.check)
-
-        self._feed.submit("search a trace", work, done=self._on_found, group=f"search {id(self)}")
+        self._feed.submit(
+            "search a trace",
+            ask(document.traces.search_document, document.trace_id, needle),
+            done=self._on_found,
+            group=f"search {id(self)}",
+        )
 
     def _on_found(self, hits: tuple[DocumentHit, ...]) -> None:
         self._show_hits(hits)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from reverie.engine.client import ask
 from reverie.errors import UserError
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl, Lane, Work
 
 if TYPE_CHECKING:
     from reverie.agents.base import HomeContents
@@ -158,7 +159,7 @@ class TraceFeed(QObject):
     def submit(
         self,
         name: str,
-        work: Callable[[JobControl], T],
+        work: Work[T],
         *,
         done: Callable[[T], None],
         failed: Callable[[UserError], None] | None = None,
@@ -216,14 +217,14 @@ class TraceFeed(QObject):
     def _read(self, session: HomeSession) -> None:
         workbench, home = session.workbench, session.info.id
 
-        def work(control: JobControl) -> tuple[TraceSummary, ...]:
+        async def work(control: JobControl) -> tuple[TraceSummary, ...]:
             rows: list[TraceSummary] = []
 
             def add(more: tuple[TraceSummary, ...]) -> None:
                 rows.extend(more)
                 control.report(tuple(rows))
 
-            return workbench.traces.rows(progress=add, check=control.check)
+            return await ask(workbench.traces.rows, progress=add)
 
         self.submit(
             "list traces",

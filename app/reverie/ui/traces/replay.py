@@ -33,6 +33,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.services.traces import ReplayRequest
 from reverie.ui.appearance import GAP, Icons, monospace, theme_of
@@ -190,12 +191,12 @@ class TraceCompare(QDialog):
         self.title.say(self.tr("Reading…"))
         self.show()
 
-        def work(_control: JobControl) -> tuple[ComparedTrace, ComparedTrace, str]:
+        async def work(_control: JobControl) -> tuple[ComparedTrace, ComparedTrace, str]:
             # They may be of two homes, and so of two places that read them.
             asked = [(line.session.workbench.traces, str(line.row.path)) for line in (one, other)]
-            details = [traces.open(trace_id) for traces, trace_id in asked]
+            details = [await ask(traces.open, trace_id) for traces, trace_id in asked]
             (before, before_id), (after, after_id) = asked
-            difference = before.difference(before_id, after.text(after_id))
+            difference = await ask(before.difference, before_id, await ask(after.text, after_id))
             sides = [side_of(when(detail.row.started_at), detail) for detail in details]
             return sides[0], sides[1], difference
 
@@ -315,10 +316,11 @@ class ReplayDialog(QDialog):
         self._follow()
         self.message.say(self.tr("Asking {model}…").format(model=visible(request.engine)))
 
-        def work(_control: JobControl) -> ConsentView | None:
-            return workbench.replays.consent_needed(str(detail.row.path), request)
-
-        self._submit("ask for consent", work, partial(self._on_consent, request))
+        self._submit(
+            "ask for consent",
+            ask(workbench.replays.consent_needed, str(detail.row.path), request),
+            partial(self._on_consent, request),
+        )
 
     def _on_consent(self, request: ReplayRequest, needed: ConsentView | None) -> None:
         workbench, detail = self._workbench, self._detail
@@ -329,12 +331,16 @@ class ReplayDialog(QDialog):
             self.message.say(self.tr("Not started. Nothing was sent."))
             return
 
-        def work(control: JobControl) -> tuple[TraceDetail, ComparedTrace, ComparedTrace, str]:
+        async def work(control: JobControl) -> tuple[TraceDetail, ComparedTrace, ComparedTrace, str]:
 
             if needed is not None:
-                workbench.models.give_consent(request.engine)
-            found = workbench.replays.run(
-                str(detail.row.path), request, cancel=control.cancel, progress=control.report
+                await ask(workbench.models.give_consent, request.engine)
+            found = await ask(
+                workbench.replays.run,
+                str(detail.row.path),
+                request,
+                cancel=control.cancel,
+                progress=control.report,
             )
             sides = side_of(tr("Original"), detail), side_of(tr("Replay"), found.detail)
             return found.detail, *sides, found.difference

@@ -32,6 +32,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import SIZE, Icons, Theme, theme_of
 from reverie.ui.display_text import amount, as_tooltip, visible, when
@@ -381,7 +382,7 @@ class TranscriptDialog(QDialog):
         self.title.say(self.tr("Reading the transcript…"))
         self.show()
 
-        self.view.open(service, lambda: service.of_workspace(workspace_id), ReadingStart(message_id))
+        self.view.open(service, ask(service.of_workspace, workspace_id), ReadingStart(message_id))
 
     @Slot(int)
     def _on_opened(self, place: int) -> None:
@@ -496,8 +497,8 @@ class TracesTab(TabPage):
         traces, row, workspace = wanted.session.workbench.traces, wanted.row, wanted.place.workspace
         is_here = wanted.session.is_here
 
-        def work(_control: JobControl) -> Shown:
-            return Shown(traces, traces.open(str(row.path)), workspace, is_here)
+        async def work(_control: JobControl) -> Shown:
+            return Shown(traces, await ask(traces.open, str(row.path)), workspace, is_here)
 
         self.feed.submit(
             "open a trace", work, done=self._on_read, failed=self._on_unreadable, group="open a trace"
@@ -589,8 +590,8 @@ class TracesTab(TabPage):
             return
         traces, trace_id = shown.traces, str(shown.detail.row.path)
 
-        def work(_control: JobControl) -> Path:
-            traces.export(trace_id, target)
+        async def work(_control: JobControl) -> Path:
+            await ask(traces.export, trace_id, target)
             return target
 
         self.feed.submit("export a trace", work, done=self._on_exported)

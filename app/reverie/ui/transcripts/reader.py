@@ -13,16 +13,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from reverie.agents.transcripts import Page, Stamp, TranscriptStatistics, weight
+from reverie.engine.client import Request, ask
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, Icons
-from reverie.ui.jobs import JobControl, Lane, repeating
+from reverie.ui.jobs import JobControl, Lane, Work, repeating
 from reverie.ui.transcripts.text import SEPARATOR, ReaderText, memory_used, read_so_far
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, column
@@ -138,9 +139,6 @@ class ReaderSearch(QObject):
         if needle:
             self.say(self.tr("Searching…"))
 
-        def work(control: JobControl) -> int | None:
-            return transcript.service.find(transcript.source, needle, number, back=back, check=control.check)
-
         def done(place: int | None) -> None:
             self.busy = False
             if place is None:
@@ -158,7 +156,13 @@ class ReaderSearch(QObject):
             self.say("")
             self._view.message.say_error(error)
 
-        self._view.lane.submit("search a transcript", work, done=done, failed=failed, group=self._group)
+        self._view.lane.submit(
+            "search a transcript",
+            ask(transcript.service.find, transcript.source, needle, number, back=back),
+            done=done,
+            failed=failed,
+            group=self._group,
+        )
 
     @Slot()
     def start_again(self) -> None:
@@ -181,8 +185,6 @@ MOST_MESSAGES = 3_000
 _BEFORE = 30
 # Of its time a view spends at most this share on reading a growing transcript again.
 _SHARE = 8
-
-Finding = Callable[[], "TranscriptSource | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,20 +273,21 @@ class TranscriptView(QWidget):
         return self._at_end
 
     def open(
-        self, service: TranscriptService, finding: Finding, start: ReadingStart = ReadingStart()
+        self,
+        service: TranscriptService,
+        finding: Request[TranscriptSource | None] | TranscriptSource,
+        start: ReadingStart = ReadingStart(),
     ) -> None:
-        """Read a transcript; `finding` is called in a job, and gives None where there is none."""
+        """Read a transcript; one that has to be found may not be there."""
         self.clear()
         self._reading = "open"
         self.facts.say(self.tr("Reading…"))
 
-        def work(control: JobControl) -> tuple[ShownTranscript, TranscriptOpened] | None:
-            source = finding()
+        async def work(_control: JobControl) -> tuple[ShownTranscript, TranscriptOpened] | None:
+            source = await finding if isinstance(finding, Request) else finding
             if source is None:
                 return None
-            opened = service.open(
-                source, message_id=start.message_id, at_end=start.at_end, check=control.check
-            )
+            opened = await ask(service.open, source, message_id=start.message_id, at_end=start.at_end)
             return ShownTranscript(service, source), opened
 
         self._submit("read a transcript", work, self._on_opened)
@@ -347,7 +350,7 @@ class TranscriptView(QWidget):
         start = self.text.end
         self._read(
             "on",
-            lambda asked, control: asked.service.page(asked.source, start, check=control.check),
+            lambda asked: ask(asked.service.page, asked.source, start),
             self._on_more,
         )
 
@@ -370,12 +373,13 @@ class TranscriptView(QWidget):
             return
         start = max(0, first - 4 * _BEFORE)
 
-        def read(asked: ShownTranscript, control: JobControl) -> Page:
-            return asked.service.page(
-                asked.source, start, messages=first - start, chars=MOST_CHARS, check=control.check
-            )
-
-        self._read("before", read, self._on_before)
+        self._read(
+            "before",
+            lambda asked: ask(
+                asked.service.page, asked.source, start, messages=first - start, chars=MOST_CHARS
+            ),
+            self._on_before,
+        )
 
     def _on_before(self, page: Page) -> None:
         first = self.text.first
@@ -400,7 +404,7 @@ class TranscriptView(QWidget):
 
         self._read(
             "go",
-            lambda asked, control: asked.service.page_with(asked.source, number, check=control.check),
+            lambda asked: ask(asked.service.page_with, asked.source, number),
             arrived,
         )
 
@@ -425,9 +429,7 @@ class TranscriptView(QWidget):
             self._take(page, self.text.show_messages)
             self.text.go_to_end()
 
-        self._read(
-            "end", lambda asked, control: asked.service.last(asked.source, check=control.check), arrived
-        )
+        self._read("end", lambda asked: ask(asked.service.last, asked.source), arrived)
 
     # Growing
 
@@ -441,15 +443,15 @@ class TranscriptView(QWidget):
         known, first, count = self._stamp, self.text.first, len(self.text.messages)
         self._reading = "growth"
 
-        def work(control: JobControl) -> tuple[TranscriptGrowth, float]:
+        async def work(control: JobControl) -> tuple[TranscriptGrowth, float]:
             began = time.monotonic()
-            found = transcript.service.growth(
+            found = await ask(
+                transcript.service.growth,
                 transcript.source,
                 known,
                 first,
                 messages=count + 4 * _BEFORE,
                 chars=2 * MOST_CHARS,
-                check=control.check,
             )
             return found, time.monotonic() - began
 
@@ -486,21 +488,17 @@ class TranscriptView(QWidget):
     # Jobs
 
     def _read(
-        self, why: str, read: Callable[[ShownTranscript, JobControl], Page], done: Callable[[Page], None]
+        self, why: str, read: Callable[[ShownTranscript], Request[Page]], done: Callable[[Page], None]
     ) -> None:
-        transcript = self.transcript
-        if transcript is None:
+        if self.transcript is None:
             return
         self._reading = why
         if why in ("go", "end"):
             self.facts.say(self.tr("Reading…"))
 
-        def work(control: JobControl) -> Page:
-            return read(transcript, control)
+        self._submit("read a transcript", read(self.transcript), done)
 
-        self._submit("read a transcript", work, done)
-
-    def _submit(self, name: str, work: Callable[[JobControl], object], done: Callable[..., None]) -> None:
+    def _submit(self, name: str, work: Work[Any], done: Callable[..., None]) -> None:
         self.lane.submit(name, work, done=done, failed=self._on_failed, group=self._group)
 
     def _on_failed(self, error: UserError) -> None:

@@ -38,6 +38,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.clock import Clock
+from reverie.engine.client import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import (
     SIGN_CONTRAST,
@@ -432,11 +433,12 @@ class TranscriptsTab(TabPage):
             return
         workbench = session.workbench
 
-        def work(_control: JobControl) -> tuple[TranscriptSource, ...]:
-            return workbench.transcripts.sources()
-
         self._lane.submit(
-            "list transcripts", work, done=self._on_listed, failed=self._on_failed, group="list transcripts"
+            "list transcripts",
+            ask(workbench.transcripts.sources),
+            done=self._on_listed,
+            failed=self._on_failed,
+            group="list transcripts",
         )
 
     def _on_listed(self, sources: tuple[TranscriptSource, ...]) -> None:
@@ -472,8 +474,8 @@ class TranscriptsTab(TabPage):
         self._titling = True
         workbench = session.workbench
 
-        def work(control: JobControl) -> dict[str, TranscriptSource]:
-            described = workbench.transcripts.described(without_facts, check=control.check)
+        async def work(control: JobControl) -> dict[str, TranscriptSource]:
+            described = await ask(workbench.transcripts.described, without_facts)
             return {source.id: source for source in described}
 
         self._lane.submit(
@@ -507,7 +509,7 @@ class TranscriptsTab(TabPage):
         if source.id == self._open:
             return
         self._open, self._open_path = source.id, source.path
-        self.view.open(session.workbench.transcripts, lambda: source)
+        self.view.open(session.workbench.transcripts, source)
 
     @Slot()
     def _on_opened(self) -> None:
@@ -612,11 +614,13 @@ class JobsDialog(QDialog):
         self.is_read = False
         workbench = session.workbench
 
-        def work(_control: JobControl) -> tuple[AgentJob, ...]:
-            return workbench.transcripts.jobs()
-
-        self._lane.submit("read the agent's jobs", work, done=self._on_read, failed=self._on_failed,
-                          group="agent jobs")  # fmt: skip
+        self._lane.submit(
+            "read the agent's jobs",
+            ask(workbench.transcripts.jobs),
+            done=self._on_read,
+            failed=self._on_failed,
+            group="agent jobs",
+        )
 
     def _on_failed(self, error: UserError) -> None:
         self.is_read = True

@@ -25,6 +25,7 @@ from reverie.agents.discovery import ANSWER_S, DiscoveredHomes, TroubledPlace, n
 from reverie.clock import Clock
 from reverie.compose import copy_demo_home
 from reverie.engine.address import MachineAddress
+from reverie.engine.client import ask
 from reverie.engine.remote import RemoteMachine
 from reverie.errors import UserError
 from reverie.files.paths import DiskCheck
@@ -33,7 +34,7 @@ from reverie.ui import dialogs
 from reverie.ui.appearance import CalmSelection, Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible
 from reverie.ui.engine_link import EngineLink
-from reverie.ui.jobs import JobControl, Lanes, repeating
+from reverie.ui.jobs import JobControl, Lanes, Work, repeating
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
 from reverie.ui.session import HomeOpened, HomeSession, adopt_home_job, open_home_job
 from reverie.ui.traces.feed import Followed
@@ -429,13 +430,12 @@ class OpenHomes(QObject):
 
         services = self._engine.client.services
 
-        def work(_control: JobControl) -> DiscoveredHomes:
-            return services.find_homes()
-
         def failed(error: UserError) -> None:
             self.failed.emit("", error)
 
-        self._lanes.scan.submit("look for homes", work, done=self._on_found, failed=failed)
+        self._lanes.scan.submit(
+            "look for homes", ask(services.find_homes), done=self._on_found, failed=failed
+        )
 
     def open(self, path: Path) -> None:
         """Open the home at `path`; one that is open already is told as opened again. One whose disk does not
@@ -536,18 +536,17 @@ class OpenHomes(QObject):
         """Open a throw-away copy of the demo home, made below `directory`."""
         profile, clock, engine = self._profile, self._clock, self._engine.client
 
-        def work(control: JobControl) -> HomeOpened:
-
+        async def work(control: JobControl) -> HomeOpened:
             # Nobody else's to read, wherever temporary files are.
             directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             directory.mkdir(exist_ok=True)
             copy = directory / "demo-home"
             path = copy if copy.is_dir() else copy_demo_home(directory)
-            return open_home_job(path, profile, clock, engine)(control)
+            return await open_home_job(path, profile, clock, engine)(control)
 
         self._submit(str(directory), work)
 
-    def _submit(self, path: str, work: Callable[[JobControl], HomeOpened]) -> None:
+    def _submit(self, path: str, work: Work[HomeOpened]) -> None:
         def failed(error: UserError) -> None:
             self._opening -= 1
             if self._troubled.pop(Path(path), None) is not None:
@@ -588,13 +587,12 @@ class OpenHomes(QObject):
         """Open the stores in the projects of these homes, after the homes: it takes longer."""
         services = self._engine.client.services
 
-        def work(_control: JobControl) -> DiscoveredHomes:
-            return services.find_stores(homes)
-
         def failed(error: UserError) -> None:
             self.failed.emit("", error)
 
-        self._lanes.scan.submit("look for projects' stores", work, done=self._on_stores, failed=failed)
+        self._lanes.scan.submit(
+            "look for projects' stores", ask(services.find_stores, homes), done=self._on_stores, failed=failed
+        )
 
     def _on_stores(self, found: DiscoveredHomes) -> None:
         for home in self._wanted(found).homes:

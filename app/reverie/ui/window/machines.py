@@ -14,7 +14,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from reverie.agents.discovery import DiscoveredHomes, TroubledPlace
-from reverie.engine.client import EngineClient
+from reverie.engine.client import EngineClient, ask
 from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.ui.engine_link import EngineLink
@@ -59,15 +59,15 @@ class MachineHomes(QObject):
         self.is_opening = True
         path, client, profile = machine.address.path, self.link.client, self._profile
 
-        def work(control: JobControl) -> None:
+        async def work(control: JobControl) -> None:
             if path is not None:
-                control.report(_opened(path, profile, client))
+                control.report(await _opened(path, profile, client))
                 return
-            found = client.services.find_homes()
+            found = await ask(client.services.find_homes)
             for place in found.troubled:
                 control.report(place)
-            _open_each(found, profile, client, control)
-            _open_each(client.services.find_stores(found), profile, client, control)
+            await _open_each(found, profile, client, control)
+            await _open_each(await ask(client.services.find_stores, found), profile, client, control)
 
         self._lane.submit(
             "open the homes of a machine",
@@ -129,15 +129,16 @@ class MachineHomes(QObject):
             self.listed.emit()
 
 
-def _open_each(found: DiscoveredHomes, profile: Profile, client: EngineClient, control: JobControl) -> None:
+async def _open_each(
+    found: DiscoveredHomes, profile: Profile, client: EngineClient, control: JobControl
+) -> None:
     for home in found.homes:
-        control.check()
-        control.report(_opened(home.root, profile, client))
+        control.report(await _opened(home.root, profile, client))
 
 
-def _opened(path: Path, profile: Profile, client: EngineClient) -> HomeOpened | TroubledPlace:
+async def _opened(path: Path, profile: Profile, client: EngineClient) -> HomeOpened | TroubledPlace:
     try:
-        return opened_elsewhere(path, profile, client)
+        return await opened_elsewhere(path, profile, client)
     except UserError as error:
         if not client.is_connected:
             raise

@@ -151,7 +151,12 @@ class MainWindow(QMainWindow):
         self._closed = False
         self.engine: EngineLink | None = None
         self._starting: StartingEngine | None = None
-        self.lanes = Lanes(Lane("scan", self), Lane("history", self), Lane("consolidator", self))
+        self.lanes = Lanes(
+            Lane("scan", self),
+            Lane("history", self),
+            Lane("writer", self, own_thread=True),
+            Lane("consolidator", self, own_thread=True),
+        )
         self._gc_scheduler = GcScheduler(self, self.lanes.busy)
         for lane in self.lanes.all():
             lane.unclaimed.connect(self._on_unclaimed)
