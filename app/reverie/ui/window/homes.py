@@ -454,7 +454,7 @@ class OpenHomes(QObject):
         self._asking_again.start()
 
     def _open_answering(self, path: Path) -> None:
-        self._submit(str(path), open_home_job(path, self._profile, self._clock, self._engine.client))
+        self._submit(str(path), open_home_job(path, self._profile, self._engine.client))
 
     @Slot()
     def _ask_again(self) -> None:
@@ -534,7 +534,7 @@ class OpenHomes(QObject):
 
     def open_demo(self, directory: Path) -> None:
         """Open a throw-away copy of the demo home, made below `directory`."""
-        profile, clock, engine = self._profile, self._clock, self._engine.client
+        profile, engine = self._profile, self._engine.client
 
         def work(control: JobControl) -> HomeOpened:
 
@@ -543,7 +543,7 @@ class OpenHomes(QObject):
             directory.mkdir(exist_ok=True)
             copy = directory / "demo-home"
             path = copy if copy.is_dir() else copy_demo_home(directory)
-            return open_home_job(path, profile, clock, engine)(control)
+            return open_home_job(path, profile, engine)(control)
 
         self._submit(str(directory), work)
 
@@ -626,7 +626,7 @@ class OpenHomes(QObject):
         window = parent if isinstance(parent, QWidget) else None
         if not dialogs.ask_adoption(window, info.root, known.root):
             return False
-        job = adopt_home_job(info.root, known.id, self._profile, self._clock, self._engine.client)
+        job = adopt_home_job(info.root, known.id, self._profile, self._engine.client)
         self._submit(str(info.root), job)
         return True
 
