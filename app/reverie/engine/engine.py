@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -34,6 +35,7 @@ from reverie.engine.wire import CallMessage, Event, HomeChanged, Notice, Overwri
 from reverie.errors import Unavailable, UserError
 from reverie.files.watch import Changes, Watcher, WatchState
 from reverie.files.watch_sources import WatchTarget
+from reverie.log_level import set_debug, wanted_level
 from reverie.memory.lint import no_check
 from reverie.profile import Profile
 from reverie.services.contexts import asked_context
@@ -434,6 +436,7 @@ class ProfileEngine:
         self._homes: dict[tuple[Path, str], HomeEngine] = {}
         self._opening: dict[Path, threading.Lock] = {}
         self._clients: set[ClientConnection] = set()
+        self._debugging: set[ClientConnection] = set()
         self._lock = threading.Lock()
         self._left = threading.Event()
         self._left.set()
@@ -450,6 +453,7 @@ class ProfileEngine:
         # At once, since what runs in one home may take its time to end.
         _in_each(self._homes.values(), lambda home: home.forget_client(client=client))
         self.index.forget_client(client)
+        self.set_debug(client, on=False)
         with self._lock:
             self._clients.discard(client)
             if self._clients:
@@ -494,6 +498,14 @@ class ProfileEngine:
         from reverie.settings import load_settings
 
         return load_settings(self.profile.settings_file)[0]
+
+    def set_debug(self, client: ClientConnection, *, on: bool) -> None:
+        """Whether this client wants gates and outcomes in the log. They are there while anyone does."""
+        with self._lock:
+            before = bool(self._debugging)
+            (self._debugging.add if on and not client.is_gone else self._debugging.discard)(client)
+            if bool(self._debugging) != before:
+                set_debug(bool(self._debugging) or wanted_level(os.environ) == logging.DEBUG)
 
     def forget_settings(self) -> None:
         """Have every home read the settings again."""
@@ -565,6 +577,11 @@ class EngineServices:
     def forget_settings(self) -> None:
         """The settings of the profile changed: every open home reads them again."""
         self._engine.forget_settings()
+
+    def set_debug(self, on: bool, *, client: ClientConnection = NOBODY) -> None:
+        """Whether gates and outcomes go to the log of the engine, and of the runs it starts from now on,
+        while this client is there."""
+        self._engine.set_debug(client, on=on)
 
     def find_homes(self) -> DiscoveredHomes:
         """The agents' homes of this user, and the places that could not be looked at."""

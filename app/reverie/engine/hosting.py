@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("reverie.engine")
 
+PAUSED_ELSEWHERE = "The background services are paused in another window."
+
 
 class HomeHost:
     """The host of one home. `watch_for`: see that the home is watched for this client; `on_targets`: as in
@@ -45,6 +47,7 @@ class HomeHost:
         self._parts = parts
         self._watch_for = watch_for
         self._paused: dict[ClientConnection, bool] = {}
+        self._held_up = False
         self._lock = threading.Lock()
         # For a person it is the window's, as all that is done for it here.
         self._host = Host(
@@ -58,7 +61,7 @@ class HomeHost:
             if not client.is_gone:
                 self._paused[client] = paused
             self._settle()
-            return self._host.status
+            return self._seen_by(client, self._host.status)
 
     def forget(self, client: ClientConnection) -> None:
         """This client does not ask for them any more, nor for a pause."""
@@ -87,9 +90,13 @@ class HomeHost:
             log.info("the background services wait: %s", error)
 
     def _settle(self) -> None:
-        asked = bool(self._paused) and not any(self._paused.values())
-        if not asked or not services_wanted(self._parts):
+        is_paused, was_held_up = any(self._paused.values()), self._held_up
+        wanted = bool(self._paused) and services_wanted(self._parts)
+        self._held_up = wanted and is_paused
+        if is_paused or not wanted:
             self._host.stop()
+            if self._held_up != was_held_up:
+                self._tell(self._host.status)
             return
         for client in self._paused:
             self._watch_for(client)
@@ -99,7 +106,13 @@ class HomeHost:
 
     def _tell(self, status: HostStatus) -> None:
         for client in list(self._paused):
-            client.tell(HostChanged(self._parts.home.root, status))
+            client.tell(HostChanged(self._parts.home.root, self._seen_by(client, status)))
+
+    def _seen_by(self, client: ClientConnection, status: HostStatus) -> HostStatus:
+        """Who paused them knows; another one is told why they wait."""
+        if self._held_up and not self._paused.get(client, True):
+            return HostStatus("waiting", message=PAUSED_ELSEWHERE)
+        return status
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +123,8 @@ class WatchedPaths:
     directories: frozenset[Path] = frozenset()
     """With what is directly in them."""
     trees: tuple[Path, ...] = ()
+    above: frozenset[Path] = frozenset()
+    """Directories that hold one of them: a change of such a one may be one of theirs."""
 
     @classmethod
     def of(cls, targets: Sequence[WatchTarget]) -> Self:
@@ -118,11 +133,12 @@ class WatchedPaths:
             frozenset(target.path / name for target in targets for name in target.only),
             frozenset(target.path for target in targets if not target.only and not target.recursive),
             tuple(target.path for target in targets if not target.only and target.recursive),
+            frozenset(parent for target in targets for parent in (target.path / "any").parents),
         )
 
     def has(self, path: Path) -> bool:
         """Whether a change of `path` is for them."""
-        if path in self.files or path in self.directories or path.parent in self.directories:
+        if path in self.files or path in self.above or path.parent in self.directories:
             return True
         return any(path.is_relative_to(tree) for tree in self.trees)
 

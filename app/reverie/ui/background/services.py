@@ -24,6 +24,7 @@ from PySide6.QtWidgets import QLabel
 
 from reverie.clock import Clock
 from reverie.errors import UserError
+from reverie.log_level import is_debug
 from reverie.ui.appearance import GAP, Icons
 from reverie.ui.background.activity import ActivityControl, ActivityTab
 from reverie.ui.background.doctor import DoctorControl, DoctorTab
@@ -90,7 +91,7 @@ class HostControl(QObject):
 
     @Slot()
     def recheck(self) -> None:
-        """Read the switches again."""
+        """Have the engine read the switches again, and log as much as the window does."""
         for home_id in self._homes:
             self._settle(home_id)
 
@@ -133,10 +134,12 @@ class HostControl(QObject):
         """Let what runs follow what is wanted."""
         if self._stopped:
             return
-        workbench, paused = self._homes[home_id].workbench, home_id in self._paused
+        session, paused = self._homes[home_id], home_id in self._paused
+        workbench, services, debug = session.workbench, session.engine.client.services, is_debug()
         before = self._status.get(home_id)
 
         def work(_control: JobControl) -> HostStatus:
+            services.set_debug(debug)
             return workbench.host(paused)
 
         def done(status: HostStatus) -> None:
@@ -202,6 +205,8 @@ class ServicesView(QObject):
         self.doctor_control.fixed.connect(self.host.recheck)
         self.doctor_control.fixed.connect(dreams.ask_engine)
         self.doctor_control.debug_switched.connect(self.activity_control.say_level)
+        self.doctor_control.debug_switched.connect(self.host.recheck)
+        self.activity_control.level_changed.connect(self.host.recheck)
         self.host.changed.connect(self._on_host)
         self.host.status_message.connect(self.status_message)
 
