@@ -27,6 +27,7 @@ from helpers.samples import copy_sample
 from helpers.turns import say_turns
 from helpers.window_churn import STORE, in_tree, on_disk
 from reverie.clock import system_clock
+from reverie.compose import open_parts
 from reverie.profile import Profile
 from reverie.ui.app import is_loaded, make_application, wait_for
 from reverie.ui.appearance import Icons, StartupOptions
@@ -234,9 +235,9 @@ def _opened(home: Path, profile: Profile) -> Iterator[MainWindow]:
         assert wait_for(lambda: is_loaded(window) and window.is_watching, LIMIT_MS), "it did not load"
         assert window.session is not None
         window.session.rescan_on_focus = False
-        hosts = window.lazy_tabs.services.host._hosts
-        wait_for(lambda: bool(hosts) and all(host.wait_until_ready(0.0) for host in hosts.values()), LIMIT_MS)
         session = window.session
+        # The engine's process hosts them: what a window knows of that is their state.
+        wait_for(lambda: window.lazy_tabs.hosts(session.info.id), LIMIT_MS)
         wait_for(lambda: session.is_recorded and not any(lane.busy for lane in window.lanes.all()), LIMIT_MS)
         yield window
     finally:
@@ -249,7 +250,8 @@ def _opened(home: Path, profile: Profile) -> Iterator[MainWindow]:
 def _idle(window: MainWindow, soaked: Soaked) -> list[str]:
     """Who did nothing, by the records."""
     assert window.session is not None
-    parts = window.session.local.parts
+    home, profile = window.session.info.root, window.session.profile
+    parts = open_parts(home, profile, system_clock)
     wait_for(lambda: any(run.kind == "writer" and run.settled for run in parts.runs.all()), 20_000)
     ended = Counter(run.kind for run in parts.runs.all() if run.settled)
     for kind, count in ended.items():

@@ -408,6 +408,7 @@ def test_while_another_process_dreams_the_button_is_off_and_a_run_refused_and_bo
     import subprocess
     import sys
 
+    from reverie.files.lease import Leases
     from reverie.jobs.consolidate.run import dream_lease_name
 
     driver = windows.open(home)
@@ -434,7 +435,7 @@ def test_while_another_process_dreams_the_button_is_off_and_a_run_refused_and_bo
         holder.stdin.flush()
     driver.until(driver.footer.button.isEnabled)
     # The lease is taken after the button was pressed: the run itself is refused.
-    with driver.session.local.parts.leases.acquire(
+    with Leases(windows.profile.leases_database).acquire(
         dream_lease_name(driver.session.info.id), purpose="dream (launch)"
     ):
         assert driver.consolidate() == "skipped"

@@ -199,7 +199,7 @@ def test_a_new_memory_has_a_path_the_store_takes_and_is_made_selected_and_opened
 def test_a_new_memory_begins_with_the_template_that_was_chosen(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = driver.session.local.parts.profile.config / "templates"
+    own = driver.session.profile.config / "templates"
     own.mkdir(parents=True)
     (own / "standup.md").write_text("# {{title}}\n\nmine\n")
     path = "/memories/global/why-sqlite.md"

@@ -103,11 +103,12 @@ class ProcessFiles:
 def test_the_window_reads_no_memory_and_nothing_of_the_profile_but_its_own(
     windows: Windows, home: Path
 ) -> None:
-    """What is the window's own: its settings, the places it remembers, the log. The background services and
-    the Doctor still open the home in the window's process, and are not asked for here."""
+    """What is the window's own: its settings, the places it remembers, the log."""
+    windows.settings("[system1]\nenabled = true\n")
     with ProcessFiles(home, windows.profile.data, windows.profile.cache, windows.profile.state) as touched:
         driver = windows.open(home, engine=True)
         driver.until(lambda: driver.tab.lint.complete)
+        driver.until(lambda: driver.services.label.text() == "Services on")
         driver.open("/memories/global/testing.md")
         driver.type("One more line.\n")
         driver.do("file.save")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +17,19 @@ from helpers.turns import say_turns
 from reverie.clock import system_clock
 from reverie.files.lease import LeaseHolder, Leases
 from reverie.files.locks import ProcessId
+from reverie.log_level import set_debug
 from reverie.services.host import HostStatus, host_lease_name
 from reverie.ui.background.services import host_label
 from reverie.ui.widgets.lists import VALUE
 
 ON = "[system1]\nenabled = true\n"
+
+
+@pytest.fixture
+def quiet_log() -> Iterator[None]:
+    level = logging.getLogger("reverie").level
+    yield
+    logging.getLogger("reverie").setLevel(level)
 
 
 def label(driver: Any) -> str:
@@ -105,7 +117,7 @@ def test_a_run_of_the_services_stands_in_activity_and_cancel_pauses_them(
         windows.settings(f"{ON}interval = 1\nmodel = {model}\n{server.settings_toml('test', 'openai')}")
         driver = windows.open(home)
         driver.until(lambda: label(driver) == "Services on" and driver.session.is_recorded)
-        host = driver.services.host._hosts[driver.session.info.id]
+        host = driver.served._hosting._host
         driver.until(lambda: host.wait_until_ready(0.0))
         driver.do("view.activity")
         running = driver.services.activity.running
@@ -117,6 +129,85 @@ def test_a_run_of_the_services_stands_in_activity_and_cancel_pauses_them(
         running.line(name).button.click()
         driver.until(lambda: label(driver) == "Services paused" and running.ids == ())
         driver.settle()
+
+
+def test_the_engine_that_takes_the_place_of_a_dead_one_hosts_again(windows: Windows, home: Path) -> None:
+    windows.settings(ON)
+    driver = windows.open(home, engine=True)
+    engine = driver.window.engine
+    assert engine is not None
+    driver.until(lambda: label(driver) == "Services on")
+    first = holder(windows, driver)
+    assert first is not None
+    assert first.owner.pid == engine.pid != os.getpid()
+    os.kill(first.owner.pid, signal.SIGKILL)
+
+    def is_hosted_again() -> bool:
+        held = holder(windows, driver)
+        return held is not None and held.owner != first.owner
+
+    driver.until(is_hosted_again)
+    driver.until(lambda: label(driver) == "Services on")
+    driver.settle()
+
+
+def test_a_paused_home_stays_paused_after_the_engine_died(windows: Windows, home: Path) -> None:
+    windows.settings(ON)
+    driver = windows.open(home, engine=True)
+    driver.until(lambda: label(driver) == "Services on")
+    engine = driver.window.engine
+    assert engine is not None
+    driver.do("services.pause")
+    driver.until(lambda: holder(windows, driver) is None)
+    first = engine.pid
+    os.kill(first, signal.SIGKILL)
+    driver.until(lambda: engine.pid != first)
+    driver.settle()
+    idle(driver)
+    assert holder(windows, driver) is None
+    assert label(driver) == "Services paused"
+
+
+def test_the_engine_logs_as_much_as_the_window_and_so_does_its_successor(
+    windows: Windows, home: Path, quiet_log: None
+) -> None:
+    driver = windows.open(home, engine=True)
+    idle(driver)
+    log = windows.profile.engine_log
+
+    def told() -> int:
+        driver.session.workbench.noting.update(ACME)
+        return log.read_text().count("[notes]")
+
+    set_debug(False)
+    driver.services.host.recheck()
+    idle(driver)
+    assert told() == 0
+    driver.do("view.activity")
+    driver.services.activity.debug_log.click()
+    idle(driver)
+    assert told() == 1
+    engine = driver.window.engine
+    assert engine is not None
+    first = engine.pid
+    os.kill(first, signal.SIGKILL)
+    driver.until(lambda: engine.pid != first)
+    driver.settle()
+    idle(driver)
+    assert told() == 2
+    driver.services.activity.debug_log.click()
+    idle(driver)
+    assert told() == 2
+
+
+def test_closing_a_home_ends_its_services_and_leaves_the_window(windows: Windows, home: Path) -> None:
+    windows.settings(ON)
+    driver = windows.open(home)
+    driver.until(lambda: label(driver) == "Services on")
+    home_id = driver.session.info.id
+    driver.window.homes.close_home(home_id)
+    leases = Leases(windows.profile.leases_database)
+    driver.until(lambda: leases.holder(host_lease_name(home_id)) is None)
 
 
 def test_a_window_that_does_not_watch_hosts_nothing(windows: Windows, home: Path) -> None:
@@ -135,7 +226,7 @@ def test_turns_on_disk_lead_to_a_run_in_the_window_and_the_tree_shows_what_it_wr
     windows.settings(f'{ON}interval = 2\nmodel = "rules"\n')
     driver = windows.open(home)
     driver.until(lambda: label(driver) == "Services on" and driver.session.is_recorded)
-    host = driver.services.host._hosts[driver.session.info.id]
+    host = driver.served._hosting._host
     driver.until(lambda: host.wait_until_ready(0.0))
     assert not is_shown(driver, memory)
     driver.do("view.activity")

@@ -63,7 +63,6 @@ def test_homes_elsewhere_stand_beside_those_here(
     assert not elsewhere.is_here
     assert labels(driver) == [here.info.label, f"~/.mux · {NAME}"]
     assert driver.window.places() == (home,), "no disk of this machine is asked for the other's home"
-    assert elsewhere._open_local is None
     driver.window.picker.pick_first(elsewhere, ACME)
     driver.settle()
     assert driver.session is elsewhere

@@ -396,6 +396,7 @@ class RemoteMethod:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Wait for the answer."""
+        assert not _threads.never_waits, f"{self._address[2]} would hold up a thread that others need"
         own, data, report = self._packed(arguments, named)
         event = own.get("cancel")
         cancelled = event.is_set if event is not None else lambda: False
@@ -443,6 +444,20 @@ class RemoteMethod:
                 progress(reported.load(unpack(value)))
 
         return own, pack(self._method.bound(named)), report
+
+
+class _Threads(threading.local):
+    """What may be done on this thread."""
+
+    never_waits = False
+
+
+_threads = _Threads()
+
+
+def never_wait() -> None:
+    """From now on a call that waits for its answer is a bug on this thread, which others need."""
+    _threads.never_waits = True
 
 
 class Request(Awaitable[T]):

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 import secrets
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -26,6 +27,7 @@ from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_pa
 from reverie.context.facts import ContextFacts, GatheredContext
 from reverie.engine.codec import pack
 from reverie.engine.history import HistoryRecorder, Listener
+from reverie.engine.hosting import HomeHost, WatchedPaths, parted
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
 from reverie.engine.trees import NamesUpdate, TreesUpdate, names_of, update_of
@@ -33,9 +35,11 @@ from reverie.engine.wire import CallMessage, Event, HomeChanged, Notice, Overwri
 from reverie.errors import Unavailable, UserError
 from reverie.files.watch import Changes, Watcher, WatchState
 from reverie.files.watch_sources import WatchTarget
+from reverie.log_level import set_debug, wanted_level
 from reverie.memory.lint import no_check
 from reverie.profile import Profile
 from reverie.services.contexts import asked_context
+from reverie.services.host import HostStatus
 from reverie.services.lint import LintResult
 from reverie.services.search import SearchAnswer, SearchStopped
 from reverie.services.service import service_made_by
@@ -45,13 +49,14 @@ from reverie.services.workbench import Workbench
 if TYPE_CHECKING:
     from reverie.engine.doctor import HomeDoctor
     from reverie.runs.recovery import RunDependencies
+    from reverie.services.activity import ActivityService
     from reverie.services.container import HomeContainer
     from reverie.services.model_services import ModelsWithoutHome
     from reverie.settings import Settings
 
 log = logging.getLogger("reverie.engine")
 
-CLOSE_S = 2.0
+CLOSE_S = 3.0
 LINT_SLICE_S = 2.0
 
 
@@ -81,11 +86,14 @@ class HomeUpdate:
 
 class HomeWatch:
     """The one watcher of a home, the recorder of its history, and who hears of it. What is seen is noted in
-    `index`."""
+    `index`; `to_host` gets what the background services follow."""
 
-    def __init__(self, workbench: Workbench, index: EngineSearch) -> None:
+    def __init__(self, workbench: Workbench, index: EngineSearch, to_host: Callable[[Changes], None]) -> None:
         self._workbench = workbench
         self._index = index
+        self._to_host = to_host
+        self._shown = self._hosted = WatchedPaths()
+        self._host_targets: tuple[WatchTarget, ...] = ()
         self._watcher: Watcher | None = None
         self._recorder = self._new_recorder()
         self._contexts: dict[ClientConnection, ScopeContext | None] = {}
@@ -103,6 +111,18 @@ class HomeWatch:
             self._watcher.start()
             self._recorder.start()
             return self._watcher.state()
+
+    def see_to(self, client: ClientConnection) -> None:
+        """As `add`, unless this client hears already."""
+        if client not in self._contexts:
+            self.add(client, None)
+
+    def watch_also(self, targets: Sequence[WatchTarget]) -> None:
+        """Watch these, too, for the background services, instead of those of before."""
+        with self._lock:
+            self._host_targets, self._hosted = tuple(targets), WatchedPaths.of(targets)
+            if self._watcher is not None:
+                self._watcher.set_targets(self._targets())
 
     def look_at(self, client: ClientConnection, context: ScopeContext) -> None:
         """A client that hears already looks at `context` now, or what it looks at has other places."""
@@ -141,9 +161,9 @@ class HomeWatch:
 
     def _targets(self) -> tuple[WatchTarget, ...]:
         contexts = dict.fromkeys(self._contexts.values())
-        return tuple(
-            dict.fromkeys(each for context in contexts for each in self._workbench.watch_targets(context))
-        )
+        shown = [each for context in contexts for each in self._workbench.watch_targets(context)]
+        self._shown = WatchedPaths.of(shown)
+        return tuple(dict.fromkeys((*shown, *self._host_targets)))
 
     def _new_recorder(self) -> HistoryRecorder:
         root = self._workbench.parts.home.root
@@ -157,10 +177,14 @@ class HomeWatch:
         )
 
     def _deliver(self, changes: Changes) -> None:
-        # Views first: the history is behind them.
-        self._tell(HomeChanged(self._workbench.parts.home.root, changes))
-        self._recorder.note(changes)
-        self._index.note(self._workbench.home_id, changes)
+        shown, hosted = parted(changes, self._shown, self._hosted)
+        if shown is not None:
+            # Views first: the history is behind them.
+            self._tell(HomeChanged(self._workbench.parts.home.root, shown))
+            self._recorder.note(shown)
+            self._index.note(self._workbench.home_id, shown)
+        if hosted is not None:
+            self._to_host(hosted)
 
     def _notify(self, sentence: str) -> None:
         self._tell(Notice(self._workbench.parts.home.root, sentence))
@@ -171,12 +195,14 @@ class HomeWatch:
 
 
 class HomeEngine(Workbench):
-    """What can be asked of one open home: the workbench that its clients share, and its watcher."""
+    """What can be asked of one open home: the workbench that its clients share, its watcher and the host of
+    its background services."""
 
     def __init__(self, parts: HomeContainer, index: EngineSearch, workers: RunsApart | None = None) -> None:
         super().__init__(parts)
         self._workers = workers
-        self._watch = HomeWatch(self, index)
+        self._hosting = HomeHost(parts, watch_for=self._watch_too, on_targets=self._follow_too)
+        self._watch = HomeWatch(self, index, self._hosting.deliver)
         self._sent: dict[ClientConnection, tuple[int, MemoryView]] = {}
         self._sending = threading.Lock()
         # Not from 1: a client must not take what the engine before sent it for something of this one.
@@ -193,6 +219,13 @@ class HomeEngine(Workbench):
 
         return module.HomeDoctor
 
+    @service_made_by(lambda home, kind: kind(home.parts, home._is_for_another))
+    def activity() -> type[ActivityService]:
+        """As of a workbench. A run that another client started is not `ours` for the one that asks."""
+        from reverie.services import activity as module
+
+        return module.ActivityService
+
     def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
         """The context of a workspace, else of a project, else of the global memory alone."""
         return asked_context(
@@ -205,10 +238,13 @@ class HomeEngine(Workbench):
     def status(self, context: ScopeContext, *, client: ClientConnection = NOBODY) -> StatusView:
         """As `Workbench.status`. A run that another client started is not `ours` for this one."""
         view = super().status(context)
-        running, workers = view.running, self._workers
-        if running is None or workers is None or not workers.is_for_another(running.owner.pid, client):
+        running = view.running
+        if running is None or not self._is_for_another(running.owner.pid, client):
             return view
         return replace(view, running=replace(running, ours=False))
+
+    def _is_for_another(self, pid: int, client: ClientConnection) -> bool:
+        return self._workers is not None and self._workers.is_for_another(pid, client)
 
     def watch_for(self, context: ScopeContext | None, *, client: ClientConnection = NOBODY) -> WatchState:
         """Tell this client what is seen changing from now on; `context` is what it looks at."""
@@ -219,6 +255,27 @@ class HomeEngine(Workbench):
     def watch_state(self) -> WatchState | None:
         """How the home is watched; None where it is not."""
         return self._watch.state()
+
+    def host(self, paused: bool, *, client: ClientConnection = NOBODY) -> HostStatus:
+        """This client wants the background services of this home as the settings, which are read anew, want
+        them; not while `paused`. `HostChanged` tells it of another state. There is one host for all clients:
+        a pause by one is a pause for all of them, until that client takes it back or leaves."""
+        return self._hosting.ask(client, paused=paused)
+
+    def stop_hosting(self, *, client: ClientConnection = NOBODY) -> None:
+        """This client does not want the background services any more; the last one ends them."""
+        self._hosting.forget(client)
+
+    def follow_settings(self) -> None:
+        """Read the settings again; what is hosted follows soon."""
+        self.parts.forget_settings()
+        self._hosting.settle()
+
+    def _watch_too(self, client: ClientConnection) -> None:
+        self._watch.see_to(client)
+
+    def _follow_too(self, targets: Sequence[WatchTarget]) -> None:
+        self._watch.watch_also(targets)
 
     @property
     def is_recorded(self) -> bool:
@@ -323,6 +380,7 @@ class HomeEngine(Workbench):
 
     def forget_client(self, *, client: ClientConnection = NOBODY) -> None:
         """The client that asks is gone, or does not look at this home any more."""
+        self._hosting.forget(client)
         self._watch.remove(client)
         self._sent.pop(client, None)
         if "transcripts" in self.__dict__:  # else nobody has opened one
@@ -378,6 +436,7 @@ class ProfileEngine:
         self._homes: dict[tuple[Path, str], HomeEngine] = {}
         self._opening: dict[Path, threading.Lock] = {}
         self._clients: set[ClientConnection] = set()
+        self._debugging: set[ClientConnection] = set()
         self._lock = threading.Lock()
         self._left = threading.Event()
         self._left.set()
@@ -391,9 +450,10 @@ class ProfileEngine:
 
     def leave(self, client: ClientConnection) -> None:
         """A client is gone."""
-        for home in list(self._homes.values()):
-            home.forget_client(client=client)
+        # At once, since what runs in one home may take its time to end.
+        _in_each(self._homes.values(), lambda home: home.forget_client(client=client))
         self.index.forget_client(client)
+        self.set_debug(client, on=False)
         with self._lock:
             self._clients.discard(client)
             if self._clients:
@@ -439,10 +499,18 @@ class ProfileEngine:
 
         return load_settings(self.profile.settings_file)[0]
 
+    def set_debug(self, client: ClientConnection, *, on: bool) -> None:
+        """Whether this client wants gates and outcomes in the log. They are there while anyone does."""
+        with self._lock:
+            before = bool(self._debugging)
+            (self._debugging.add if on and not client.is_gone else self._debugging.discard)(client)
+            if bool(self._debugging) != before:
+                set_debug(bool(self._debugging) or wanted_level(os.environ) == logging.DEBUG)
+
     def forget_settings(self) -> None:
         """Have every home read the settings again."""
         for home in list(self._homes.values()):
-            home.parts.forget_settings()
+            home.follow_settings()
 
     def close(self) -> None:
         """Send every client away, and wait until what was watched for them is not watched any more."""
@@ -475,6 +543,15 @@ class ProfileEngine:
             client.tell(event)
 
 
+def _in_each(homes: Iterable[HomeEngine], act: Callable[[HomeEngine], None]) -> None:
+    """Do it in all of these homes at once."""
+    threads = [threading.Thread(target=act, args=(home,), daemon=True) for home in list(homes)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 class EngineServices:
     """What is asked of the engine itself."""
 
@@ -500,6 +577,11 @@ class EngineServices:
     def forget_settings(self) -> None:
         """The settings of the profile changed: every open home reads them again."""
         self._engine.forget_settings()
+
+    def set_debug(self, on: bool, *, client: ClientConnection = NOBODY) -> None:
+        """Whether gates and outcomes go to the log of the engine, and of the runs it starts from now on,
+        while this client is there."""
+        self._engine.set_debug(client, on=on)
 
     def find_homes(self) -> DiscoveredHomes:
         """The agents' homes of this user, and the places that could not be looked at."""

@@ -106,6 +106,11 @@ class ClientConnection:
         self._waking = threading.Condition()
         self._gone = False
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the client has left, so that nothing may be kept for it any more."""
+        return self._gone
+
     def serve(self) -> None:
         """Until the client is gone."""
         try:

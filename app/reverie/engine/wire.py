@@ -28,6 +28,7 @@ from reverie.engine.codec import WireError, decode, encode
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.services.drafts import LostSave
+from reverie.services.host import HostStatus
 
 PROTOCOL = 1
 LARGEST_FRAME = 256 << 20
@@ -194,8 +195,20 @@ class IndexChanged:
         return later
 
 
+@dataclass(frozen=True, slots=True)
+class HostChanged:
+    """The background services of a home are in another state. Clients that ask for them hear it."""
+
+    home: Path
+    status: HostStatus
+
+    def merged(self, later: HostChanged) -> HostChanged:
+        """The later one."""
+        return later
+
+
 FromClient = Hello | CallMessage | Cancel
-Event = HomeChanged | Recorded | Overwritten | Notice | IndexChanged
+Event = HomeChanged | Recorded | Overwritten | Notice | IndexChanged | HostChanged
 """What a client hears without asking, of the homes that it watches."""
 FromEngine = WelcomeMessage | Refused | ProgressMessage | Done | Failed | Stopped | Bug | Event
 

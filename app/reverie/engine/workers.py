@@ -28,6 +28,7 @@ from reverie.engine.server import CallControl, CallStopped, ClientConnection
 from reverie.engine.wire import Channel, FromEngine
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours, forget_ours
+from reverie.log_level import is_debug
 from reverie.runs.recovery import RunDependencies, recover
 
 log = logging.getLogger("reverie.engine")
@@ -170,6 +171,8 @@ class _RunProcess:
                 raise _OverdueError
 
         call = control.call
+        if is_debug():
+            self._client.services.set_debug(True)
         return self._client.call_raw(
             (call.home, call.home_id, call.method),
             call.arguments,

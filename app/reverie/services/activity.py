@@ -6,8 +6,8 @@ read.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from reverie.files.lease import LeaseHolder
@@ -37,16 +37,22 @@ class ActivityPage:
 
 
 class ActivityService:
-    """The decisions and the runs of one home."""
+    """The decisions and the runs of one home. `is_for_another`: whether this process does a run of another
+    client than this one; such a run is not `ours` for it."""
 
-    def __init__(self, parts: HomeContainer) -> None:
+    def __init__(
+        self,
+        parts: HomeContainer,
+        is_for_another: Callable[[int, Hashable], bool] = lambda _pid, _client: False,
+    ) -> None:
         self._parts = parts
+        self._is_for_another = is_for_another
 
-    def page(self, workspaces: Collection[str], limit: int) -> ActivityPage:
+    def page(self, workspaces: Collection[str], limit: int, *, client: Hashable = None) -> ActivityPage:
         """At most `limit` decisions, and what runs for the home or for one of these workspaces."""
-        return ActivityPage(self._parts.activity.read(limit), self.running(workspaces))
+        return ActivityPage(self._parts.activity.read(limit), self.running(workspaces, client=client))
 
-    def running(self, workspaces: Collection[str]) -> tuple[RunningWork, ...]:
+    def running(self, workspaces: Collection[str], *, client: Hashable = None) -> tuple[RunningWork, ...]:
         """Who holds a lease of a run of the home, or of one of these workspaces."""
         parts = self._parts
         names: list[tuple[str, str | None]] = [(dream_lease_name(parts.home_id), None)]
@@ -56,5 +62,11 @@ class ActivityService:
         # A writer takes the home's lease for a moment, too; it is one run all the same.
         writing = {work.holder.owner for work in found if work.workspace_id is not None}
         return tuple(
-            work for work in found if work.workspace_id is not None or work.holder.owner not in writing
+            replace(work, holder=self._seen_by(client, work.holder))
+            for work in found
+            if work.workspace_id is not None or work.holder.owner not in writing
         )
+
+    def _seen_by(self, client: Hashable, holder: LeaseHolder) -> LeaseHolder:
+        another = holder.ours and self._is_for_another(holder.owner.pid, client)
+        return replace(holder, ours=False) if another else holder

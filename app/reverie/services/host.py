@@ -1,7 +1,7 @@
 """The background services of one home: which process hosts them, what they do, and pins kept meanwhile.
 
 One process hosts a home, by lease; others only view, and take over when the lease is free. Hosting, from
-lease to lease, is one `HostSession`. The window and `reverie watch` use the same `Host`.
+lease to lease, is one `HostSession`. The engine and `reverie watch` use the same `Host`.
 
 Threading: every method from any thread but the GUI's; `start` and `stop` are idempotent. `on_status` is
 called on the thread that a change comes from. `stop` returns within about two seconds. Failure: another home
@@ -15,7 +15,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -158,13 +158,14 @@ class HostSession:
         lease: Lease,
         services: Callable[[HomeContainer, threading.Event], HostServices],
         *,
-        own_watcher: bool,
+        on_targets: Callable[[Sequence[WatchTarget]], None] | None,
     ) -> None:
+        """`on_targets`: as `Host`; None: it watches by itself."""
         self._parts = parts
         self.lease = lease
         self._cancel = threading.Event()
         self._services = services(parts, self._cancel)
-        self._own_watcher = own_watcher
+        self._on_targets = on_targets
         self._watcher: Watcher | None = None
         self._began = parts.clock()
         self._wake = threading.Condition()
@@ -206,8 +207,10 @@ class HostSession:
             threading.Thread(target=self._until_stopped, args=(work,), name=name, daemon=True)
             for name, work in zip(names, works, strict=True)
         ]
-        if self._own_watcher:
+        if self._on_targets is None:
             self._watch()
+        else:
+            self._follow_places()
         for thread in self._threads:
             thread.start()
 
@@ -220,6 +223,8 @@ class HostSession:
         deadline = time.monotonic() + _STOP_S
         if self._watcher is not None:
             self._watcher.stop()
+        elif self._on_targets is not None:
+            self._on_targets(())
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
@@ -330,8 +335,8 @@ class HostSession:
         self._files = {place.directory / place.files[-1]: name for name, place in places.items()}
         for name in before.keys() - places.keys():
             self._tails.pop(name, None)
-        if self._watcher is not None and (new or len(before) != len(places)):
-            self._watcher.set_targets(self._targets())
+        if new or len(before) != len(places):
+            self._follow_places()
         self._mark(new)
 
     def _follow(self, workspace_id: str) -> None:
@@ -384,6 +389,14 @@ class HostSession:
         self._watcher.set_targets(self._targets())
         self._watcher.start()
 
+    def _follow_places(self) -> None:
+        """Have what is followed now watched."""
+        targets = self._targets()
+        if self._watcher is not None:
+            self._watcher.set_targets(targets)
+        elif self._on_targets is not None and not self._cancel.is_set():
+            self._on_targets(targets)
+
     def _targets(self) -> list[WatchTarget]:
         """The transcripts in use, and what tells that others came into use (design.md section 4)."""
 
@@ -434,9 +447,20 @@ def host_lease_name(home_id: str) -> str:
     return f"host:{home_id}"
 
 
+def services_wanted(parts: HomeContainer) -> bool:
+    """Whether the settings, as the file has them now, want any background service of this home."""
+    settings = parts.read_settings()
+    return (
+        settings.system1.enabled
+        or settings.notes.enabled
+        or settings.background.of(parts.home_id).enabled
+        or (settings.extract.at_launch and parts.home.extraction is not None)
+    )
+
+
 class Host:
     """The host of one home in this process. `purpose` tells others who holds the lease. With `own_watcher`
-    it watches by itself; else somebody calls `deliver`."""
+    it watches by itself; else somebody calls `deliver`, and watches what `on_targets` is told."""
 
     def __init__(
         self,
@@ -445,13 +469,14 @@ class Host:
         purpose: str = "background services",
         services: Callable[[HomeContainer, threading.Event], HostServices] = home_services,
         own_watcher: bool = True,
+        on_targets: Callable[[Sequence[WatchTarget]], None] = lambda _targets: None,
         retry_s: float = RETRY_S,
         on_status: Callable[[HostStatus], None] = lambda _status: None,
     ) -> None:
         self._parts = parts
         self._purpose = purpose
         self._services = services
-        self._own_watcher = own_watcher
+        self._on_targets = None if own_watcher else on_targets
         self._retry_s = retry_s
         self._on_status = on_status
         self._lock = threading.RLock()
@@ -566,7 +591,7 @@ class Host:
 
     def _begin(self, lease: Lease) -> HostSession:
         try:
-            session = HostSession(self._parts, lease, self._services, own_watcher=self._own_watcher)
+            session = HostSession(self._parts, lease, self._services, on_targets=self._on_targets)
             session.start()
         except BaseException:
             lease.release()

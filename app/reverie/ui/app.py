@@ -52,6 +52,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.clock import Clock, system_clock
 from reverie.engine.address import MachineAddress
+from reverie.engine.client import never_wait
 from reverie.errors import UserError
 from reverie.files.log_file import log_handler
 from reverie.files.paths import MOST_LIMITS, ask_each, open_regular
@@ -481,6 +482,7 @@ def _run(
     remembered: Remembered,
     logged: Log,
 ) -> int:
+    never_wait()
     look = AppearanceControl(application)
     look.begin(read_window_style(profile.settings_file))
     icons = Icons()

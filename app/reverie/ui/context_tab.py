@@ -544,7 +544,7 @@ class ContextControl(QObject):
         self._clock = clock
         self._buffers = buffers
         self._edits = edits
-        self._lane: Lane | None = None
+        self._lane = Lane("context", self)
         self._session: HomeSession | None = None
         self._update: TreeUpdate | None = None
         self._facts: ContextFacts | None = None
@@ -561,7 +561,7 @@ class ContextControl(QObject):
 
     @property
     def busy(self) -> bool:
-        return self._lane is not None and self._lane.busy
+        return self._lane.busy
 
     @property
     def is_settled(self) -> bool:
@@ -581,14 +581,12 @@ class ContextControl(QObject):
 
     def stop(self) -> None:
         """The window closes."""
-        if self._lane is not None:
-            self._lane.stop()
+        self._lane.stop()
 
     def _forget(self) -> None:
         self._update, self._facts, self._seen = None, None, _ContextSeen()
         self._stale = True
-        if self._lane is not None:
-            self._lane.abandon("gather")
+        self._lane.abandon("gather")
         self.tab.forget()
 
     @Slot(object)
@@ -644,8 +642,6 @@ class ContextControl(QObject):
                 assemble(facts, at)
             return _Gathered(facts, now)
 
-        if self._lane is None:
-            self._lane = Lane("context", self)
         self._stale = False
         if before is None:
             self.tab.turn_to(self.tab.blank)  # nobody is told to select what is selected

@@ -749,7 +749,7 @@ class FailuresControl(QObject):
         self._icons = icons
         self._clock = clock
         self._edits = edits
-        self._lane: Lane | None = None
+        self._lane = Lane("failures", self)
         self._session: HomeSession | None = None
         self._stale = True
         self._back = TakeBack(tab.message, edits)
@@ -764,7 +764,7 @@ class FailuresControl(QObject):
     @property
     def is_settled(self) -> bool:
         """What is shown is what there is."""
-        return not self._stale and (self._lane is None or not self._lane.busy)
+        return not self._stale and not self._lane.busy
 
     def set_session(self, session: HomeSession | None) -> None:
         """Another home is shown, or none."""
@@ -776,8 +776,7 @@ class FailuresControl(QObject):
         self.tab.is_here = session is None or session.is_here
         self._stale = True
         self._back.forget()
-        if self._lane is not None:
-            self._lane.abandon("look at failures")
+        self._lane.abandon("look at failures")
         if self.dialog is not None:
             self.dialog.reject()
         self.tab.forget()
@@ -789,8 +788,7 @@ class FailuresControl(QObject):
 
     def stop(self) -> None:
         """The window closes."""
-        if self._lane is not None:
-            self._lane.stop()
+        self._lane.stop()
 
     @Slot()
     def _on_changed(self, *_update: object) -> None:
@@ -809,8 +807,6 @@ class FailuresControl(QObject):
         def done(view: FailuresView) -> None:
             self.tab.show_view(view, now)
 
-        if self._lane is None:
-            self._lane = Lane("failures", self)
         self._stale = False
         self._lane.submit(
             "look at failures",
@@ -858,8 +854,7 @@ class FailuresControl(QObject):
             return
         workbench = self._session.workbench
 
-        def job() -> Undo:
-            return workbench.failures.resolve(lesson, text)
+        job = ask(workbench.failures.resolve, lesson, text)
 
         self._edits.apply(self._session, "write a resolution", job, self._on_resolved, self._on_refused)
 
@@ -869,8 +864,7 @@ class FailuresControl(QObject):
             return
         workbench = self._session.workbench
 
-        def job() -> Undo:
-            return workbench.failures.merge(group)
+        job = ask(workbench.failures.merge, group)
 
         self._edits.apply(self._session, "merge anti-patterns", job, self._on_merged, self._on_refused)
 

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
-from reverie.engine.client import CallCancelled, Request
+from reverie.engine.client import CallCancelled, Request, never_wait
 from reverie.errors import UserError
 
 log = logging.getLogger("reverie.jobs")
@@ -151,6 +151,7 @@ class _Worker(QObject):
 
     @Slot(object)
     def run(self, job: _Job) -> None:
+        never_wait()
         self._waiting.append(job)
         self._begin()
 
@@ -220,13 +221,23 @@ class Lane(QObject):
         self._stirring: set[int] = set()
         self._handed_over = 0
         self._since = 0.0
-        self._worker = _Worker()
-        self._thread = _started(f"reverie-{name}") if own_thread else self._join_link()
-        self._worker.moveToThread(self._thread)
-        self._submitted.connect(self._worker.run)
-        self._worker.ended.connect(self._on_ended)
-        self._worker.stirred.connect(self._on_stirred)
+        self._own_thread = own_thread
+        self._thread: QThread | None = None
+        self._worker: _Worker | None = None
         self._drain = single_shot(self, PROGRESS_MS, self._deliver_progress)
+
+    def _started(self) -> _Worker:
+        """The worker; made for the first job."""
+        if self._worker is None:
+            worker = self._worker = _Worker()
+            thread = self._thread = (
+                _started(f"reverie-{self.name}") if self._own_thread else self._join_link()
+            )
+            worker.moveToThread(thread)
+            self._submitted.connect(worker.run)
+            worker.ended.connect(self._on_ended)
+            worker.stirred.connect(self._on_stirred)
+        return self._worker
 
     def _join_link(self) -> QThread:
         link = Lane._link
@@ -237,6 +248,8 @@ class Lane(QObject):
 
     def _leave_thread(self, limit_ms: int) -> bool:
         """Without the worker; whether the thread ended if it was to. Nothing of ours blocks the link."""
+        if self._worker is None or self._thread is None:
+            return True
         self._worker.deleteLater()
         if id(self) in Lane._on_link:
             Lane._on_link.remove(id(self))
@@ -260,7 +273,7 @@ class Lane(QObject):
         """Do `work` on this lane. A job of the same non-empty `group` that is still open is superseded: it
         ends as cancelled now and its answer is dropped. After `stop` a job ends as cancelled at once."""
         job_id = next(self._ids)
-        control = JobControl(job_id, self._worker.stir)
+        control = JobControl(job_id, self._started().stir if not self._stopping else _nobody)
         ticket = Ticket(
             job_id, name, group, control, done, failed or self.unclaimed.emit, cancelled, progress
         )
@@ -305,7 +318,8 @@ class Lane(QObject):
         limit_ms = STOP_LIMIT_MS if limit_ms is None else limit_ms
         ended = self._leave_thread(limit_ms)
         if not ended:
-            log.error("thread %s did not stop within %d ms", self._thread.objectName(), limit_ms)
+            name = "" if self._thread is None else self._thread.objectName()
+            log.error("thread %s did not stop within %d ms", name, limit_ms)
             _stuck.append(self)
         return ended
 
@@ -367,6 +381,10 @@ class Lane(QObject):
         _end_cancelled(ticket)
         if not self._open:
             self.busy_changed.emit(False)
+
+
+def _nobody(_job_id: int) -> None:
+    """Hears of no progress."""
 
 
 def _started(name: str) -> QThread:

@@ -14,21 +14,18 @@ Failure: a refresh that fails keeps the last views, emits `trouble`, and the nex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from reverie.agents.scopes import Caps, ScopeContext
-from reverie.clock import Clock
-from reverie.compose import open_workbench
 from reverie.engine.client import EngineClient, ask
 from reverie.engine.engine import HomeEngine, Opened
 from reverie.engine.trees import TreesUpdate, named, updated
-from reverie.engine.wire import Event, HomeChanged, Notice, Overwritten, Recorded
+from reverie.engine.wire import Event, HomeChanged, HostChanged, Notice, Overwritten, Recorded
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.profile import Profile
@@ -39,7 +36,6 @@ from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree, build_
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
     from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, StatusView
-    from reverie.services.workbench import Workbench
 
 
 # The watcher of one home lives in the engine; a job on the scan lane asks for it once something is shown, and
@@ -156,11 +152,9 @@ class WatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class HomeOpened:
-    """A home that could be opened. `open_local` opens it in this process, for what the engine cannot be asked
-    for yet: the background services. None for a home on another machine."""
+    """A home that could be opened."""
 
     workbench: HomeEngine
-    open_local: Callable[[], Workbench] | None
     profile: Profile
     info: HomeInfo
     caps: Caps
@@ -168,49 +162,20 @@ class HomeOpened:
     recent_workspace: str = ""
 
 
-def open_home_job(
-    path: Path, profile: Profile, clock: Clock, engine: EngineClient
-) -> Callable[[JobControl], Coroutine[Any, Any, HomeOpened]]:
-    """A job that has the engine open the home at `path`."""
-
-    async def work(_control: JobControl) -> HomeOpened:
-        return _opened(await ask(engine.services.open, path.absolute()), profile, clock, engine)
-
-    return work
+async def open_home(path: Path, profile: Profile, engine: EngineClient) -> HomeOpened:
+    """Have the engine open the home at `path`. For jobs."""
+    return _opened(await ask(engine.services.open, path), profile, engine)
 
 
-def adopt_home_job(
-    path: Path, known_id: str, profile: Profile, clock: Clock, engine: EngineClient
-) -> Callable[[JobControl], Coroutine[Any, Any, HomeOpened]]:
-    """A job that gives the home at `path` the history of the known home that was moved there, and opens
-    it."""
-
-    async def work(_control: JobControl) -> HomeOpened:
-        return _opened(await ask(engine.services.adopt, path.absolute(), known_id), profile, clock, engine)
-
-    return work
+async def adopt_home(path: Path, known_id: str, profile: Profile, engine: EngineClient) -> HomeOpened:
+    """Give the home at `path` the history of the known home that was moved there, and open it. For jobs."""
+    return _opened(await ask(engine.services.adopt, path, known_id), profile, engine)
 
 
-async def opened_elsewhere(path: Path, profile: Profile, engine: EngineClient) -> HomeOpened:
-    """The home at `path` on the machine of `engine`. Raises `UserError`."""
-    opened = await ask(engine.services.open, path)
-    workbench = engine.home(opened.info.root, opened.info.id)
-    return HomeOpened(
-        workbench, None, profile, opened.info, opened.caps, opened.facts, opened.recent_workspace
-    )
-
-
-def _opened(opened: Opened, profile: Profile, clock: Clock, engine: EngineClient) -> HomeOpened:
+def _opened(opened: Opened, profile: Profile, engine: EngineClient) -> HomeOpened:
     info = opened.info
-    return HomeOpened(
-        engine.home(info.root, info.id),
-        partial(open_workbench, info.root, profile, clock),
-        profile,
-        info,
-        opened.caps,
-        opened.facts,
-        opened.recent_workspace,
-    )
+    workbench = engine.home(info.root, info.id)
+    return HomeOpened(workbench, profile, info, opened.caps, opened.facts, opened.recent_workspace)
 
 
 RETRY_MS = 3000
@@ -252,7 +217,9 @@ class _Refreshed:
 
 class HomeSession(QObject):
     """Signals carry frozen values: `HomeInfo`, `TreeUpdate`, `StatusView`, `UserError | None`,
-    `WatchState`. `outside_changed()`: something in the home that none of the shown views is made of."""
+    `WatchState`. `outside_changed()`: something in the home that none of the shown views is made of.
+    `host_changed(str, HostStatus)`: the background services of the home with this id are in another state;
+    `engine_replaced(str)`: what was asked of the engine for this home has to be asked again."""
 
     arrived = Signal(object)
     info_changed = Signal(object)
@@ -268,6 +235,8 @@ class HomeSession(QObject):
     marks_changed = Signal()
     notified = Signal(str)
     overwritten = Signal(object)
+    host_changed = Signal(str, object)
+    engine_replaced = Signal(str)
 
     def __init__(
         self,
@@ -281,7 +250,6 @@ class HomeSession(QObject):
         super().__init__(parent)
         self.workbench = opened.workbench
         self.profile = opened.profile
-        self._open_local = opened.open_local
         self.engine = engine
         self.info = self._named(opened.info)
         self.caps = opened.caps
@@ -318,12 +286,6 @@ class HomeSession(QObject):
         self._lease_poll.failed.connect(self._on_aside_failed)
         self._retry = single_shot(self, RETRY_MS, self.reload)
 
-    @cached_property
-    def local(self) -> Workbench:
-        """The home in this process. Opens it the first time, so only for jobs."""
-        assert self._open_local is not None, "it is on another machine"
-        return self._open_local()
-
     @property
     def is_here(self) -> bool:
         """Whether the home is on this machine."""
@@ -341,6 +303,7 @@ class HomeSession(QObject):
             return
         self._watch.lost()
         self.is_recorded = self._history_started = False
+        self.engine_replaced.emit(self.info.id)
         self.reload()
 
     @Slot(object)
@@ -440,6 +403,8 @@ class HomeSession(QObject):
             self.overwritten.emit(event.saves)
         elif isinstance(event, Notice):
             self.notified.emit(event.sentence)
+        elif isinstance(event, HostChanged):
+            self.host_changed.emit(self.info.id, event.status)
 
     def _on_recorded(self, event: Recorded) -> None:
         self.is_recorded = True

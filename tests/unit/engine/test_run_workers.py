@@ -217,13 +217,19 @@ def test_one_that_dies_is_told_and_put_in_order(dream: Dream, home: HomeEngine) 
 
 
 def test_for_another_client_the_run_is_not_its_own(
-    dream: Dream, engine: ProfileEngine, home_dir: Path
+    dream: Dream, home: HomeEngine, engine: ProfileEngine, home_dir: Path
 ) -> None:
     other = EngineClient(lambda: inline_channel(engine))
     seen = opened(other, home_dir)
     running = seen.status(seen.context(ACME, None)).running
     assert running is not None
     assert not running.ours
+    (work,) = seen.activity.running((ACME,))
+    assert not work.holder.ours
+    assert seen.activity.page((ACME,), 5).running == (work,)
+    (own,) = home.activity.running((ACME,))
+    assert own.holder.ours
+    assert own.holder.owner == work.holder.owner
     assert not dream.ends
     other.stop()
 

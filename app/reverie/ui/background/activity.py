@@ -10,7 +10,6 @@ change, or coming back to the tab, tries again.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -666,8 +665,7 @@ class ActivityControl(QObject):
         places = {} if self._session is None else _places(self._session)
         for work in found:
             of_home = work.workspace_id is None
-            # The engine asks for its own process; the background services run in this one.
-            here = work.holder.ours or work.holder.owner.pid == os.getpid()
+            here = work.holder.ours
             if here and of_home and by_hand is not None:
                 continue
             title = visible(work.holder.purpose) if of_home else tr("Memory writer")

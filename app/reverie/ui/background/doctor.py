@@ -362,7 +362,7 @@ class DoctorControl(QObject):
     def __init__(self, tab: DoctorTab) -> None:
         super().__init__(tab)
         self.tab = tab
-        self._lane: Lane | None = None
+        self._lane = Lane("doctor", self)
         self._session: HomeSession | None = None
         self._context: ScopeContext | None = None
         self._probed: tuple[FindingView, ...] = ()
@@ -377,7 +377,7 @@ class DoctorControl(QObject):
 
     @property
     def busy(self) -> bool:
-        return self._lane is not None and self._lane.busy
+        return self._lane.busy
 
     def set_session(self, session: HomeSession | None) -> None:
         """The home whose workspaces are examined."""
@@ -394,8 +394,7 @@ class DoctorControl(QObject):
     def stop(self) -> None:
         """The window closes."""
         self._settle.stop()
-        if self._lane is not None:
-            self._lane.stop()
+        self._lane.stop()
 
     @Slot()
     def recheck(self) -> None:
@@ -404,8 +403,7 @@ class DoctorControl(QObject):
         context = self._session.context if self._session is not None else None
         if context != self._context:
             self._context, self._probed, self._probe = context, (), None
-            if self._lane is not None:
-                self._lane.abandon("examine")
+            self._lane.abandon("examine")
             self.tab.forget(coming=self._can_examine)
         if self.tab.isVisible():
             self._settle.start()
@@ -465,8 +463,6 @@ class DoctorControl(QObject):
             found = await ask(doctor.examine, context, log_level=level, with_probe=with_probe)
             return _Examined(context, found, with_probe, error)
 
-        if self._lane is None:
-            self._lane = Lane("doctor", self)
         done = self._on_fixed if shown is not None else self._on_examined
         self._lane.submit(
             "examine",

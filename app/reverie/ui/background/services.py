@@ -1,19 +1,19 @@
-"""The background services in a window: one host per open home, with Activity, the Doctor and a label in the
-status bar.
+"""The background services in a window: Activity, the Doctor, a label in the status bar, and the wish that the
+engine hosts the services of the open homes.
 
-A host runs while the services of its home are switched on, and is started only after the home is open and
-painted. A lease decides which process hosts: if another one does, this one watches and takes over when it
-ends. Switches are read again when settings were saved, something was fixed, or the window gets the focus,
-since other processes save settings too.
+The engine hosts a home while a window asks for it and the services are switched on; it is asked only after
+the home is open and painted. A lease decides which process hosts: if another one does, the engine takes over
+when that ends. The engine is asked again, and reads the switches again, when settings were saved, something
+was fixed, or the window gets the focus, since other processes save settings too; and when another engine took
+its place.
 
-Threading: GUI thread. Starting and stopping touch the disk and are jobs on a lane of its own; a host's
-threads report by queued signal. `stop` waits for every host, three seconds at most. Failure: what a host
-cannot do is in its status and in Activity.
+Threading: GUI thread. The engine is asked in jobs on a lane of its own, since starting and stopping take
+time; it tells of changes by the session. The end of the window is the end of what it asked for. Failure: what
+a host cannot do is in its status and in Activity.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +23,9 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QLabel
 
 from reverie.clock import Clock
+from reverie.engine.client import ask
 from reverie.errors import UserError
-from reverie.services.host import Host
-from reverie.settings import load_settings
+from reverie.log_level import is_debug
 from reverie.ui.appearance import GAP, Icons
 from reverie.ui.background.activity import ActivityControl, ActivityTab
 from reverie.ui.background.doctor import DoctorControl, DoctorTab
@@ -37,9 +37,6 @@ from reverie.ui.translation import counted, tr
 
 if TYPE_CHECKING:
     from reverie.services.host import HostStatus
-
-
-STOP_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,51 +54,47 @@ class HostControl(QObject):
 
     changed = Signal(str)
     status_message = Signal(str)
-    _told = Signal(str, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._lane: Lane | None = None
+        self._lane = Lane("host", self)
         self._homes: dict[str, HomeSession] = {}
-        self._hosts: dict[str, Host] = {}
         self._status: dict[str, HostStatus] = {}
         self._paused: set[str] = set()
         self._stopped = False
-        self._told.connect(self._on_status, Qt.ConnectionType.QueuedConnection)
 
     def add(self, session: HomeSession) -> None:
-        """A home was opened: its services run here if they are wanted."""
+        """A home was opened: its services run if they are wanted."""
         home_id = session.info.id
         if session.is_here and home_id not in self._homes:
             self._homes[home_id] = session
+            session.host_changed.connect(self._on_status)
+            session.engine_replaced.connect(self._settle)
             self._settle(home_id)
 
     def remove(self, home_id: str) -> None:
-        """A home was closed: its services end here."""
-        if self._homes.pop(home_id, None) is None:
+        """A home was closed: its services end, unless another window asks for them."""
+        session = self._homes.pop(home_id, None)
+        if session is None:
             return
+        session.host_changed.disconnect(self._on_status)
+        session.engine_replaced.disconnect(self._settle)
         self._paused.discard(home_id)
         self._status.pop(home_id, None)
-        hosts = self._hosts
-
-        def work(_control: JobControl) -> None:
-            host = hosts.get(home_id)
-            if host is not None:
-                host.stop()
-                hosts.pop(home_id, None)
-
-        if self._lane is not None and not self._stopped:
-            self._lane.submit("end the services", work, done=self._on_settled, failed=self._on_failed)
+        if not self._stopped:
+            # After what was asked before, on the same lane, so that it is the last word.
+            end = ask(session.workbench.stop_hosting)
+            self._lane.submit("end the services", end, done=lambda _nothing: None, failed=self._on_failed)
 
     @Slot()
     def recheck(self) -> None:
-        """Read the switches again."""
+        """Have the engine read the switches again, and log as much as the window does."""
         for home_id in self._homes:
             self._settle(home_id)
 
     def set_paused(self, home_id: str, paused: bool) -> None:
-        """Stop the services of a home here, whatever is switched on, until it is taken back or the window
-        closes; what runs is cancelled."""
+        """Stop the services of a home, whatever is switched on, until it is taken back or the window closes;
+        what runs is cancelled. Other windows of the profile have no services of it meanwhile either."""
         (self._paused.add if paused else self._paused.discard)(home_id)
         self._settle(home_id)
         self.changed.emit(home_id)
@@ -124,54 +117,33 @@ class HostControl(QObject):
 
     @property
     def busy(self) -> bool:
-        return self._lane is not None and self._lane.busy
+        return self._lane.busy
 
     def stop(self) -> None:
-        """The window closes: give every lease back. Calling it again is harmless."""
+        """The window closes; the end of its connection ends what it asked for. Calling it again is
+        harmless."""
         self._stopped = True
-        if self._lane is not None:
-            self._lane.stop()
-        # Not on this thread, which does no disk work, and all at once.
-        ending = [threading.Thread(target=host.stop, daemon=True) for host in self._hosts.values()]
-        for thread in ending:
-            thread.start()
-        for thread in ending:
-            thread.join(STOP_S)
-        self._hosts.clear()
+        self._lane.stop()
 
+    @Slot(str)
     def _settle(self, home_id: str) -> None:
         """Let what runs follow what is wanted."""
         if self._stopped:
             return
-        session, paused, hosts = self._homes[home_id], home_id in self._paused, self._hosts
+        session, paused = self._homes[home_id], home_id in self._paused
+        workbench, services, debug = session.workbench, session.engine.client.services, is_debug()
+        before = self._status.get(home_id)
 
-        def report(status: HostStatus) -> None:
-            if not self._stopped:
-                self._told.emit(home_id, status)
+        async def work(_control: JobControl) -> HostStatus:
+            await ask(services.set_debug, debug)
+            return await ask(workbench.host, paused)
 
-        def work(control: JobControl) -> None:
-            settings = load_settings(session.profile.settings_file)[0]
-            wanted = (
-                settings.system1.enabled
-                or settings.notes.enabled
-                or settings.background.of(home_id).enabled
-                or (settings.extract.at_launch and session.facts.extracts)
-            )
-            host = hosts.get(home_id)
-            if wanted and not paused:
-                if host is None:
-                    control.check()
-                    host = hosts[home_id] = Host(session.local.parts, purpose="the window", on_status=report)
-                host.start()
-            elif host is not None:
-                host.stop()
+        def done(status: HostStatus) -> None:
+            # What the engine told meanwhile may be newer than its answer.
+            if self._status.get(home_id) is before:
+                self._on_status(home_id, status)
 
-        if self._lane is None:
-            self._lane = Lane("host", self)
-        self._lane.submit("settle the services", work, done=self._on_settled, failed=self._on_failed)
-
-    def _on_settled(self, _nothing: None) -> None:
-        """The host reports its own status."""
+        self._lane.submit("settle the services", work, done=done, failed=self._on_failed)
 
     def _on_failed(self, error: UserError) -> None:
         self.status_message.emit(str(error))
@@ -227,6 +199,8 @@ class ServicesView(QObject):
         self.doctor_control.fixed.connect(self.host.recheck)
         self.doctor_control.fixed.connect(dreams.ask_engine)
         self.doctor_control.debug_switched.connect(self.activity_control.say_level)
+        self.doctor_control.debug_switched.connect(self.host.recheck)
+        self.activity_control.level_changed.connect(self.host.recheck)
         self.host.changed.connect(self._on_host)
         self.host.status_message.connect(self.status_message)
 

@@ -638,7 +638,7 @@ class EditorControl(QObject):
 
         session.lanes.scan.submit(
             "permit writing",
-            lambda _control: session.workbench.permit_writing(refusal),
+            ask(session.workbench.permit_writing, refusal),
             done=done,
             failed=self.pane.show_error,
         )

@@ -107,7 +107,7 @@ class DraftKeeper(QObject):
         self._clock = clock
         self._homes: dict[str, HomeEngine] = {}
         self._drafts: dict[FileRef, _SavedDraft] = {}
-        self._made: Lane | None = None
+        self.lane = Lane("drafts", self)
         self._busy = False
         self._again = False
         self._told = False
@@ -119,13 +119,6 @@ class DraftKeeper(QObject):
         buffers.changed.connect(self.note)
         pane.text.textChanged.connect(self.note)
         pane.text.installEventFilter(self)
-
-    @property
-    def lane(self) -> Lane:
-        """The thread of the drafts; made when it is first needed."""
-        if self._made is None:
-            self._made = Lane("drafts", self)
-        return self._made
 
     def set_session(self, session: HomeSession) -> None:
         """Drafts of this home's files are kept through this session from now on."""
@@ -173,8 +166,6 @@ class DraftKeeper(QObject):
         self._timer.stop()
         self._retry.stop()
         typed, gone = self._differences()
-        if self._made is None and not typed and not gone:
-            return
         last, over = self._job(typed, gone), threading.Event()
 
         async def work(control: JobControl) -> None:

@@ -759,14 +759,14 @@ class MergeMemoriesDialog(QDialog):
 
 
 class DuplicatesControl(SideControl[DuplicatesWindow]):
-    """The duplicates of the shown home, found and merged on a thread of their own. `changed()`: memories were
+    """The duplicates of the shown home, found and merged. `changed()`: memories were
     merged."""
 
     changed = Signal()
 
     def __init__(self, edits: Edits, icons: Icons, owner: QWidget) -> None:
         super().__init__(edits, icons, owner)
-        self._lane: Lane | None = None
+        self._lane = Lane("duplicates", self)
         self.dialog: MergeMemoriesDialog | None = None
         edits.undone.connect(self._on_undone)
 
@@ -776,9 +776,8 @@ class DuplicatesControl(SideControl[DuplicatesWindow]):
         super().set_session(session)
 
     def stop(self) -> None:
-        """End the thread; calling it again is harmless."""
-        if self._lane is not None:
-            self._lane.stop()
+        """The window closes. Calling it again is harmless."""
+        self._lane.stop()
 
     @Slot()
     def show(self) -> None:
@@ -788,7 +787,6 @@ class DuplicatesControl(SideControl[DuplicatesWindow]):
         self.open().show_home(session.workbench, session.context, visible(session.info.label))
 
     def make(self) -> DuplicatesWindow:
-        self._lane = Lane("duplicates", self)
         window = DuplicatesWindow(self._lane, self._icons, self._owner)
         window.merge_wanted.connect(self._prepare)
         return window
@@ -796,7 +794,7 @@ class DuplicatesControl(SideControl[DuplicatesWindow]):
     @Slot(object)
     def _prepare(self, files: tuple[DuplicateFile, ...]) -> None:
         session, lane = self._session, self._lane
-        if session is None or lane is None:
+        if session is None:
             return
         self.dialog = MergeMemoriesDialog(lane, session.workbench, files, self._icons, self.window)
         self.dialog.merge.connect(self._merge)
@@ -814,8 +812,7 @@ class DuplicatesControl(SideControl[DuplicatesWindow]):
             return
         workbench = session.workbench
 
-        def work() -> Undo:
-            return workbench.duplicates.merge(files, content)
+        work = ask(workbench.duplicates.merge, files, content)
 
         self._edits.apply(session, "merge memories", work, self._on_merged, self.say_failed)
 

@@ -19,7 +19,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from reverie.agents.scopes import Scope, ScopeContext
-from reverie.engine.client import ask
+from reverie.engine.client import Request, ask
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
 from reverie.ui.appearance import Icons
@@ -90,11 +90,11 @@ class Edits(QObject):
     def read_templates(self, session: HomeSession, done: Callable[[Sequence[Template]], None]) -> None:
         """What a new memory may begin with."""
         workbench = session.workbench
-        self._submit(session, "read the templates", lambda _control: workbench.templates(), done)
+        self._submit(session, "read the templates", ask(workbench.templates), done)
 
     def rename(self, session: HomeSession, context: ScopeContext, path: str, new_path: str) -> None:
         """Move a memory or folder; `renamed` or `failed`."""
-        job = partial(session.workbench.rename, context, path, new_path)
+        job = ask(session.workbench.rename, context, path, new_path)
 
         def done(_undo: Undo) -> None:
             self.renamed.emit(path, new_path)
@@ -103,7 +103,7 @@ class Edits(QObject):
 
     def delete(self, session: HomeSession, context: ScopeContext, path: str) -> None:
         """Delete a memory or folder; `deleted` or `failed`."""
-        job = partial(session.workbench.delete, context, path)
+        job = ask(session.workbench.delete, context, path)
 
         def done(_undo: Undo) -> None:
             self.deleted.emit(path)
@@ -113,7 +113,7 @@ class Edits(QObject):
     def pin(self, session: HomeSession, context: ScopeContext, paths: Sequence[str], pinned: bool) -> None:
         """Pin or unpin, several as one; `pinned` or `failed`."""
         chosen = tuple(paths)
-        job = partial(session.workbench.pin_all, context, chosen, pinned)
+        job = ask(session.workbench.pin_all, context, chosen, pinned)
 
         def done(_undo: Undo) -> None:
             """The pin shows when the sidecar was read again."""
@@ -125,7 +125,7 @@ class Edits(QObject):
         self,
         session: HomeSession,
         name: str,
-        job: Callable[[], Undo],
+        job: Request[Undo],
         done: Callable[[Undo], None],
         failed: Callable[[UserError], None] | None = None,
     ) -> None:
@@ -137,7 +137,7 @@ class Edits(QObject):
             done(undo)
 
         failed = failed or self.failed.emit
-        session.lanes.scan.submit(name, lambda _control: job(), done=changed, failed=failed)
+        session.lanes.scan.submit(name, job, done=changed, failed=failed)
 
     def undo(self) -> None:
         """Take back the last change."""
@@ -156,7 +156,7 @@ class Edits(QObject):
                 self.renamed.emit(new, old)
             self.undone.emit(sentence, undo.path)
 
-        session.lanes.scan.submit("undo", lambda _control: workbench.undo(undo), done=done, failed=failed)
+        session.lanes.scan.submit("undo", ask(workbench.undo, undo), done=done, failed=failed)
 
     def forget(self) -> None:
         """Another home: its edits are not to be taken back from here."""
@@ -428,8 +428,7 @@ class HandControl(QObject):
         (session, update), wanted = place, dict(targets)
         workbench, context = session.workbench, update.context
 
-        def job() -> Undo:
-            return workbench.moves.move(context, wanted)
+        job = ask(workbench.moves.move, context, wanted)
 
         self.edits.apply(session, "move memories", job, partial(self.moved, not_followed=not_followed))
 
@@ -445,8 +444,7 @@ class HandControl(QObject):
             return
         workbench, context = session.workbench, update.context
 
-        def job() -> Undo:
-            return workbench.delete_all(context, paths)
+        job = ask(workbench.delete_all, context, paths)
 
         self.edits.apply(session, "delete memories", job, self._on_deleted_all)
 

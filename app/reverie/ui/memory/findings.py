@@ -162,7 +162,7 @@ class LintControl(QObject):
         self._update: TreeUpdate | None = None
         self._dirty: set[Path] = set()
         self._known: dict[str, tuple[LintFinding, ...]] = {}
-        self._lane: Lane | None = None
+        self._lane = Lane("lint", self)
         self._stopped = False
         self.complete = False
         self._quiet = single_shot(self, QUIET_MS, self._look)
@@ -191,8 +191,7 @@ class LintControl(QObject):
         """End the thread; calling it again is harmless."""
         self._stopped = True
         self._quiet.stop()
-        if self._lane is not None:
-            self._lane.stop()
+        self._lane.stop()
 
     def _forget(self) -> None:
         self._quiet.stop()
@@ -200,16 +199,13 @@ class LintControl(QObject):
         self._dirty.clear()
         self._take({})
         self.complete = False
-        if self._lane is not None:
-            self._lane.abandon("lint")
+        self._lane.abandon("lint")
 
     @Slot()
     def _look(self) -> None:
         update, session = self._update, self._session
         if update is None or session is None or self._stopped:
             return
-        if self._lane is None:
-            self._lane = Lane("lint", self)
         dirty, self._dirty = frozenset(self._dirty), set()
         workbench, context = session.workbench, update.view.context
 
@@ -547,8 +543,7 @@ class IndexControl(QObject):
             return
         workbench, context = session.workbench, update.context
 
-        def job() -> Undo:
-            return workbench.index_care.fix(context, look, finding, kind)
+        job = ask(workbench.index_care.fix, context, look, finding, kind)
 
         def done(_undo: Undo) -> None:
             self.fixed.emit(fix_done(kind))
@@ -606,8 +601,7 @@ class IndexControl(QObject):
             return
         workbench, context = session.workbench, update.context
 
-        def job() -> Undo:
-            return workbench.index_care.rename(context, plan)
+        job = ask(workbench.index_care.rename, context, plan)
 
         def done(undo: Undo) -> None:
             if len(plan.targets) > 1:

@@ -128,7 +128,7 @@ class Consolidation(QObject):
             return
 
         self._workbench = workbench
-        self._submit("undo a run", lambda _control: workbench.revert(run_id, part))
+        self._submit("undo a run", ask(workbench.revert, run_id, part))
         self.started.emit("revert")
 
     def answer(self, agreed: bool) -> None:

@@ -737,8 +737,7 @@ class HistoryControl(SideControl[HistoryWindow]):
             return
         workbench = session.workbench
 
-        def work() -> Undo:
-            return workbench.restore(plan, remove_newer=remove_newer)
+        work = ask(workbench.restore, plan, remove_newer=remove_newer)
 
         self._edits.apply(session, "restore", work, self._on_restored, self.say_failed)
 

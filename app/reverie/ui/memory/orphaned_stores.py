@@ -699,8 +699,7 @@ class OrphansControl(QObject):
         workbench = session.workbench
         count, target = orphan_words.writes(preview, choices), self.page.target_name() if self.page else ""
 
-        def job() -> Undo:
-            return workbench.orphans.apply(preview, choices)
+        job = ask(workbench.orphans.apply, preview, choices)
 
         def done(_undo: Undo) -> None:
             if self.dialog is not None:
@@ -754,8 +753,7 @@ class OrphansControl(QObject):
         workbench = session.workbench
         name = visible(orphan_title(view.store))
 
-        def job() -> Undo:
-            return workbench.orphans.remove(view.store)
+        job = ask(workbench.orphans.remove, view.store)
 
         def done(_undo: Undo) -> None:
             if self.page is not None:

@@ -331,7 +331,7 @@ class MemorySearch(QObject):
         self._engine: EngineLink | None = None
         self._elsewhere: list[EngineLink] = []
         self._sessions: list[HomeSession] = []
-        self._asking: Lane | None = None
+        self._lane = Lane("search", self)
         self._indexing: dict[Path, int] = {}
         """The homes whose index is being updated, and how many files were read so far."""
         self._stopped = False
@@ -352,7 +352,7 @@ class MemorySearch(QObject):
     @property
     def settled(self) -> bool:
         """Nothing is under way: what is shown answers what is typed."""
-        if self._indexing or (self._asking is not None and self._asking.busy):
+        if self._indexing or self._lane.busy:
             return False
         return self.answer is None or self.answer.complete or bool(self.answer.problems)
 
@@ -400,30 +400,25 @@ class MemorySearch(QObject):
         """End the lane; calling it again is harmless."""
         self._stopped = True
         self._growing.stop()
-        if self._asking is not None:
-            self._asking.stop()
+        self._lane.stop()
 
     # Asking
 
     @Slot(str)
     def _on_text(self, text: str) -> None:
         if not text.strip():
-            if self._asking is not None:
-                self._asking.abandon("search")
+            self._lane.abandon("search")
             self._growing.stop()
             self.answer = None
             self.list.show_hits((), several_homes=False)
             self.pages.setCurrentIndex(0)
             return
-        if self._asking is None and not self._stopped:
-            self._asking = Lane("search", self)
-            self._asking.unclaimed.connect(self._on_failed)
         self._ask()
 
     @Slot()
     def _ask(self) -> None:
         text, engine = self.field.text(), self._engine
-        if self._asking is None or engine is None or not text.strip() or self._stopped:
+        if engine is None or not text.strip() or self._stopped:
             return
         asked: dict[EngineLink, dict[str, str]] = {engine: {}}
         for session in self._sessions:
@@ -432,7 +427,7 @@ class MemorySearch(QObject):
         async def work(control: JobControl) -> SearchAnswer:
             return await _search_all(text, asked, control)
 
-        self._asking.submit(
+        self._lane.submit(
             "search", work, done=self._show, progress=self._show, failed=self._on_failed, group="search"
         )
 

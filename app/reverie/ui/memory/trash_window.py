@@ -318,8 +318,7 @@ class TrashControl(SideControl[TrashWindow]):
         if self.window is not None:
             self.window.message.clear()
 
-        def work() -> Undo:
-            return workbench.trash.restore(entries, names)
+        work = ask(workbench.trash.restore, entries, names)
 
         self._edits.apply(session, "restore from the trash", work, self._on_restored, self.say_failed)
 

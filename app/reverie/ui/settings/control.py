@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
+from reverie.engine.client import EngineClient, ask
 from reverie.errors import UserError
 from reverie.ui.appearance import Icons
 from reverie.ui.jobs import JobControl, Lane, Work
 from reverie.ui.settings.draft import Setting, SettingsDraft, draft_of, schema, with_draft
 
 if TYPE_CHECKING:
-    from reverie.engine.client import EngineClient, ask
     from reverie.engine.engine import HomeEngine
     from reverie.profile import Profile
     from reverie.services.model_services import ModelsView, ModelsWithoutHome, ProbeLine
@@ -77,7 +77,7 @@ class SettingsControl(QObject):
         super().__init__(parent)
         self._icons = icons
         self._window = parent
-        self._lane: Lane | None = None
+        self._lane = Lane("models", self)
         self._service: ProfileSettings | None = None
         self._home = ""
         self.dialog: SettingsDialog | None = None
@@ -106,12 +106,11 @@ class SettingsControl(QObject):
 
     def stop(self) -> None:
         """The window closes."""
-        if self._lane is not None:
-            self._lane.stop()
+        self._lane.stop()
 
     @property
     def busy(self) -> bool:
-        return self._lane is not None and self._lane.busy
+        return self._lane.busy
 
     def _read(self) -> None:
         service, home = self._service, self._home
@@ -251,9 +250,8 @@ class SettingsControl(QObject):
     @Slot()
     def _on_closed(self) -> None:
         """Whatever was still being asked for the dialog is not wanted any more."""
-        if self._lane is not None:
-            for group in ("settings", "test", "servers"):
-                self._lane.abandon(group)
+        for group in ("settings", "test", "servers"):
+            self._lane.abandon(group)
         if self.dialog is not None:
             self.dialog.deleteLater()
         self.dialog = None
@@ -266,6 +264,4 @@ class SettingsControl(QObject):
         failed: Callable[[UserError], None],
         group: str,
     ) -> None:
-        if self._lane is None:
-            self._lane = Lane("models", self)
         self._lane.submit(name, work, done=done, failed=failed, group=group)

@@ -324,7 +324,7 @@ class RawView(QWidget):
             return
         self._feed.submit(
             "read a value",
-            lambda _control: document.traces.document_value(document.trace_id, node),
+            ask(document.traces.document_value, document.trace_id, node),
             done=self._on_value,
             group=f"value {id(self)}",
         )

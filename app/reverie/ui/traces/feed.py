@@ -98,10 +98,11 @@ class TraceFeed(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._lane: Lane | None = None
+        self._lane = Lane("traces", self)
         self._sessions: list[HomeSession] = []
         self._rows: dict[str, tuple[TraceSummary, ...]] = {}
         self._complete: set[str] = set()
+        self._is_looked_at = False
         self._stopped = False
 
     @property
@@ -122,7 +123,7 @@ class TraceFeed(QObject):
 
     @property
     def busy(self) -> bool:
-        return self._lane is not None and self._lane.busy
+        return self._lane.busy
 
     @property
     def sessions(self) -> tuple[HomeSession, ...]:
@@ -135,7 +136,7 @@ class TraceFeed(QObject):
         self._sessions.append(session)
         session.traces_changed.connect(self._on_changed)
         session.info_changed.connect(self._on_named)
-        if self._lane is not None:
+        if self._is_looked_at:
             self._read(session)
 
     def remove(self, session: HomeSession) -> None:
@@ -153,8 +154,10 @@ class TraceFeed(QObject):
 
     def start(self) -> None:
         """The list is looked at: read it; once."""
-        if not self._stopped:
-            _ = self.lane
+        if not self._stopped and not self._is_looked_at:
+            self._is_looked_at = True
+            for session in self._sessions:
+                self._read(session)
 
     def submit(
         self,
@@ -168,44 +171,36 @@ class TraceFeed(QObject):
         group: str = "",
     ) -> None:
         """A job on the lane of the traces."""
-        if self._lane is None:
-            self.start()
-        if self._lane is not None:
-            self._lane.submit(
-                name,
-                work,
-                done=done,
-                failed=failed or self.failed.emit,
-                cancelled=cancelled,
-                progress=progress,
-                group=group,
-            )
+        self.lane.submit(
+            name,
+            work,
+            done=done,
+            failed=failed or self.failed.emit,
+            cancelled=cancelled,
+            progress=progress,
+            group=group,
+        )
 
     @property
     def lane(self) -> Lane:
-        """The lane of the traces; made now where nobody looked yet."""
-        if self._lane is None:
-            self._lane = Lane("traces", self)
-            for session in self._sessions:
-                self._read(session)
+        """The lane of the traces. What is asked of it is looked at."""
+        self.start()
         return self._lane
 
     def cancel(self, group: str) -> None:
         """What the jobs of this group find is not wanted any more."""
-        if self._lane is not None:
-            self._lane.abandon(group)
+        self._lane.abandon(group)
 
     def stop(self) -> None:
         """Nothing more is read. Calling it again is harmless."""
         self._stopped = True
-        if self._lane is not None:
-            self._lane.stop()
+        self._lane.stop()
 
     @Slot()
     def _on_changed(self) -> None:
         session = self.sender()
         for known in self._sessions:
-            if known is session and self._lane is not None:
+            if known is session and self._is_looked_at:
                 self._read(known)
 
     @Slot()

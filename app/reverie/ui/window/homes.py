@@ -36,7 +36,7 @@ from reverie.ui.display_text import age, as_tooltip, exact_time, visible
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lanes, Work, repeating
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
-from reverie.ui.session import HomeOpened, HomeSession, adopt_home_job, open_home_job
+from reverie.ui.session import HomeOpened, HomeSession, adopt_home, open_home
 from reverie.ui.traces.feed import Followed
 from reverie.ui.translation import tr
 from reverie.ui.tree.node_model import AnyIndex, NodeModel
@@ -454,7 +454,8 @@ class OpenHomes(QObject):
         self._asking_again.start()
 
     def _open_answering(self, path: Path) -> None:
-        self._submit(str(path), open_home_job(path, self._profile, self._clock, self._engine.client))
+        place = path.absolute()
+        self._submit(str(path), lambda _control: open_home(place, self._profile, self._engine.client))
 
     @Slot()
     def _ask_again(self) -> None:
@@ -534,15 +535,15 @@ class OpenHomes(QObject):
 
     def open_demo(self, directory: Path) -> None:
         """Open a throw-away copy of the demo home, made below `directory`."""
-        profile, clock, engine = self._profile, self._clock, self._engine.client
+        profile, engine = self._profile, self._engine.client
 
-        async def work(control: JobControl) -> HomeOpened:
+        async def work(_control: JobControl) -> HomeOpened:
             # Nobody else's to read, wherever temporary files are.
             directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             directory.mkdir(exist_ok=True)
             copy = directory / "demo-home"
             path = copy if copy.is_dir() else copy_demo_home(directory)
-            return await open_home_job(path, profile, clock, engine)(control)
+            return await open_home(path, profile, engine)
 
         self._submit(str(directory), work)
 
@@ -624,8 +625,8 @@ class OpenHomes(QObject):
         window = parent if isinstance(parent, QWidget) else None
         if not dialogs.ask_adoption(window, info.root, known.root):
             return False
-        job = adopt_home_job(info.root, known.id, self._profile, self._clock, self._engine.client)
-        self._submit(str(info.root), job)
+        profile, engine = self._profile, self._engine.client
+        self._submit(str(info.root), lambda _control: adopt_home(info.root, known.id, profile, engine))
         return True
 
     @Slot(object)

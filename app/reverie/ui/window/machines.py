@@ -19,7 +19,7 @@ from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lane, single_shot
-from reverie.ui.session import HomeOpened, opened_elsewhere
+from reverie.ui.session import HomeOpened, open_home
 
 TRY_AGAIN_MS = 10_000
 _THE_MACHINE = Path()
@@ -138,7 +138,7 @@ async def _open_each(
 
 async def _opened(path: Path, profile: Profile, client: EngineClient) -> HomeOpened | TroubledPlace:
     try:
-        return await opened_elsewhere(path, profile, client)
+        return await open_home(path, profile, client)
     except UserError as error:
         if not client.is_connected:
             raise

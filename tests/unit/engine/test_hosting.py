@@ -1,0 +1,255 @@
+"""The background services of a home in an engine: one host for all clients, gone with the last of them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from helpers.model_runs import write_settings
+from helpers.samples import copy_sample
+from helpers.turns import say_turns
+from reverie.clock import system_clock
+from reverie.engine.client import EngineClient
+from reverie.engine.engine import HomeEngine, ProfileEngine
+from reverie.engine.hosting import PAUSED_ELSEWHERE, WatchedPaths, parted
+from reverie.engine.process import inline_channel
+from reverie.engine.reach import connect
+from reverie.engine.wire import Event, HomeChanged, HostChanged
+from reverie.files.lease import LeaseHolder, Leases
+from reverie.files.locks import is_running
+from reverie.files.watch import Changes
+from reverie.files.watch_sources import WatchTarget
+from reverie.log_level import is_debug
+from reverie.profile import Profile
+from reverie.services.host import HostStatus, host_lease_name
+from unit.engine.test_engine_process import short_lived
+from unit.engine.test_run_workers import opened, until
+
+ACME = "a1f3c9e2b7"
+ON = "[system1]\nenabled = true\ninterval = 1\n"
+
+
+class Window:
+    """A client that shows one home, and what it heard of the services."""
+
+    def __init__(self, home_dir: Path, channel: Callable[[], object]) -> None:
+        self.heard: list[Event] = []
+        self.client = EngineClient(channel, on_event=self.heard.append)  # type: ignore[arg-type]
+        self.home = opened(self.client, home_dir)
+
+    @property
+    def states(self) -> list[str]:
+        """Without what comes twice in a row."""
+        found = [event.status.state for event in self.heard if isinstance(event, HostChanged)]
+        return [state for state, before in zip(found, ["", *found], strict=False) if state != before]
+
+    @property
+    def last(self) -> HostStatus:
+        heard = [event.status for event in self.heard if isinstance(event, HostChanged)]
+        return heard[-1] if heard else HostStatus("stopped")
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Profile:
+    return Profile.under(tmp_path / "profile")
+
+
+@pytest.fixture
+def home_dir(tmp_path: Path) -> Path:
+    return copy_sample("mux-home", tmp_path, whole=False)
+
+
+@pytest.fixture
+def engine(profile: Profile) -> Iterator[ProfileEngine]:
+    engine = ProfileEngine(profile, system_clock)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def window(engine: ProfileEngine, home_dir: Path, profile: Profile) -> Iterator[Callable[[], Window]]:
+    write_settings(profile.config.parent, ON)
+    shown: list[Window] = []
+
+    def open_one() -> Window:
+        shown.append(Window(home_dir, lambda: inline_channel(engine)))
+        return shown[-1]
+
+    yield open_one
+    for each in shown:
+        each.client.stop()
+
+
+def holder(profile: Profile, home: HomeEngine) -> LeaseHolder | None:
+    return Leases(profile.leases_database).holder(host_lease_name(home.home_id))
+
+
+def activity(home: HomeEngine, event: str) -> int:
+    return [entry.event for entry in home.activity.page((), 500).entries].count(event)
+
+
+def test_one_host_serves_all_who_ask_and_ends_with_the_last(
+    window: Callable[[], Window], profile: Profile
+) -> None:
+    first, second = window(), window()
+    assert first.home.host(False).state == "hosting"
+    assert second.home.host(False).state == "hosting"
+    held = holder(profile, first.home)
+    assert held is not None
+    assert activity(first.home, "host.started") == 1
+    first.client.stop()
+    until(lambda: second.home.host(False).state == "hosting")
+    second.home.stop_hosting()
+    assert holder(profile, second.home) is None
+    assert activity(second.home, "host.started") == activity(second.home, "host.stopped") == 1
+
+
+def test_a_client_that_leaves_ends_what_it_asked_for(window: Callable[[], Window], profile: Profile) -> None:
+    shown = window()
+    home_id = shown.home.home_id
+    shown.home.host(False)
+    shown.client.stop()
+    until(lambda: Leases(profile.leases_database).holder(host_lease_name(home_id)) is None)
+
+
+def test_a_pause_counts_for_all_and_the_others_are_told_why(
+    window: Callable[[], Window], profile: Profile
+) -> None:
+    first, second = window(), window()
+    first.home.host(False)
+    second.home.host(False)
+    assert first.home.host(True).state == "stopped"
+    assert holder(profile, first.home) is None
+    until(lambda: second.last == HostStatus("waiting", message=PAUSED_ELSEWHERE))
+    assert second.home.host(False) == HostStatus("waiting", message=PAUSED_ELSEWHERE)
+    third = window()
+    assert third.home.host(False).state == "waiting"
+    first.client.stop()
+    until(lambda: second.last.state == third.last.state == "hosting")
+    assert second.states[-2:] == ["waiting", "hosting"]
+
+
+def test_the_settings_begin_and_end_it_without_another_question(
+    window: Callable[[], Window], profile: Profile
+) -> None:
+    shown = window()
+    write_settings(profile.config.parent, "")
+    assert shown.home.host(False).state == "stopped"
+    write_settings(profile.config.parent, ON)
+    shown.client.services.forget_settings()
+    until(lambda: shown.states == ["hosting"])
+    write_settings(profile.config.parent, "")
+    shown.client.services.forget_settings()
+    until(lambda: shown.states == ["hosting", "stopped"])
+    assert holder(profile, shown.home) is None
+
+
+def test_where_another_process_hosts_all_are_told_and_the_engine_takes_over(
+    window: Callable[[], Window], profile: Profile
+) -> None:
+    shown = window()
+    with Leases(profile.leases_database).acquire(host_lease_name(shown.home.home_id), purpose="another"):
+        status = shown.home.host(False)
+        assert status.state == "viewing"
+        assert status.holder is not None
+        assert status.holder.purpose == "another"
+    until(lambda: shown.states[-1:] == ["hosting"])
+
+
+def test_what_only_the_host_follows_goes_to_no_client(
+    window: Callable[[], Window], home_dir: Path, engine: ProfileEngine, profile: Profile
+) -> None:
+    write_settings(profile.config.parent, f'{ON}model = "rules"\n')
+    shown = window()
+    shown.home.watch_for(shown.home.context(None, None))
+    assert shown.home.host(False).state == "hosting"
+    info = shown.client.services.open(home_dir).info
+    assert engine.home(info.root, info.id)._hosting._host.wait_until_ready(30)
+    say_turns(home_dir / "sessions" / ACME, 40, ["Always lint with --strict."], at=system_clock())
+    until(lambda: any(run.kind == "writer" for run in shown.home.runs(limit=5)))
+    changed = [
+        path for event in shown.heard if isinstance(event, HomeChanged) for path in event.changes.paths
+    ]
+    assert not [path for path in changed if "chat" in path.name]
+
+
+def test_a_home_that_is_put_away_ends_its_services(window: Callable[[], Window], profile: Profile) -> None:
+    shown = window()
+    shown.home.host(False)
+    shown.home.forget_client()
+    assert holder(profile, shown.home) is None
+
+
+@pytest.fixture
+def quiet_log() -> Iterator[None]:
+    level = logging.getLogger("reverie").level
+    yield
+    logging.getLogger("reverie").setLevel(level)
+
+
+@pytest.mark.usefixtures("quiet_log")
+def test_the_log_tells_more_while_a_client_wants_it(window: Callable[[], Window]) -> None:
+    first, second = window(), window()
+    first.client.services.set_debug(True)
+    second.client.services.set_debug(True)
+    first.client.services.set_debug(False)
+    assert is_debug()
+    second.client.stop()
+    until(lambda: not is_debug())
+
+
+def test_real_windows_share_one_host_and_a_killed_engine_leaves_none(
+    profile: Profile, home_dir: Path
+) -> None:
+    write_settings(profile.config.parent, ON)
+    channel = partial(connect, profile, command=short_lived(profile))
+    first, second = Window(home_dir, channel), Window(home_dir, channel)
+    assert first.home.host(False).state == second.home.host(False).state == "hosting"
+    held = holder(profile, first.home)
+    assert held is not None
+    assert held.owner.pid == first.client.pid == second.client.pid != os.getpid()
+    os.kill(held.owner.pid, signal.SIGKILL)
+    until(lambda: not is_running(held.owner.pid) and not second.client.is_connected)
+    assert holder(profile, opened(second.client, home_dir)) is None, "nobody asked the new one"
+    assert second.home.host(False).state == "hosting"
+    assert second.client.pid != held.owner.pid
+    first.client.stop()
+    second.client.stop()
+    until(lambda: not is_running(second.client.pid))
+
+
+def test_the_log_of_the_engine_and_of_its_runs_tells_more(profile: Profile, home_dir: Path) -> None:
+    client = EngineClient(partial(connect, profile, command=short_lived(profile)))
+    home = opened(client, home_dir)
+    home.noting.update(ACME)
+    assert "[notes]" not in profile.engine_log.read_text()
+    client.services.set_debug(True)
+    home.noting.update(ACME)
+    client.stop()
+    until(lambda: not is_running(client.pid))
+    assert "[notes]" in profile.engine_log.read_text()
+
+
+def test_changes_are_parted_by_who_follows_them(tmp_path: Path) -> None:
+    sessions, settings = tmp_path / "sessions", tmp_path / "config"
+    views = WatchedPaths.of([WatchTarget(tmp_path / "memory", recursive=True)])
+    host = WatchedPaths.of([WatchTarget(sessions, False), WatchTarget(settings, False, only=("settings",))])
+    both = (tmp_path / "memory" / "a" / "b.md", sessions / "chat", settings / "settings", tmp_path)
+
+    def split(*paths: Path, rescan: bool = False) -> list[set[Path] | None]:
+        found = parted(Changes(frozenset(paths), rescan, len(paths), ()), views, host)
+        return [None if each is None else set(each.paths) for each in found]
+
+    assert split(*both) == [{both[0], tmp_path}, set(both[1:])]
+    assert split(both[0]) == [{both[0]}, None]
+    assert split(both[1]) == [None, {both[1]}]
+    assert split(settings / "other") == [{settings / "other"}, None], (
+        "what nobody is known to follow is shown"
+    )
+    assert split(rescan=True) == [set(), set()]
