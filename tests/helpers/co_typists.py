@@ -21,6 +21,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from reverie.agents.scopes import ScopeContext
+from reverie.engine.client import Request
 from reverie.errors import Conflict, StoreError
 from reverie.services.views import FileText, file_text
 from reverie.ui.editor.documents import Address, FileRef
@@ -47,12 +48,30 @@ class Tally:
         ]
 
 
+async def _awaited(work: Any) -> Any:
+    return await (work if isinstance(work, Request) else work(None))
+
+
+def done_at_once(work: Any) -> Any:
+    """What a job finds that asks nobody far away."""
+    job, found, ends = _awaited(work), None, list[tuple[Any, BaseException | None]]()
+    while True:
+        try:
+            request = job.send(found)
+        except StopIteration as end:
+            return end.value
+        request.post(lambda value, error: ends.append((value, error)))
+        found, error = ends.pop()
+        if error is not None:
+            raise error
+
+
 class _AtOnce:
     """A lane whose jobs are over when they are submitted."""
 
     def submit(self, _name: str, work: Any, *, done: Any, failed: Any = None, **_others: Any) -> None:
         try:
-            found = work(None)
+            found = done_at_once(work)
         except (Conflict, StoreError) as error:
             failed(error)
         else:

@@ -40,7 +40,7 @@ def test_titles_are_shown_however_often_the_list_changes_while_they_are_read(
     driver = windows.begin(claude, "", watching=False)
     driver.until(lambda: driver.window.session is not None)
     session, learned, asked = driver.session, threading.Event(), threading.Event()
-    learn = session.workbench.learn_titles
+    learn = driver.served.learn_titles
 
     def learn_and_wait(most: int, _project: str | None) -> tuple[bool, HomeInfo | None]:
         found = learn(most, None)

@@ -103,7 +103,7 @@ class Desk:
     def settings(self) -> Settings:
         return self.kept
 
-    def save_settings(self, settings: Settings) -> None:
+    async def save_settings(self, settings: Settings) -> None:
         self._fail()
         self.kept = settings
 

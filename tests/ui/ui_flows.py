@@ -32,6 +32,7 @@ from ui_windows import ACME, Driver, Windows
 import reverie
 from helpers.samples import copy_sample
 from reverie.agents.scopes import Scope
+from reverie.engine.client import Request
 from reverie.jobs.consolidate import coverage
 from reverie.ui.jobs import JobControl, Lane
 
@@ -78,7 +79,7 @@ class Counter:
         def submit_counted(lane: Lane, name: str, work: Callable[[JobControl], Any], **more: Any) -> Any:
             def counted(control: JobControl) -> Any:
                 sys.setprofile(self._on_event)
-                return work(control)
+                return work if isinstance(work, Request) else work(control)
 
             return submit(lane, name, counted, **more)
 
