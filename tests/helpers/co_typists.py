@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from reverie.agents.scopes import ScopeContext
-from reverie.engine.client import Request
+from reverie.engine.asking import Request
 from reverie.errors import Conflict, StoreError
 from reverie.services.views import FileText, file_text
 from reverie.ui.editor.documents import Address, FileRef

@@ -123,6 +123,7 @@ def test_an_orphaned_store_is_merged_removed_and_both_taken_back(
     page.message.button("remove-now").click()
     driver.until(lambda: len(orphans(driver)) == 3 and len(page.view.stores) == 3)
     assert not list(left.iterdir())
+    driver.until(lambda: page.message.keys == ("undo",))
     page.message.button("undo").click()
     driver.until(lambda: len(orphans(driver)) == 4 and len(page.view.stores) == 4)
     assert {path.name: path.read_bytes() for path in left.iterdir()} == kept

@@ -20,7 +20,7 @@ from reverie.agents.claude.transcript import ClaudeReadable
 from reverie.agents.codex.transcript import CodexReadable
 from reverie.agents.mux.transcript import MuxReadable
 from reverie.agents.transcripts import Message, ReadStatistics, ToolUse, is_prompt
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.services.traces import TranscriptService
 from reverie.ui.appearance import Icons
 from reverie.ui.jobs import Lane

@@ -32,7 +32,7 @@ from ui_windows import ACME, Driver, Windows
 import reverie
 from helpers.samples import copy_sample
 from reverie.agents.scopes import Scope
-from reverie.engine.client import Request
+from reverie.engine.asking import Request
 from reverie.jobs.consolidate import coverage
 from reverie.ui.jobs import JobControl, Lane
 

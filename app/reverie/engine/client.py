@@ -16,13 +16,14 @@ import itertools
 import logging
 import os
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, cast
 
 from reverie import __version__
+from reverie.engine.asking import Askable, CallCancelled, may_wait
 from reverie.engine.codec import WireError, coder, decode, pack, unpack
 from reverie.engine.engine import EngineServices, HomeEngine
 from reverie.engine.interface import Method, is_service, method_of
@@ -47,17 +48,11 @@ from reverie.files.locks import count_as_ours
 
 log = logging.getLogger("reverie.engine")
 
-P = ParamSpec("P")
-T = TypeVar("T")
 Answer = ProgressMessage | Done | Failed | Stopped | Bug | UserError
 """What a call hears: its progress, then one end. `UserError`: there is no engine."""
 
 _POLL_S = 0.05
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-
-
-class CallCancelled(Exception):
-    """The call was cancelled and has no result."""
 
 
 class EngineBug(Exception):
@@ -386,7 +381,7 @@ class RemoteService:
         return remote() if method.is_property else remote
 
 
-class RemoteMethod:
+class RemoteMethod(Askable):
     """One method of what can be asked. Called, it waits for the answer; `ask` makes a `Request` of it."""
 
     def __init__(self, client: EngineClient, address: tuple[Path, str, str], method: Method) -> None:
@@ -396,7 +391,7 @@ class RemoteMethod:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Wait for the answer."""
-        assert not _threads.never_waits, f"{self._address[2]} would hold up a thread that others need"
+        assert may_wait(), f"{self._address[2]} would hold up a thread that others need"
         own, data, report = self._packed(arguments, named)
         event = own.get("cancel")
         cancelled = event.is_set if event is not None else lambda: False
@@ -444,51 +439,6 @@ class RemoteMethod:
                 progress(reported.load(unpack(value)))
 
         return own, pack(self._method.bound(named)), report
-
-
-class _Threads(threading.local):
-    """What may be done on this thread."""
-
-    never_waits = False
-
-
-_threads = _Threads()
-
-
-def never_wait() -> None:
-    """From now on a call that waits for its answer is a bug on this thread, which others need."""
-    _threads.never_waits = True
-
-
-class Request(Awaitable[T]):
-    """One thing to ask of an engine: awaited by a job, which goes on with the answer."""
-
-    def __init__(self, method: Callable[..., T], arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-        self._method = method
-        self._arguments = arguments
-        self._named = named
-
-    def post(self, ended: Callable[[Any, BaseException | None], None]) -> Callable[[], None]:
-        """As `RemoteMethod.post`. What is not remote is done at once."""
-        method = self._method
-        if isinstance(method, RemoteMethod):
-            return method.post(self._arguments, self._named, ended)
-        try:
-            value = method(*self._arguments, **self._named)
-        except Exception as error:  # noqa: BLE001 - handed to whoever waits
-            ended(None, error)
-        else:
-            ended(value, None)
-        return lambda: None
-
-    def __await__(self) -> Generator[Request[T], T, T]:
-        return (yield self)
-
-
-def ask(method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> Request[T]:
-    """Ask for `method` of a remote home or service without waiting. `cancel` and `check` are not needed:
-    whoever drives the request cancels it."""
-    return Request(method, arguments, named)
 
 
 def result_of(answer: Answer) -> bytes:

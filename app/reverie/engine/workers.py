@@ -23,7 +23,8 @@ import time
 from collections.abc import Sequence
 from typing import BinaryIO, cast
 
-from reverie.engine.client import CallCancelled, EngineClient, EngineGone
+from reverie.engine.asking import CallCancelled
+from reverie.engine.client import EngineClient, EngineGone
 from reverie.engine.server import CallControl, CallStopped, ClientConnection
 from reverie.engine.wire import Channel, FromEngine
 from reverie.errors import Unavailable, UserError

@@ -52,7 +52,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.clock import Clock, system_clock
 from reverie.engine.address import MachineAddress
-from reverie.engine.client import never_wait
+from reverie.engine.asking import never_wait
 from reverie.errors import UserError
 from reverie.files.log_file import log_handler
 from reverie.files.paths import MOST_LIMITS, ask_each, open_regular

@@ -31,7 +31,7 @@ from reverie.context.view import (
     Since,
     since,
 )
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, tabular, theme_of
 from reverie.ui.display_text import age, as_tooltip, visible

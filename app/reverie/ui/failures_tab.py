@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 
 from reverie.agents.capabilities import AntiPattern
 from reverie.agents.scopes import Scope
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.failures.crash import Crash, CrashGroup
 from reverie.memory.paths import memory_path

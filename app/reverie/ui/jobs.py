@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
-from reverie.engine.client import CallCancelled, Request, never_wait
+from reverie.engine.asking import CallCancelled, Request, never_wait
 from reverie.errors import UserError
 
 log = logging.getLogger("reverie.jobs")

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal, Slot
 
 from reverie.agents.scopes import Caps, ScopeContext
-from reverie.engine.client import EngineClient, ask
+from reverie.engine.asking import ask
+from reverie.engine.client import EngineClient
 from reverie.engine.engine import HomeEngine, Opened
 from reverie.engine.trees import TreesUpdate, named, updated
 from reverie.engine.wire import Event, HomeChanged, HostChanged, Notice, Overwritten, Recorded

@@ -21,7 +21,8 @@ from reverie.agents.scopes import Scope, ScopeContext
 from reverie.clock import system_clock
 from reverie.engine import engine as engines
 from reverie.engine import reach as reaching
-from reverie.engine.client import CallCancelled, EngineBug, EngineClient, EngineGone
+from reverie.engine.asking import CallCancelled
+from reverie.engine.client import EngineBug, EngineClient, EngineGone
 from reverie.engine.codec import pack
 from reverie.engine.engine import HomeEngine, ProfileEngine
 from reverie.engine.process import inline_channel

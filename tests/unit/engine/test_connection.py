@@ -20,7 +20,8 @@ import pytest
 
 from helpers.expect_log import ExpectLog
 from reverie.agents.scopes import ProjectGap, Refusal, Scope, ScopeUnavailable
-from reverie.engine.client import CallCancelled, EngineBug, EngineClient, EngineGone, RemoteService
+from reverie.engine.asking import CallCancelled
+from reverie.engine.client import EngineBug, EngineClient, EngineGone, RemoteService
 from reverie.engine.codec import coder, decode, encode
 from reverie.engine.reach import socket_channel
 from reverie.engine.server import MOST_CALLS, NOBODY, CallControl, ClientConnection

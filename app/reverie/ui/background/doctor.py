@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.doctor.findings import first_cause
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.log_level import level_in_words, set_debug
 from reverie.ui import dialogs

@@ -23,7 +23,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QLabel
 
 from reverie.clock import Clock
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.log_level import is_debug
 from reverie.ui.appearance import GAP, Icons

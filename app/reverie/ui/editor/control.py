@@ -18,7 +18,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
-from reverie.engine.client import Request, ask
+from reverie.engine.asking import Request, ask
 from reverie.errors import AGENT_BUSY, Conflict, UserError
 from reverie.memory.diff import unified
 from reverie.ui import dialogs

@@ -25,7 +25,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QListWidgetItem, QWidget
 
 from reverie.clock import Clock
-from reverie.engine.client import EngineGone, ask
+from reverie.engine.asking import ask
+from reverie.engine.client import EngineGone
 from reverie.errors import UserError
 from reverie.memory.diff import unified
 from reverie.services.drafts import Draft, draft_name

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.agents.capabilities import StatusLine
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui import display_text
 from reverie.ui.appearance import (

@@ -38,7 +38,7 @@ from reverie.agents.memory_index import (
     cut_of,
 )
 from reverie.agents.scopes import Scope
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace, theme_of

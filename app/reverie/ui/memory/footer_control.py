@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from reverie.agents.scopes import Scope, ScopeContext
-from reverie.engine.client import Request, ask
+from reverie.engine.asking import Request, ask
 from reverie.errors import UserError
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.memory.paths import ROOT

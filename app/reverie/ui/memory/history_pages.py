@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import UNIT, CalmSelection, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, notes, short_age, visible, visible_lines, when

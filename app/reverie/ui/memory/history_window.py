@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.agents.scopes import Scope
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
 from reverie.ui import display_text

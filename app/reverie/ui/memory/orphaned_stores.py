@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.agents.scopes import Scope
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.memory.diff import unified
 from reverie.memory.paths import ROOT

@@ -46,7 +46,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.engine.wire import IndexChanged
 from reverie.errors import UserError
 from reverie.services.search import SearchAnswer, SearchHit

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from reverie.engine.client import EngineClient, ask
+from reverie.engine.asking import ask
+from reverie.engine.client import EngineClient
 from reverie.errors import UserError
 from reverie.ui.appearance import Icons
 from reverie.ui.jobs import JobControl, Lane, Work

@@ -40,7 +40,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.llm.trace_facts import Timeline, TimeSpan
 from reverie.llm.trace_reader import MOST_HITS, DocumentHit, DocumentPage, Excerpt, JsonNode
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace

@@ -33,7 +33,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.services.traces import ReplayRequest
 from reverie.ui.appearance import GAP, Icons, monospace, theme_of

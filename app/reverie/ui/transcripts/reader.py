@@ -20,7 +20,7 @@ from PySide6.QtGui import QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from reverie.agents.transcripts import Page, Stamp, TranscriptStatistics, weight
-from reverie.engine.client import Request, ask
+from reverie.engine.asking import Request, ask
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, Icons
 from reverie.ui.jobs import JobControl, Lane, Work, repeating

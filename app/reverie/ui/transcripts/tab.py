@@ -38,7 +38,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.clock import Clock
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import (
     SIGN_CONTRAST,

@@ -25,7 +25,7 @@ from reverie.agents.discovery import ANSWER_S, DiscoveredHomes, TroubledPlace, n
 from reverie.clock import Clock
 from reverie.compose import copy_demo_home
 from reverie.engine.address import MachineAddress
-from reverie.engine.client import ask
+from reverie.engine.asking import ask
 from reverie.engine.remote import RemoteMachine
 from reverie.errors import UserError
 from reverie.files.paths import DiskCheck

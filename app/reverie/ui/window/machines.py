@@ -14,7 +14,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from reverie.agents.discovery import DiscoveredHomes, TroubledPlace
-from reverie.engine.client import EngineClient, ask
+from reverie.engine.asking import ask
+from reverie.engine.client import EngineClient
 from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.ui.engine_link import EngineLink
