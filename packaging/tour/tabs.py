@@ -42,8 +42,8 @@ def _settings_page(camera: Camera, page: int, name: str) -> None:
 
 
 def _opened_settings(camera: Camera) -> SettingsDialog | None:
-    control = camera.window.settings
-    camera.window.open_settings()
+    control = camera.window.dialogs.settings
+    camera.window.dialogs.open_settings()
     camera.wait("the settings", lambda: control.dialog is not None and not control.busy)
     return control.dialog
 
@@ -160,7 +160,7 @@ def show_comfort(camera: Camera) -> None:
 
 def _palette(camera: Camera) -> None:
     window = camera.window
-    window.show_palette()
+    window.dialogs.show_palette()
     palette = next(each for each in window.findChildren(Palette) if each.isVisible())
     palette.field.setText("co")
     camera.picture("46-palette", palette)
@@ -179,7 +179,7 @@ def _sheet(camera: Camera) -> None:
 
 def _welcome(camera: Camera) -> None:
     window = camera.window
-    window.show_welcome()
+    window.dialogs.show_welcome()
     welcome = next(each for each in window.findChildren(Welcome) if each.isVisible())
     camera.wait("the welcome", lambda: not window.lanes.scan.busy)
     camera.picture("90-welcome", welcome)

@@ -133,20 +133,20 @@ def _states(driver: Driver) -> Iterator[tuple[str, QWidget]]:
         driver.until(lambda: not window.lanes.scan.busy and not driver.services.doctor_control.busy)
         yield name, window
     window.show_memory()
-    window.show_palette()
+    window.dialogs.show_palette()
     palette = next(each for each in window.findChildren(Palette) if each.isVisible())
     palette.field.setText("co")
     yield "palette", palette
     palette.close()
-    window.open_settings()
-    driver.until(lambda: window.settings.dialog is not None and not window.settings.busy)
-    dialog = window.settings.dialog
+    window.dialogs.open_settings()
+    driver.until(lambda: window.dialogs.settings.dialog is not None and not window.settings.busy)
+    dialog = window.dialogs.settings.dialog
     assert dialog is not None
     for number in range(dialog.pages.count()):
         dialog.pages.setCurrentIndex(number)
         yield f"settings {number}", dialog
     dialog.reject()
-    driver.until(lambda: window.settings.dialog is None)
+    driver.until(lambda: window.dialogs.settings.dialog is None)
     for name, made in (
         ("sheet", ShortcutSheet(window.actions_.shortcuts(), window)),
         (

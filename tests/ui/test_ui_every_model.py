@@ -91,7 +91,7 @@ def test_every_model_keeps_qts_rules_while_the_home_changes(windows: Windows, ho
     testers, chance = Watchers(), random.Random(5)
     tools = opened(driver)
     testers.watch(*tools)
-    driver.window.show_palette()
+    driver.window.dialogs.show_palette()
     palette = next(each for each in driver.window.findChildren(Palette) if each.isVisible())
     testers.watch(palette)
     for typed in ("co", "x y z", "", "note"):

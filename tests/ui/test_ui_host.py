@@ -69,7 +69,7 @@ def test_either_switch_brings_the_services_and_closing_gives_the_lease_back(
 
 def switching_off_in_the_settings_ends_them(windows: Windows, driver: Driver) -> None:
     driver.do("settings.open")
-    control = driver.window.settings
+    control = driver.window.dialogs.settings
     driver.until(lambda: control.dialog is not None and not control.busy)
     assert control.dialog is not None
     control.dialog.system1.switch.setChecked(False)

@@ -191,7 +191,7 @@ def test_the_settings_test_a_model_and_name_the_engine(
 ) -> None:
     driver = windows.open(home)
     driver.do("settings.open")
-    control = driver.window.settings
+    control = driver.window.dialogs.settings
     driver.until(lambda: not control.busy)
     dialog = control.dialog
     assert dialog is not None

@@ -96,7 +96,7 @@ def test_from_the_editor_to_any_action_or_memory_by_keyboard_alone(windows: Wind
     assert window.picker.isHidden() != shown
     QApplication.sendPostedEvents(None, 0)
 
-    window.show_palette()
+    window.dialogs.show_palette()
     palette = next(each for each in window.findChildren(Palette) if each.isVisible())
     palette.field.setText(path.rpartition("/")[2])
     while palette.current is not None and palette.current.id != path:
@@ -106,7 +106,7 @@ def test_from_the_editor_to_any_action_or_memory_by_keyboard_alone(windows: Wind
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
     driver.until(lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path == path)
 
-    window.show_palette()
+    window.dialogs.show_palette()
     palette = next(each for each in window.findChildren(Palette) if each.isVisible())
     QTest.keyClick(palette.field, Qt.Key.Key_Escape)
     assert not palette.isVisible()
@@ -162,7 +162,7 @@ def test_theme_and_enter_delete_nothing(windows: Windows, home: Path) -> None:
     driver.open(path)
     before = snapshot(home)
     driver.tree.setFocus()
-    driver.window.show_palette()
+    driver.window.dialogs.show_palette()
     palette = next(each for each in driver.window.findChildren(Palette) if each.isVisible())
     QTest.keyClicks(palette.field, "theme")
     QTest.keyClick(palette.field, Qt.Key.Key_Return)

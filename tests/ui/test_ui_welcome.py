@@ -73,7 +73,7 @@ def test_where_no_home_is_found_it_offers_the_demo(windows: Windows, qtbot: Any,
     assert "demo home" in welcome.text
     # The settings are there before any home is: all but what may run by itself in one.
     window.actions_["settings.open"].trigger()
-    control = window.settings
+    control = window.dialogs.settings
     qtbot.waitUntil(lambda: control.dialog is not None and control.dialog.ok.isEnabled())
     dialog = control.dialog
     assert dialog is not None

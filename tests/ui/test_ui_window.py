@@ -89,7 +89,7 @@ def test_nothing_but_the_window_and_its_dialogs_is_ever_a_window(windows: Window
     try:
         driver = windows.open(home)
         driver.do("settings.open")
-        driver.until(lambda: not driver.window.settings.busy)
+        driver.until(lambda: not driver.window.dialogs.settings.busy)
         driver.do("dream.runs")
         driver.do("view.traces")
         driver.do("view.doctor")

@@ -16,7 +16,10 @@ import faulthandler
 import gc
 import hashlib
 import logging
+import logging.handlers
 import os
+import platform
+import queue
 import re
 import shutil
 import signal
@@ -41,6 +44,7 @@ from PySide6.QtCore import (
     QMessageLogContext,
     QObject,
     QSocketNotifier,
+    Qt,
     QTimer,
     QtMsgType,
     Signal,
@@ -48,8 +52,9 @@ from PySide6.QtCore import (
     qInstallMessageHandler,
     qVersion,
 )
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
+from reverie import __version__
 from reverie.clock import Clock, system_clock
 from reverie.engine.address import MachineAddress
 from reverie.engine.asking import never_wait
@@ -267,10 +272,6 @@ class CrashReporter(QObject):
             self._show(*self._waiting.popleft())
 
     def _show(self, kind: str, text: str) -> None:
-        # Late: these are made for nobody who makes no mistake.
-        from PySide6.QtCore import Qt
-        from PySide6.QtWidgets import QMessageBox
-
         parent: QWidget | None = QApplication.activeWindow()
         box = QMessageBox(parent)
         box.setIcon(QMessageBox.Icon.Critical)
@@ -296,10 +297,7 @@ class CrashReporter(QObject):
 
 def diagnostics(text: str, records: RecentRecords) -> str:
     """What may be copied and sent: see the module."""
-    import platform
-
-    from reverie import __version__
-    from reverie.text.redact import redact
+    from reverie.text.redact import redact  # late: its patterns are for nobody who meets no mistake
 
     about = f"Reverie {__version__}, Python {platform.python_version()}, Qt {qVersion()}, {sys.platform}"
     last = list(records.lines)[-LINES_TOLD:]
@@ -498,7 +496,7 @@ def _run(
             stores.append(SessionStore(window, remembered, place=options.and_found))
             if is_first_start(remembered, demo=options.open_demo):
                 window.show_welcome_when_ready()
-        window.settings.window_style_changed.connect(look.apply)
+        window.dialogs.window_style_changed.connect(look.apply)
         if instance is not None:
             instance.asked.connect(window.handle_request)
             window.lazy_tabs.built.connect(instance.listen)
@@ -676,9 +674,6 @@ class Log:
         waiting, self._waiting = self._waiting, None
         if waiting is None:
             return
-        import logging.handlers
-        import queue
-
         self._root.removeHandler(waiting)
         try:
             file = log_handler(self._profile.log_file)

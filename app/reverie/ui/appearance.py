@@ -10,6 +10,7 @@ Threading: GUI thread; `contrast` and `readable` are plain arithmetic.
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from PySide6.QtCore import (
     QObject,
     QRectF,
     QSize,
+    Qt,
     QTranslator,
     Slot,
 )
@@ -395,8 +397,6 @@ def read_window_style(settings_file: Path) -> WindowStyle:
         return WindowStyle()
     if b"window" not in content:
         return WindowStyle()
-    import tomllib
-
     try:
         table = tomllib.loads(content.decode("utf-8-sig")).get("window")
     except (ValueError, RecursionError):
@@ -466,8 +466,6 @@ class AppearanceControl(QObject):
                 self._translators.append(translator)
 
     def _apply_theme(self, theme: str) -> None:
-        from PySide6.QtCore import Qt  # late: its enums take longer than all else before the first paint
-
         hints = self._application.styleHints()
         wanted = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}.get(theme)
         # An empty palette is the system's own again.
@@ -482,8 +480,6 @@ class AppearanceControl(QObject):
         self._application.setPalette(palette)
 
     def _apply_font(self, size: int) -> None:
-        from PySide6.QtCore import Qt  # late, as above
-
         font = QFont(self._system_font)
         if size:
             font.setPointSize(size)

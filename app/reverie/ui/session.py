@@ -322,7 +322,11 @@ class HomeSession(QObject):
 
     # Selecting
 
-    def select(self, choice: Choice) -> None:
+    def select_place(self, workspace_id: str, project_path: str) -> None:
+        """Show a workspace or a project; empty: none."""
+        self.select(Choice(workspace_id or None, project_path or None))
+
+    def select(self, choice: Choice = Choice()) -> None:
         """Show another part of the home: names first, then everything, then the footer."""
         self._choice = choice
         self.context, self._update, self.status = None, None, None

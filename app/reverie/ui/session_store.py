@@ -23,10 +23,11 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QTextCursor
 
 from reverie.errors import UserError
+from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private
 from reverie.files.paths import read_regular
 from reverie.profile import Profile
@@ -121,8 +122,6 @@ def _keys(value: Any) -> tuple[tuple[str, ...], ...] | None:
 
 def write_remembered(profile: Profile, remembered: Remembered) -> None:
     """Keep it. Raises `UserError`."""
-    from reverie.files.atomic import atomic_write  # late: not needed before the first paint
-
     ensure_private(profile.state)
     text = json.dumps(asdict(remembered), ensure_ascii=True, indent=1)
     atomic_write(remembered_file(profile), text.encode(), mode=0o600)
@@ -242,8 +241,6 @@ class SessionStore(QObject):
             tab=max(0, window.tabs.currentIndex()),
             sort=tab.order.sort_key,
         )
-        from PySide6.QtCore import Qt  # late: see the module
-
         if tab.splitter.orientation() == Qt.Orientation.Horizontal:
             shown = replace(shown, tree_width=inner[0])
         roots = [str(session.info.root) for session in window.homes.sessions if session.is_here]

@@ -18,8 +18,11 @@ from PySide6.QtWidgets import QWidget
 from reverie.engine.asking import ask
 from reverie.engine.client import EngineClient
 from reverie.errors import UserError
+from reverie.settings import Settings, load_settings, save_settings
 from reverie.ui.appearance import Icons
+from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl, Lane, Work
+from reverie.ui.settings.dialog import SettingsDialog
 from reverie.ui.settings.draft import Setting, SettingsDraft, draft_of, schema, with_draft
 
 if TYPE_CHECKING:
@@ -27,8 +30,7 @@ if TYPE_CHECKING:
     from reverie.profile import Profile
     from reverie.services.model_services import ModelsView, ModelsWithoutHome, ProbeLine
     from reverie.services.models import Models
-    from reverie.settings import Settings
-    from reverie.ui.settings.dialog import SettingsDialog
+    from reverie.ui.session import HomeSession
     from reverie.ui.settings.model_pages import LocalServer
 
 
@@ -55,15 +57,10 @@ class ProfileSettings:
 
     def settings(self) -> Settings:
         """The settings as the file has them now."""
-        # pydantic: only who needs the settings waits for it.
-        from reverie.settings import load_settings
-
         return load_settings(self._file)[0]
 
     async def save_settings(self, settings: Settings) -> None:
         """Write them; every open home follows at once."""
-        from reverie.settings import save_settings
-
         save_settings(self._file, settings)
         await ask(self._engine.services.forget_settings)
 
@@ -85,14 +82,20 @@ class SettingsControl(QObject):
 
     # Opening
 
+    def open_profile(self, profile: Profile, engine: EngineClient, session: HomeSession | None) -> None:
+        """Show the settings of this machine, with those of a home of it."""
+        if session is None:
+            self.open(ProfileSettings(profile, engine))
+        else:
+            service = ProfileSettings(profile, engine, session.workbench)
+            self.open(service, session.info.id, visible(session.info.label))
+
     def open(self, service: ProfileSettings, home_id: str = "", label: str = "") -> None:
         """Show the settings; those of the background are of the home `home_id`, if one is open."""
         if self.dialog is not None:
             self.dialog.raise_()
             self.dialog.activateWindow()
             return
-        from reverie.ui.settings.dialog import SettingsDialog
-
         self._service, self._home = service, home_id
         dialog = SettingsDialog(self._icons, label, self._window)
         self.dialog = dialog

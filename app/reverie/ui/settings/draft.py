@@ -6,8 +6,7 @@ default
 and limits; a test asks for its explanation. A draft is put into the settings as they are on disk by then,
 which may be newer than those it was made from.
 
-Threading: `Settings` is slow to import (pydantic), so jobs call `schema`, `draft_of` and `with_draft`; the
-rest is pure. Failure: `with_draft` raises `UserError`.
+Threading: slow to import (pydantic), so a job does. Pure. Failure: `with_draft` raises `UserError`.
 """
 
 from __future__ import annotations
@@ -15,20 +14,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 from urllib.parse import urlsplit
 
+from pydantic import BaseModel, RootModel, ValidationError
+from pydantic.fields import FieldInfo
+
 from reverie.errors import UserError
+from reverie.settings import Settings
 from reverie.ui.appearance import WindowStyle
 from reverie.ui.translation import tr
 from reverie.ui.translation import translatable as _
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-    from pydantic.fields import FieldInfo
-
-    from reverie.settings import Settings
-
 
 Kind = Literal["switch", "whole", "decimal", "choice", "text", "pairs"]
 ANY = "*"
@@ -69,8 +65,6 @@ def where(key: str) -> str:
 
 def schema() -> tuple[Setting, ...]:
     """Every setting of this version, in the order of the file."""
-    from reverie.settings import Settings
-
     return tuple(_of_section(Settings))
 
 
@@ -89,8 +83,6 @@ def _tables(kind: type[BaseModel]) -> frozenset[str]:
 
 
 def _of_section(kind: type[BaseModel], name: str = "") -> Iterator[Setting]:
-    from pydantic import BaseModel
-
     for own, info in kind.model_fields.items():
         key, inner = f"{name}{own}", info.annotation
         entry = _entry(info)
@@ -104,8 +96,6 @@ def _of_section(kind: type[BaseModel], name: str = "") -> Iterator[Setting]:
 
 def _entry(field: FieldInfo) -> type[BaseModel] | None:
     """What each entry of a table of names is; None for another field."""
-    from pydantic import RootModel
-
     inner = field.annotation
     if not (isinstance(inner, type) and issubclass(inner, RootModel)):
         return None
@@ -193,10 +183,6 @@ def _of_home(settings: Settings, home_id: str) -> dict[str, Any]:
 
 def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settings:
     """`settings` with the values of `draft`, for one home. Raises `UserError` if a value is not valid."""
-    from pydantic import ValidationError
-
-    from reverie.settings import Settings
-
     plain = settings.model_dump()
     of_home = {key: value for key, value in draft.values.items() if key.startswith(_BACKGROUND)}
     for key, value in draft.values.items():

@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.llm.catalogue import ProviderInfo
 from reverie.ui.appearance import GAP, MARGIN, UNIT, CalmSelection, Icons, theme_of
 from reverie.ui.display_text import as_tooltip, engine, key_source, probe_state, visible
 from reverie.ui.settings.draft import AUTO, RULES, Setting, is_base_url, is_model_name
@@ -427,9 +428,6 @@ class ProvidersPage(SettingsPage):
 
     @Slot()
     def _on_add(self) -> None:
-        # Late: the page is shown without the model clients that the catalogue knows.
-        from reverie.llm.catalogue import ProviderInfo
-
         name = self._new_name
         if not name:
             return

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from reverie.agents.base import Companion, Loading
 from reverie.agents.scopes import Scope
+from reverie.errors import PathRuleError
 from reverie.memory.paths import ROOT, parse_memory_path, utf16_key
 from reverie.ui import display_text
 from reverie.ui.display_text import scope_name, visible
@@ -225,8 +226,6 @@ def companion_at(tree: MemoryTree, path: str) -> CompanionData | None:
 
 def name_problem(text: str) -> str:
     """Why `text` cannot be the path of a new memory, as a sentence; empty if it can."""
-    from reverie.errors import PathRuleError
-
     try:
         parsed = parse_memory_path(text)
     except PathRuleError as error:

@@ -101,7 +101,7 @@ MENUS: tuple[tuple[str, str], ...] = (
 )
 
 ACTIONS: tuple[ActionSpec, ...] = (
-    ActionSpec("home.open", "file", _("&Open home…"), "open_home", ("Ctrl+O",), "open",
+    ActionSpec("home.open", "file", _("&Open home…"), "dialogs.open_home", ("Ctrl+O",), "open",
                _("Open the state directory of an agent")),
     ActionSpec("home.demo", "file", _("Open &demo home"), "open_demo", (), "home",
                _("Open a throw-away copy of the demo home")),
@@ -114,7 +114,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("Save every edited memory"), lambda now: now.any_modified),
     ActionSpec("file.reload", "file", _("&Reload from disk"), "tab.editor.reload", (), "",
                _("Show the version on disk; Ctrl+Z brings your text back"), lambda now: now.open_file),
-    ActionSpec("settings.open", "file", _("Se&ttings…"), "open_settings", ("Ctrl+,",), "",
+    ActionSpec("settings.open", "file", _("Se&ttings…"), "dialogs.open_settings", ("Ctrl+,",), "",
                _("Engine, models, keys and what runs in the background"), separator=True),
     ActionSpec("window.quit", "file", _("&Quit"), "close", ("Ctrl+Q",), separator=True),
     ActionSpec("edit.find", "edit", _("&Find in this memory"), "tab.pane.view.open_find", ("Ctrl+F",), "",
@@ -220,7 +220,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("dream.agent-jobs", "dream", _("&Jobs of the agent…"), "lazy_tabs.show_agent_jobs", (), "",
                _("What the agent itself says of its extractions and consolidations"),
                lambda now: now.agent_jobs),
-    ActionSpec("view.palette", "view", _("Command &palette…"), "show_palette",
+    ActionSpec("view.palette", "view", _("Command &palette…"), "dialogs.show_palette",
                ("Ctrl+P", "Ctrl+K", "Ctrl+Shift+P"), "",
                _("Find an action or a memory by its name")),
     ActionSpec("view.picker", "view", _("Show &homes"), "toggle_picker", ("Ctrl+B",), "",
@@ -267,11 +267,11 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("view.search", "view", _("&Search memories"), "focus_search", ("Ctrl+F",), "",
                _("Names and contents of every memory of every open home"), lambda now: now.home),
     ActionSpec("view.to-editor", "view", _("Go to &editor"), "focus_editor", ("Alt+3",)),
-    ActionSpec("help.shortcuts", "help", _("&Keyboard shortcuts"), "show_shortcuts", ("F1", "Ctrl+/"),
+    ActionSpec("help.shortcuts", "help", _("&Keyboard shortcuts"), "dialogs.show_shortcuts", ("F1", "Ctrl+/"),
                "keyboard"),
-    ActionSpec("help.welcome", "help", _("&Welcome…"), "show_welcome", (), "",
+    ActionSpec("help.welcome", "help", _("&Welcome…"), "dialogs.show_welcome", (), "",
                _("What Reverie reads and never reads, what runs by itself, where settings lie")),
-    ActionSpec("help.about", "help", _("&About Reverie"), "show_about", ()),
+    ActionSpec("help.about", "help", _("&About Reverie"), "dialogs.show_about", ()),
 )  # fmt: skip
 
 PICKER_MENU = ("home.close", "home.open")
@@ -306,7 +306,7 @@ class Actions(QObject):
         super().__init__(window)
         self._icons = icons
         self._made: dict[str, QAction] = {}
-        self._now: ActionState | None = None
+        self.state = ActionState()
         for spec in ACTIONS:
             action = QAction(translated(spec.text), window)
             action.setObjectName(spec.id)
@@ -320,18 +320,21 @@ class Actions(QObject):
                 action.triggered.connect(attrgetter(spec.slot)(window))
             self._made[spec.id] = action
         self.update_icons()
-        self.update_state(ActionState())
+        self._enable()
 
     def __getitem__(self, id_: str) -> QAction:
         return self._made[id_]
 
     def update_state(self, now: ActionState) -> None:
         """Enable the actions that are possible in this state."""
-        if now != self._now:
-            self._now = now
-            for spec in ACTIONS:
-                self._made[spec.id].setEnabled(spec.rule(now))
+        if now != self.state:
+            self.state = now
+            self._enable()
         self._made["memory.pin"].setChecked(now.pinned)
+
+    def _enable(self) -> None:
+        for spec in ACTIONS:
+            self._made[spec.id].setEnabled(spec.rule(self.state))
 
     def update_icons(self) -> None:
         """After a change of the colour scheme."""

@@ -32,30 +32,7 @@ if TYPE_CHECKING:
     from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.traces.tab import TracesTab
     from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
-
-
-# Imported by a job once the first tree is on screen.
-
-
-LAZY_MODULES = (
-    "PySide6.QtNetwork",
-    "reverie.jobs.consolidate.review",
-    "reverie.services.failures",
-    "reverie.services.orphans",
-    "reverie.services.traces",
-    "reverie.context.assembly",
-    "reverie.ui.dialogs",
-    "reverie.ui.context_tab",
-    "reverie.ui.failures_tab",
-    "reverie.ui.editor.drafts",
-    "reverie.ui.memory.runs_dialog",
-    "reverie.ui.settings.fields",
-    "reverie.ui.window.palette",
-    "reverie.ui.background.services",
-    "reverie.ui.settings.dialog",
-    "reverie.ui.traces.tab",
-    "reverie.ui.transcripts.tab",
-)
+    from reverie.ui.window.other_tabs import OtherTabs
 
 
 _TRACES, _ACTIVITY, _DOCTOR, _TRANSCRIPTS, _CONTEXT, _FAILURES = range(1, 7)
@@ -95,6 +72,7 @@ class LazyTabs(QObject):
         self._services: ServicesView | None = None
         self._transcripts: TranscriptsTab | None = None
         self._jobs: JobsDialog | None = None
+        self._others: OtherTabs | None = None
         self._context_control: ContextControl | None = None
         self._failures_control: FailuresControl | None = None
         for title in self._titles():
@@ -169,9 +147,8 @@ class LazyTabs(QObject):
         self._asked = True
 
         def work(_control: JobControl) -> None:
-            for name in LAZY_MODULES:
-                # As an import statement does it: PySide reads the file of each module it first sees imported.
-                __import__(name, fromlist=("*",))
+            # Late: the first tree is on screen by now.
+            from reverie.ui.window import other_tabs as _loaded  # noqa: F401
 
         session = self._context.memory.session
         # Where trees, files and saves are worked on, what one does first would wait for it.
@@ -181,11 +158,11 @@ class LazyTabs(QObject):
     def _build(self) -> None:
         if self._closed:
             return
-        from reverie.ui.background.services import ServicesView
+        from reverie.ui.window.other_tabs import OtherTabs  # late: a job has imported it
 
         context = self._context
-        services = ServicesView(context.icons, context.clock, context.lane, context.dreams, context.log_file)
-        self._services = services
+        self._others = OtherTabs(context.icons, context.clock, context.lane, context.memory)
+        services = self._services = self._others.services(context.log_file)
         self._take_place(_ACTIVITY, services.activity)
         self._take_place(_DOCTOR, services.doctor)
         self._tabs.setTabVisible(_FAILURES, self.has_failures)
@@ -217,12 +194,14 @@ class LazyTabs(QObject):
             if there is None:
                 make()
 
-    def _make_traces(self) -> TracesTab:
-        assert self.is_built
-        from reverie.ui.traces.tab import TracesTab
+    @property
+    def _ready(self) -> OtherTabs:
+        assert self._others is not None
+        return self._others
 
+    def _make_traces(self) -> TracesTab:
         context = self._context
-        traces = self._traces = TracesTab(context.icons)
+        traces = self._traces = self._ready.traces()
         for session in context.homes.sessions:
             traces.add_session(session)
         context.homes.opened.connect(traces.add_session)
@@ -232,10 +211,7 @@ class LazyTabs(QObject):
         return traces
 
     def _make_transcripts(self) -> TranscriptsTab:
-        assert self.is_built
-        from reverie.ui.transcripts.tab import TranscriptsTab
-
-        transcripts = self._transcripts = TranscriptsTab(self._context.icons, self._context.clock)
+        transcripts = self._transcripts = self._ready.transcripts()
         transcripts.status_message.connect(self.status_message)
         if self._session is not None:
             transcripts.set_session(self._session)
@@ -243,31 +219,21 @@ class LazyTabs(QObject):
         return transcripts
 
     def _make_context(self) -> ContextControl:
-        assert self.is_built
-        from reverie.ui.context_tab import ContextControl, ContextTab
-
-        memory, tab = self._context.memory, ContextTab(self._context.icons)
-        control = ContextControl(tab, self._context.clock, memory.buffers, memory.edits)
-        self._context_control = control
+        control = self._context_control = self._ready.context()
         control.open_wanted.connect(self._on_open_wanted)
         if self._session is not None:
-            control.set_session(self._session, memory.update_)
-        self._take_place(_CONTEXT, tab)
+            control.set_session(self._session, self._context.memory.update_)
+        self._take_place(_CONTEXT, control.tab)
         return control
 
     def _make_failures(self) -> FailuresControl:
-        assert self.is_built
-        from reverie.ui.failures_tab import FailuresControl, FailuresTab
-
-        context, tab = self._context, FailuresTab(self._context.icons)
-        control = FailuresControl(tab, context.icons, context.clock, context.memory.edits)
-        self._failures_control = control
+        control = self._failures_control = self._ready.failures()
         control.open_wanted.connect(self._on_open_wanted)
-        control.changed.connect(context.memory.situation_changed)
-        tab.transcript_wanted.connect(self.show_transcript)
+        control.changed.connect(self._context.memory.situation_changed)
+        control.tab.transcript_wanted.connect(self.show_transcript)
         if self._session is not None:
             control.set_session(self._session)
-        self._take_place(_FAILURES, tab)
+        self._take_place(_FAILURES, control.tab)
         return control
 
     def _take_place(self, index: int, widget: QWidget) -> None:
@@ -399,9 +365,7 @@ class LazyTabs(QObject):
         """Show the background jobs of the shown home's agent."""
         if self._session is None or not self.is_built:
             return
-        from reverie.ui.transcripts.tab import JobsDialog
-
         if self._jobs is None:
-            self._jobs = JobsDialog(self._context.icons, self._context.clock, self._context.lane, self._tabs)
+            self._jobs = self._ready.jobs(self._tabs)
             self._jobs.transcript_wanted.connect(self.show_transcript)
         self._jobs.show_jobs(self._session)

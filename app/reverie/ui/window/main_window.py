@@ -24,7 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QWidget
 
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
     from reverie.ui.single_instance import OpenRequest
     from reverie.ui.window.homes import Place
-    from reverie.ui.window.palette import Entry
 
 log = logging.getLogger("reverie.window")
 
@@ -106,8 +105,6 @@ class GcScheduler(QObject):
         since = time.monotonic() - self._last_full
         if since < AWAY_S or self._busy():
             return False
-        from PySide6.QtCore import Qt  # late: its enums take longer than all else before the first paint
-
         away = QGuiApplication.applicationState() != Qt.ApplicationState.ApplicationActive
         return away or since > LONG_S
 
@@ -168,18 +165,14 @@ class MainWindow(QMainWindow):
 
     def _build_ui(self) -> None:
         """Create the parts. When a window starts with the splash tree, their modules are imported by then."""
-        from reverie.ui.engine_link import EngineLink
-        from reverie.ui.memory.tab import MemoryTab
-        from reverie.ui.settings.control import SettingsControl
-        from reverie.ui.window.actions import PICKER_MENU, Actions, ActionState
-        from reverie.ui.window.homes import HomeCloser, OpenHomes, Picker, UnsavedChanges
-        from reverie.ui.window.layout import SlowDiskIndicator, StackingSplitter, WatchLabel
-        from reverie.ui.window.lazy_tabs import LazyTabs, TabContext
+        # Late: a window that starts shows the names before it loads what it is made of.
+        from reverie.ui.window import parts
 
         icons, clock, profile, options = self._icons, self._clock, self._profile, self._options
-        self._state = ActionState()
-        self.engine = EngineLink(profile, clock, self, own_process=options.engine, starting=self._starting)
-        self.homes = OpenHomes(
+        self.engine = parts.EngineLink(
+            profile, clock, self, own_process=options.engine, starting=self._starting
+        )
+        self.homes = parts.OpenHomes(
             self.lanes,
             profile,
             clock,
@@ -189,23 +182,28 @@ class MainWindow(QMainWindow):
             asking=options.asking,
             left_closed=options.closed,
         )
-        self.picker = Picker(icons)
-        self.tab = MemoryTab(self.lanes, icons, clock, profile.settings_file)
+        self.picker = parts.Picker(icons)
+        self.tab = parts.MemoryTab(self.lanes, icons, clock, profile.settings_file)
         self.tab.search.use_engine(self.engine)
         self.tabs = QTabWidget()
         self.tabs.addTab(self.tab, self.tr("Memory"))
-        context = TabContext(
+        context = parts.TabContext(
             icons, clock, self.lanes.scan, self.tab.dreams, self.homes, profile.log_file, self.tab
         )
-        self.lazy_tabs = LazyTabs(self.tabs, self.statusBar(), context)
-        self.settings = SettingsControl(icons, self)
-        self.splitter = StackingSplitter(narrow=560, above=112)
-        self.slow_disk = SlowDiskIndicator((self.lanes.scan, self.lanes.history), self.places)
-        self.watch_label = WatchLabel()
-        self.actions_ = Actions(self, icons)
-        self._unsaved = UnsavedChanges(self.tab, self.close, self.say)
-        menu = self.actions_.menu(PICKER_MENU, self.picker)
-        self.closer = HomeCloser(self.homes, self.picker, self.tab, self._unsaved, menu, self.lazy_tabs.hosts)
+        self.lazy_tabs = parts.LazyTabs(self.tabs, self.statusBar(), context)
+        self.splitter = parts.StackingSplitter(narrow=560, above=112)
+        self.slow_disk = parts.SlowDiskIndicator((self.lanes.scan, self.lanes.history), self.places)
+        self.watch_label = parts.WatchLabel()
+        self.dialogs = parts.WindowDialogs(
+            self, icons, profile, self.engine, self.homes, self.tab, lambda: self._session
+        )
+        self.actions_ = parts.Actions(self, icons)
+        self.dialogs.use_actions(self.actions_, self.lanes.scan)
+        self._unsaved = parts.UnsavedChanges(self.tab, self.close, self.say)
+        menu = self.actions_.menu(parts.PICKER_MENU, self.picker)
+        self.closer = parts.HomeCloser(
+            self.homes, self.picker, self.tab, self._unsaved, menu, self.lazy_tabs.hosts
+        )
         self._lay_out()
         self._connect()
         self._is_ui_ready = True
@@ -256,6 +254,8 @@ class MainWindow(QMainWindow):
             self._splash = None
 
     def _connect(self) -> None:
+        self.dialogs.home_wanted.connect(self._open_wanted)
+        self.dialogs.memory_wanted.connect(self.open_memory)
         self.homes.opened.connect(self._on_opened)
         self.homes.opened.connect(self.tab.search.add_session)
         self.homes.opened.connect(self.tab.orphans.add_session)
@@ -274,8 +274,8 @@ class MainWindow(QMainWindow):
         self.closer.none_left.connect(self.show_no_home)
         self.slow_disk.status_message.connect(self.say)
         self.tab.situation_changed.connect(self._update_actions)
-        self.settings.changed.connect(self.tab.dreams.ask_engine)
-        self.settings.changed.connect(self.lazy_tabs.settings_changed)
+        self.dialogs.settings_changed.connect(self.tab.dreams.ask_engine)
+        self.dialogs.settings_changed.connect(self.lazy_tabs.settings_changed)
         self.lazy_tabs.changed.connect(self._update_actions)
         self.lazy_tabs.status_message.connect(self.say)
 
@@ -437,8 +437,6 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_picked(self, place: Place) -> None:
-        from reverie.ui.session import Choice
-
         session = self.homes.session(place.home)
         if session is None:
             if place.trouble:
@@ -450,16 +448,15 @@ class MainWindow(QMainWindow):
         self.lazy_tabs.follow_place(self.picker.followed(place, session.info.label))
         if place.kind in ("orphan", "orphans"):
             if session.context is None:
-                session.select(Choice())  # it is watched from then on
+                session.select()  # it is watched from then on
             self.tab.orphans.show(session, place.path)
             return
         self.tab.show_place(*self._said_of(place))
         self._say_title(place)
-        session.select(
-            Choice(workspace_id=place.workspace_id or None, project_path=place.path or None)
-            if place.kind != "home"
-            else Choice()
-        )
+        if place.kind == "home":
+            session.select()
+        else:
+            session.select_place(place.workspace_id, place.path)
 
     @Slot(object)
     def _on_place_wanted(self, hit: SearchHit) -> None:
@@ -513,15 +510,14 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _update_actions(self) -> None:
-        from reverie.ui.window.actions import ActionState  # late: see the module
-
-        known = ActionState(
+        known = replace(
+            self.actions_.state,
             home=self._session is not None,
             closable=self.closer.possible,
             services=self.lazy_tabs.can_pause,
             failures=self.lazy_tabs.has_failures,
         )
-        state = self._state = self.tab.situation(known)
+        state = self.tab.situation(known)
         self.actions_.update_state(state)
         self.actions_["view.picker"].setChecked(not self.picker.isHidden())
         self.actions_["services.pause"].setChecked(self.lazy_tabs.paused)
@@ -545,20 +541,6 @@ class MainWindow(QMainWindow):
             self._icons.refresh()
             self.actions_.update_icons()
 
-    @Slot()
-    def show_welcome(self) -> None:
-        from reverie.ui.dialogs import Welcome
-
-        dialog = self.findChild(Welcome)
-        if dialog is None:
-            actions = [self.actions_[id_] for id_ in ("home.open", "home.demo", "settings.open")]
-            dialog = Welcome(lambda: self.homes.sessions, self._profile, self.lanes.scan, actions, self)
-            self.homes.listed.connect(dialog.update_text)
-            self.homes.none_found.connect(dialog.update_text)
-        dialog.read_settings()
-        dialog.show()
-        dialog.activateWindow()
-
     def show_welcome_when_ready(self) -> None:
         """Show the welcome once: as soon as something is on screen, or no home was found."""
         self._welcome_due = True
@@ -569,7 +551,7 @@ class MainWindow(QMainWindow):
     def _show_welcome_once(self) -> None:
         if self._welcome_due:
             self._welcome_due = False
-            self.show_welcome()
+            self.dialogs.show_welcome()
 
     @Slot(str)
     def say(self, sentence: str) -> None:
@@ -584,14 +566,10 @@ class MainWindow(QMainWindow):
 
     # Actions: files and homes
 
-    @Slot()
-    def open_home(self) -> None:
-        from reverie.ui import dialogs
-
-        path = dialogs.ask_home(self)
-        if path is not None:
-            self._wants_shown = True
-            self.homes.open(path)
+    @Slot(object)
+    def _open_wanted(self, path: Path) -> None:
+        self._wants_shown = True
+        self.homes.open(path)
 
     @Slot()
     def open_demo(self) -> None:
@@ -602,18 +580,6 @@ class MainWindow(QMainWindow):
     @Slot()
     def close_home(self) -> None:
         self.closer.close_selected()
-
-    @Slot()
-    def open_settings(self) -> None:
-        from reverie.ui.settings.control import ProfileSettings
-
-        assert self.engine is not None
-        session, engine = self._session, self.engine.client
-        if session is None or not session.is_here:  # those of this machine, whatever is shown
-            self.settings.open(ProfileSettings(self._profile, engine))
-            return
-        service = ProfileSettings(self._profile, engine, session.workbench)
-        self.settings.open(service, session.info.id, visible(session.info.label))
 
     # Actions: view and help
 
@@ -651,20 +617,6 @@ class MainWindow(QMainWindow):
     def show_memory(self) -> None:
         self.tabs.setCurrentWidget(self.tab)
 
-    @Slot()
-    def show_palette(self) -> None:
-        from reverie.ui.window.palette import show_palette
-
-        paths = tuple(self.tab.model.memory_tree.files) if self._state.context else ()
-        show_palette(self, self._icons, self.actions_.rows(), self._state, paths, self._on_palette)
-
-    def _on_palette(self, entry: Entry) -> None:
-        """Do what was chosen in the palette."""
-        if not entry.memory:
-            self.actions_[entry.id].trigger()
-            return
-        self.open_memory(entry.id)
-
     @Slot(str)
     def open_memory(self, path: str) -> None:
         """Show a memory of the shown context in the editor."""
@@ -685,26 +637,6 @@ class MainWindow(QMainWindow):
             self.tab.orphans.focus()
         else:
             self.say(self.tr("Nothing is orphaned in this home."))
-
-    @Slot()
-    def show_shortcuts(self) -> None:
-        from reverie.ui import dialogs
-
-        dialogs.ShortcutSheet(self.actions_.shortcuts(), self).exec()
-
-    @Slot()
-    def show_about(self) -> None:
-        from PySide6.QtWidgets import QMessageBox
-
-        from reverie import __version__
-
-        QMessageBox.about(
-            self,
-            self.tr("About Reverie"),
-            self.tr("Reverie {version}\nA desktop memory browser for coding agents.").format(
-                version=__version__
-            ),
-        )
 
     # Closing
 
@@ -727,7 +659,7 @@ class MainWindow(QMainWindow):
         self._closed = True
         if self._is_ui_ready:
             self.homes.close()
-            self.settings.stop()
+            self.dialogs.stop()
             self.lazy_tabs.stop()
             self.tab.keeper.stop()
             self.tab.search.stop()

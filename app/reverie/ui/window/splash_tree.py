@@ -191,17 +191,6 @@ class SplashView(QTreeView):
 
 NAMES_LATEST_MS = 2_000
 _ANSWER_S = 1.0
-# What a window is made of. As `import` statements in `main_window` name them.
-_WINDOW = (
-    "reverie.ui.window.actions",
-    "reverie.ui.window.homes",
-    "reverie.ui.dialogs",
-    "reverie.ui.window.lazy_tabs",
-    "reverie.ui.memory.tab",
-    "reverie.ui.window.layout",
-    "reverie.ui.settings.control",
-    "reverie.services.workbench",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +241,8 @@ class SplashTree(QObject):
         self.painted.emit()
 
         def work(_control: JobControl) -> None:
-            for name in _WINDOW:
-                __import__(name, fromlist=("*",))
+            # Late: the names are on screen by now.
+            from reverie.ui.window import parts as _loaded  # noqa: F401
 
         lane.submit("load the window", work, done=self._on_loaded)
 

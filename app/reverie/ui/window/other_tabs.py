@@ -1,0 +1,59 @@
+"""The tabs beside Memory, made when each is first shown.
+
+Imported by a job once the first tree is on screen, so that everything they need is imported here, and nowhere
+late.
+
+Threading: GUI thread. Failure: none of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QWidget
+
+from reverie.clock import Clock
+from reverie.ui.appearance import Icons
+from reverie.ui.background.services import ServicesView
+from reverie.ui.context_tab import ContextControl, ContextTab
+from reverie.ui.failures_tab import FailuresControl, FailuresTab
+from reverie.ui.jobs import Lane
+from reverie.ui.memory.tab import MemoryTab
+from reverie.ui.settings import control as _settings  # noqa: F401 - asked for by a key at any time
+from reverie.ui.traces.tab import TracesTab
+from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
+
+
+class OtherTabs:
+    """Makes them for one window."""
+
+    def __init__(self, icons: Icons, clock: Clock, lane: Lane, memory: MemoryTab) -> None:
+        self._icons = icons
+        self._clock = clock
+        self._lane = lane
+        self._memory = memory
+
+    def services(self, log_file: Path) -> ServicesView:
+        """Activity, the Doctor and the background services."""
+        return ServicesView(self._icons, self._clock, self._lane, self._memory.dreams, log_file)
+
+    def traces(self) -> TracesTab:
+        """Traces."""
+        return TracesTab(self._icons)
+
+    def transcripts(self) -> TranscriptsTab:
+        """Transcripts."""
+        return TranscriptsTab(self._icons, self._clock)
+
+    def context(self) -> ContextControl:
+        """Context, and what works out what it shows."""
+        memory = self._memory
+        return ContextControl(ContextTab(self._icons), self._clock, memory.buffers, memory.edits)
+
+    def failures(self) -> FailuresControl:
+        """Failures, and what reads them."""
+        return FailuresControl(FailuresTab(self._icons), self._icons, self._clock, self._memory.edits)
+
+    def jobs(self, parent: QWidget) -> JobsDialog:
+        """The background jobs of an agent."""
+        return JobsDialog(self._icons, self._clock, self._lane, parent)

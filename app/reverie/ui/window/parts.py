@@ -1,0 +1,154 @@
+"""What a window is made of, and the dialogs that it opens.
+
+A window that starts shows the names of the memories first and loads this module meanwhile, so everything that
+is not needed for the names is imported here, and nowhere late.
+
+Threading: GUI thread; imported in a job. Failure: none of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QMessageBox, QWidget
+
+from reverie import __version__
+from reverie.profile import Profile
+from reverie.ui import dialogs
+from reverie.ui.appearance import Icons
+from reverie.ui.engine_link import EngineLink
+from reverie.ui.jobs import Lane
+from reverie.ui.memory.tab import MemoryTab
+from reverie.ui.session import HomeSession
+from reverie.ui.window.actions import PICKER_MENU, Actions
+from reverie.ui.window.homes import HomeCloser, OpenHomes, Picker, UnsavedChanges
+from reverie.ui.window.layout import SlowDiskIndicator, StackingSplitter, WatchLabel
+from reverie.ui.window.lazy_tabs import LazyTabs, TabContext
+from reverie.ui.window.palette import Entry, show_palette
+
+if TYPE_CHECKING:
+    from reverie.ui.settings.control import SettingsControl
+
+__all__ = [
+    "PICKER_MENU",
+    "Actions",
+    "EngineLink",
+    "HomeCloser",
+    "LazyTabs",
+    "MemoryTab",
+    "OpenHomes",
+    "Picker",
+    "SlowDiskIndicator",
+    "StackingSplitter",
+    "TabContext",
+    "UnsavedChanges",
+    "WatchLabel",
+    "WindowDialogs",
+]
+
+
+class WindowDialogs(QObject):
+    """The dialogs of the window itself. Signals: `home_wanted(Path)`: a person chose a home to open;
+    `memory_wanted(str)`: a memory of the shown context; those of `SettingsControl`."""
+
+    home_wanted = Signal(object)
+    memory_wanted = Signal(str)
+    settings_changed = Signal()
+    window_style_changed = Signal(object)
+
+    def __init__(
+        self,
+        window: QWidget,
+        icons: Icons,
+        profile: Profile,
+        engine: EngineLink,
+        homes: OpenHomes,
+        tab: MemoryTab,
+        shown: Callable[[], HomeSession | None],
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._icons = icons
+        self._profile = profile
+        self._engine = engine
+        self._homes = homes
+        self._tab = tab
+        self._shown = shown
+        self._welcome: dialogs.Welcome | None = None
+
+    def use_actions(self, actions: Actions, lane: Lane) -> None:
+        """The actions of the window, and where the welcome reads the settings."""
+        self._actions = actions
+        self._lane = lane
+
+    @cached_property
+    def settings(self) -> SettingsControl:
+        """The settings dialog and what it asks."""
+        # Late: pydantic comes along; a job has imported it, unless a person is very quick.
+        from reverie.ui.settings.control import SettingsControl
+
+        control = SettingsControl(self._icons, self._window)
+        control.changed.connect(self.settings_changed)
+        control.window_style_changed.connect(self.window_style_changed)
+        return control
+
+    def stop(self) -> None:
+        """The window closes."""
+        if "settings" in self.__dict__:
+            self.settings.stop()
+
+    @Slot()
+    def open_home(self) -> None:
+        """Ask for a home to open."""
+        path = dialogs.ask_home(self._window)
+        if path is not None:
+            self.home_wanted.emit(path)
+
+    @Slot()
+    def open_settings(self) -> None:
+        """The settings, with those of the shown home."""
+        session = self._shown()
+        here = session if session is not None and session.is_here else None
+        self.settings.open_profile(self._profile, self._engine.client, here)
+
+    @Slot()
+    def show_palette(self) -> None:
+        """Every action and memory by name."""
+        state = self._actions.state
+        paths = tuple(self._tab.model.memory_tree.files) if state.context else ()
+        show_palette(self._window, self._icons, self._actions.rows(), state, paths, self._on_palette)
+
+    def _on_palette(self, entry: Entry) -> None:
+        if entry.memory:
+            self.memory_wanted.emit(entry.id)
+        else:
+            self._actions[entry.id].trigger()
+
+    @Slot()
+    def show_shortcuts(self) -> None:
+        """Every key."""
+        dialogs.ShortcutSheet(self._actions.shortcuts(), self._window).exec()
+
+    @Slot()
+    def show_about(self) -> None:
+        """What this is."""
+        said = self.tr("Reverie {version}\nA desktop memory browser for coding agents.")
+        QMessageBox.about(self._window, self.tr("About Reverie"), said.format(version=__version__))
+
+    @Slot()
+    def show_welcome(self) -> None:
+        """What was found, what is read, and what is sent where."""
+        dialog = self._welcome
+        if dialog is None:
+            actions = [self._actions[id_] for id_ in ("home.open", "home.demo", "settings.open")]
+            homes = self._homes
+            dialog = dialogs.Welcome(lambda: homes.sessions, self._profile, self._lane, actions, self._window)
+            self._welcome = dialog
+            homes.listed.connect(dialog.update_text)
+            homes.none_found.connect(dialog.update_text)
+        dialog.read_settings()
+        dialog.show()
+        dialog.activateWindow()
