@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 PAINTED = "names are painted"
@@ -43,15 +44,23 @@ def bare(rows: int) -> None:
 def reverie(home: str, profile: str, until: str) -> None:
     """The program as `reverie --home HOME` starts it, until the names are painted, or until the whole window
     shows them."""
-    from reverie.cli.main import main
-    from reverie.ui import app as _loads_the_window_s_first_modules  # noqa: F401
-    from reverie.ui.window.main_window import MainWindow
-    from reverie.ui.window.splash_tree import SplashTree
+    from reverie.cli import main as command_line
 
-    if until == "both":
-        _after(SplashTree, "load", lambda: sys.stderr.write(PAINTED + "\n"))
-    _after(*((SplashTree, "load") if until == "names" else (MainWindow, "_reveal")), done)
-    main(["--home", home, "--profile", profile, "--offscreen"])
+    started = command_line.StartingEngine
+
+    def start(*command: Any) -> Any:
+        """The first thing a window does; Qt is loaded behind it, as always."""
+        engine = started(*command)
+        from reverie.ui.window.main_window import MainWindow
+        from reverie.ui.window.splash_tree import SplashTree
+
+        if until == "both":
+            _after(SplashTree, "load", lambda: sys.stderr.write(PAINTED + "\n"))
+        _after(*((SplashTree, "load") if until == "names" else (MainWindow, "_reveal")), done)
+        return engine
+
+    command_line.StartingEngine = start  # type: ignore[assignment,misc]
+    command_line.main(["--home", home, "--profile", profile, "--offscreen"])
 
 
 def _after(owner: type, name: str, then: Callable[[], object]) -> None:

@@ -15,10 +15,11 @@ from ui_windows import Driver, Windows
 from helpers.samples import copy_sample
 from reverie.agents.discovery import TroubledPlace
 from reverie.errors import UserError
+from reverie.services.window_state import Remembered, read_remembered
 from reverie.ui import dialogs
 from reverie.ui.app import with_remembered
 from reverie.ui.appearance import StartupOptions
-from reverie.ui.session_store import Remembered, SessionStore, read_remembered
+from reverie.ui.session_store import SessionStore
 from reverie.ui.window.splash_tree import names_at_start
 
 PATH = "/memories/project/deploy.md"

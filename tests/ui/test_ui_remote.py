@@ -16,9 +16,10 @@ from helpers.engine_kills import cut_connections
 from helpers.ssh_machine import NAME, SshMachine
 from reverie.clock import system_clock
 from reverie.engine.address import MachineAddress
+from reverie.services.window_state import Remembered
 from reverie.ui.app import make_application
 from reverie.ui.appearance import Icons, StartupOptions
-from reverie.ui.session_store import Remembered, SessionStore
+from reverie.ui.session_store import SessionStore
 from reverie.ui.window.main_window import MainWindow
 
 pytestmark = pytest.mark.skipif(bool(ssh_machine.missing()), reason=ssh_machine.missing())

@@ -10,11 +10,11 @@ from ui_windows import Windows
 
 from helpers.audit import problems
 from reverie.clock import system_clock
+from reverie.services.window_state import Remembered
 from reverie.settings import Settings, load_settings
 from reverie.ui.app import is_first_start
 from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.dialogs import Welcome
-from reverie.ui.session_store import Remembered
 from reverie.ui.window.main_window import MainWindow
 
 

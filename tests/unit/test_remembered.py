@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from reverie.profile import Profile
-from reverie.ui.session_store import Remembered, read_remembered, remembered_file, write_remembered
+from reverie.services.window_state import Remembered, read_remembered, remembered_file, write_remembered
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

@@ -17,7 +17,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -27,6 +27,7 @@ from reverie import __version__
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_text
 from reverie.clock import Clock, fixed_clock, is_time, system_clock
+from reverie.engine.start import NamesWanted, StartingEngine, engine_command
 from reverie.errors import UserError
 from reverie.files.paths import DiskCheck
 
@@ -374,9 +375,15 @@ def _patience(session: Invocation) -> AbstractContextManager[None]:
 
 
 def _window(session: Invocation) -> int:
+    arguments = session.arguments
+    starting = None
+    if arguments.screenshot is None and not arguments.demo and session.clock is system_clock:
+        # Before Qt is loaded, so that the names of the memories are there when it is.
+        wanted = NamesWanted(tuple(arguments.home or ()), arguments.workspace or "", restore=True)
+        with suppress(UserError):  # who needs the engine says so
+            starting = StartingEngine(engine_command(session.profile), wanted.as_text())
     from reverie.ui.app import run_window
 
-    arguments = session.arguments
     return run_window(
         homes=tuple(arguments.home or ()),
         hosts=tuple(arguments.host or ()),
@@ -387,6 +394,7 @@ def _window(session: Invocation) -> int:
         demo=arguments.demo,
         offscreen=arguments.offscreen,
         screenshot=arguments.screenshot,
+        starting=starting,
     )
 
 

@@ -58,14 +58,16 @@ from reverie import __version__
 from reverie.clock import Clock, system_clock
 from reverie.engine.address import MachineAddress
 from reverie.engine.asking import never_wait
+from reverie.engine.start import StartingEngine
 from reverie.errors import UserError
 from reverie.files.log_file import log_handler
 from reverie.files.paths import MOST_LIMITS, ask_each, open_regular
 from reverie.log_level import asked_by
 from reverie.profile import Profile
+from reverie.services.window_state import Remembered, read_remembered
 from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, read_window_style
 from reverie.ui.jobs import JobControl, single_shot, stuck_lanes
-from reverie.ui.session_store import Remembered, SessionStore, read_remembered
+from reverie.ui.session_store import SessionStore
 from reverie.ui.single_instance import Instance, OpenRequest, activation_token
 from reverie.ui.window.main_window import MainWindow
 
@@ -398,10 +400,11 @@ def run_window(
     demo: bool = False,
     offscreen: bool = False,
     screenshot: Path | None = None,
+    starting: StartingEngine | None = None,
 ) -> int:
     """Show the window on `homes` (none: those that are found) and on those of the machines `hosts`. With
     `screenshot`: save a picture and end. Where a window of the profile is open already, it is asked to show
-    them."""
+    them. `starting`: the engine of `profile`, which tells the first names."""
     if offscreen or screenshot is not None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     problem = display_problem(os.environ, sys.platform)
@@ -438,6 +441,7 @@ def run_window(
                 asking=screenshot is None,
                 project=project_path or "",
                 hosts=tuple(hosts),
+                starting=starting,
             )
             remembered = read_remembered(profile) if screenshot is None else Remembered()
             if not homes and not demo:

@@ -32,6 +32,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.engine.address import MachineAddress
+from reverie.engine.start import StartingEngine
 from reverie.files.paths import read_regular
 from reverie.resources import resource
 
@@ -372,6 +373,8 @@ class StartupOptions:
     """Homes that were closed by hand; they are not reopened when they are found."""
     hosts: tuple[MachineAddress, ...] = ()
     """Other machines whose homes are opened as well."""
+    starting: StartingEngine | None = None
+    """The engine, if it was started already and tells the first names."""
 
 
 # Theme, font size and language: read from `[window]` in the settings file, and applied.

@@ -1,8 +1,6 @@
 """Session restore: the next window starts where the last one of the profile ended.
 
-The state is a small JSON file of the profile (`Remembered`). Reading it never fails: a field that is
-missing or
-of another type counts as its default, and unknown fields are ignored. No text of a memory is stored.
+What is kept is `services.window_state.Remembered`.
 
 Size and splitters are set before the window is shown; place, open folders, file, cursor and scroll positions
 follow when the tree is on screen, never before it (design.md section 7). As soon as another place or file is
@@ -10,27 +8,21 @@ selected by hand, nothing more is restored. What no longer exists is skipped.
 
 Threading: GUI thread. The file is read before the window is created and written after its event loop has
 ended.
-Imported before the first paint: nothing heavy at the top, and `Qt` (whose enums are slow to create) only
-where it is used.
 """
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QTextCursor
 
 from reverie.errors import UserError
-from reverie.files.atomic import atomic_write
-from reverie.files.directory import ensure_private
-from reverie.files.paths import read_regular
 from reverie.profile import Profile
+from reverie.services.window_state import MOST_FOLDERS, MOST_HOMES, Remembered, write_remembered
 from reverie.ui.tree.memory_tree import CompanionData
 
 if TYPE_CHECKING:
@@ -40,91 +32,6 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger("reverie.window")
-
-MOST_FOLDERS = 2_000
-MOST_HOMES = 100
-_LARGEST = 1_000_000
-_FILE = "window.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """The window as it was closed. Rows of the tree are tuples of keys; lengths and scroll positions
-    pixels."""
-
-    home: str = ""
-    """The root of the home that was shown."""
-    homes: tuple[str, ...] = ()
-    """The roots of every home that was open, in the order of the list."""
-    closed: tuple[str, ...] = ()
-    """The places of homes closed by hand; they stay closed until they are opened by hand."""
-    workspace: str = ""
-    project: str = ""
-    geometry: str = ""
-    """Qt's own bytes, in base64."""
-    picker: bool = True
-    picker_width: int = 0
-    tree_width: int = 0
-    tab: int = 0
-    sort: str = ""
-    opened: tuple[tuple[str, ...], ...] | None = None
-    """The open rows of the tree; None for those that open by themselves."""
-    tree_scroll: int = 0
-    file: str = ""
-    """A memory path, or the path of a companion."""
-    companion: bool = False
-    cursor: int = 0
-    """In UTF-16 units, like `anchor`."""
-    anchor: int = 0
-    text_scroll: int = 0
-
-
-def remembered_file(profile: Profile) -> Path:
-    """Where it lies in a profile; it need not exist."""
-    return profile.state / _FILE
-
-
-def read_remembered(profile: Profile) -> Remembered:
-    """The state of the last window; the default for every field that is missing or invalid."""
-    try:
-        stored: Any = json.loads(read_regular(remembered_file(profile), _LARGEST))
-    except (OSError, ValueError, RecursionError):
-        return Remembered()
-    return _from(stored) if isinstance(stored, dict) else Remembered()
-
-
-def _from(stored: Mapping[str, Any]) -> Remembered:
-    kept: dict[str, Any] = {}
-    for field in fields(Remembered):
-        value, default = stored.get(field.name), field.default
-        if field.name == "opened":
-            kept["opened"] = _keys(value)
-        elif field.name in ("homes", "closed"):
-            kept[field.name] = _texts(value)
-        elif type(value) is type(default) and not (isinstance(value, int) and value < 0):
-            # A bool is no number here: the types have to be the same.
-            kept[field.name] = value
-    return Remembered(**kept)
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        return ()
-    return tuple(text for text in value[:MOST_HOMES] if isinstance(text, str) and text)
-
-
-def _keys(value: Any) -> tuple[tuple[str, ...], ...] | None:
-    if not isinstance(value, list):
-        return None
-    paths = [path for path in value[:MOST_FOLDERS] if isinstance(path, list)]
-    return tuple(tuple(path) for path in paths if path and all(isinstance(key, str) for key in path))
-
-
-def write_remembered(profile: Profile, remembered: Remembered) -> None:
-    """Keep it. Raises `UserError`."""
-    ensure_private(profile.state)
-    text = json.dumps(asdict(remembered), ensure_ascii=True, indent=1)
-    atomic_write(remembered_file(profile), text.encode(), mode=0o600)
 
 
 class SessionStore(QObject):

@@ -20,7 +20,7 @@ from reverie.memory.usage_rules import Ledger
 from reverie.profile import Profile
 from reverie.runs.journal import Images, load_journal
 from reverie.runs.record import RunStore
-from reverie.ui.session_store import Remembered, read_remembered, remembered_file
+from reverie.services.window_state import Remembered, read_remembered, remembered_file
 
 RUN, NAME = "1700000000000-abcdef", "a" * 64
 PIPELINE = "c04d8e91aa"

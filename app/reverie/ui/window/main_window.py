@@ -14,13 +14,13 @@ Threading: GUI thread; nothing here reads a file.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import logging
 import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,8 @@ from PySide6.QtGui import QCloseEvent, QGuiApplication, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QWidget
 
 from reverie.clock import Clock
-from reverie.engine.start import StartingEngine, engine_command
+from reverie.engine.first_names import FirstNames, find_names
+from reverie.engine.start import NamesWanted
 from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.ui.appearance import Icons, StartupOptions
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from reverie.ui.window.homes import Place
 
 log = logging.getLogger("reverie.window")
+NAMES_LATEST_S = 2.0
 
 # Python's cyclic collector runs on whichever thread happens to allocate, and workers allocate most. A
 # dialog or a model in a cycle would then be destroyed on a worker, which Qt answers with timers stopped
@@ -147,7 +149,6 @@ class MainWindow(QMainWindow):
         self._opening_failed = False
         self._closed = False
         self.engine: EngineLink | None = None
-        self._starting: StartingEngine | None = None
         self.lanes = Lanes(
             Lane("scan", self),
             Lane("history", self),
@@ -170,7 +171,7 @@ class MainWindow(QMainWindow):
 
         icons, clock, profile, options = self._icons, self._clock, self._profile, self._options
         self.engine = parts.EngineLink(
-            profile, clock, self, own_process=options.engine, starting=self._starting
+            profile, clock, self, own_process=options.engine, starting=options.starting
         )
         self.homes = parts.OpenHomes(
             self.lanes,
@@ -294,22 +295,18 @@ class MainWindow(QMainWindow):
 
     def _show_splash(self) -> None:
         """Show the names, load the parts meanwhile."""
-        self._splash = SplashTree(self._icons, self.lanes.scan, self.lanes.history, self)
+        options = self._options
+        self._splash = SplashTree(self._icons, self.lanes.scan, self)
         self._splash.loaded.connect(self._on_loaded)
-        self._splash.painted.connect(self._start_engine)
         self.setCentralWidget(self._splash.view)
-        if self._options.open_demo:
+        if options.open_demo:
             self._splash.load()
+        elif options.starting is not None:
+            told = partial(options.starting.told, NAMES_LATEST_S)
+            self._splash.begin(lambda: FirstNames.from_text(told()))
         else:
-            options = self._options
-            self._splash.begin(options.homes, options.workspace, options.closed)
-
-    @Slot()
-    def _start_engine(self) -> None:
-        """Not before the names are painted: starting costs a whole processor, and both would take longer."""
-        if self._options.engine:
-            with contextlib.suppress(UserError):  # who needs it says so
-                self._starting = StartingEngine(engine_command(self._profile))
+            wanted = NamesWanted(options.homes, options.workspace, options.closed)
+            self._splash.begin(partial(find_names, wanted))
 
     @Slot()
     def _on_loaded(self) -> None:

@@ -2,9 +2,8 @@
 
 Importing and building the window takes several times as long as listing names. So a window created with
 `build_ui=False` first shows the memory tree alone, of the place where the window will open, drawn as the
-real tree will be. One job lists the names, the next imports the window's modules; `loaded` then says that
-the window can be built without reading a file on the GUI thread. If the names take long, as on a share that
-does not answer, the modules are imported on another lane meanwhile.
+real tree will be. One job hears the names from the engine that starts, the next imports the window's
+modules; `loaded` then says that the window can be built without reading a file on the GUI thread.
 
 The tree is read-only. Threading: GUI thread; the work is in jobs. Failure: what cannot be listed is left to
 the window, which reports it.
@@ -12,11 +11,7 @@ the window, which reports it.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import (
@@ -25,9 +20,7 @@ from PySide6.QtCore import (
     QObject,
     QPersistentModelIndex,
     QSize,
-    QTimer,
     Signal,
-    Slot,
 )
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPalette
 from PySide6.QtWidgets import (
@@ -39,16 +32,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.engine.first_names import FirstNames
 from reverie.errors import UserError
-from reverie.memory.listing import ScopeListing, names_only
 from reverie.ui.appearance import GAP, UNIT, Icons, dimmed
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.tree.memory_tree import EMPTY, MemoryTree, build_tree, plain_look
+from reverie.ui.tree.memory_tree import MemoryTree, build_tree, plain_look
 from reverie.ui.tree.rows import RowLook, RowNode
 
 if TYPE_CHECKING:
-    from reverie.agents.base import Companion, Home
+    pass
 
 
 # Nothing here says `Qt.` or `QStyle.`: the first use of either creates all of its enums, about a hundred
@@ -189,18 +181,6 @@ class SplashView(QTreeView):
         self.expandToDepth(0)
 
 
-NAMES_LATEST_MS = 2_000
-_ANSWER_S = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """What `build_tree` needs to know."""
-
-    scopes: Mapping[Scope, ScopeListing]
-    companions: tuple[Companion, ...]
-
-
 class SplashTree(QObject):
     """`painted()`: the names are on screen, or there are none; `loaded()`: so is what the window needs in
     memory."""
@@ -208,47 +188,29 @@ class SplashTree(QObject):
     loaded = Signal()
     painted = Signal()
 
-    def __init__(self, icons: Icons, lane: Lane, import_lane: Lane, parent: QObject | None = None) -> None:
+    def __init__(self, icons: Icons, lane: Lane, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._lane = lane
-        self._import_lane = import_lane
-        self._loading = False
-        self._deadline = QTimer(self)
-        self._deadline.setSingleShot(True)
-        self._deadline.setInterval(NAMES_LATEST_MS)
-        self._deadline.timeout.connect(self._on_deadline)
         self.model = SplashModel(self)
         self.view = SplashView(self.model, icons)
 
-    def begin(self, homes: tuple[Path, ...], workspace: str, closed: tuple[Path, ...] = ()) -> None:
-        """Look at the first of `homes`, or at the first that is found and not one of `closed`."""
+    def begin(self, find: Callable[[], FirstNames]) -> None:
+        """Show the names that `find` finds, in a job."""
 
         def work(_control: JobControl) -> MemoryTree:
-            return names_at_start(homes, workspace, closed)
+            return build_tree(find(), names_only=True, closed=True)
 
-        self._deadline.start()
         self._lane.submit("first look", work, done=self._on_names, failed=self._on_failed)
 
     def load(self) -> None:
         """Import what the window is made of."""
-        self._load(self._lane)
-
-    def _load(self, lane: Lane) -> None:
-        self._deadline.stop()
-        if self._loading:
-            return
-        self._loading = True
         self.painted.emit()
 
         def work(_control: JobControl) -> None:
             # Late: the names are on screen by now.
             from reverie.ui.window import parts as _loaded  # noqa: F401
 
-        lane.submit("load the window", work, done=self._on_loaded)
-
-    @Slot()
-    def _on_deadline(self) -> None:
-        self._load(self._import_lane)
+        self._lane.submit("load the window", work, done=self._on_loaded)
 
     def _on_names(self, tree: MemoryTree) -> None:
         self.view.show_tree(tree)
@@ -261,43 +223,3 @@ class SplashTree(QObject):
 
     def _on_loaded(self, _nothing: None) -> None:
         self.loaded.emit()
-
-
-def names_at_start(homes: tuple[Path, ...], workspace: str, closed: tuple[Path, ...] = ()) -> MemoryTree:
-    """The names at the place where the window begins; nothing where no home is found. Blocks. Raises
-    `UserError`."""
-    from reverie.agents.discovery import User, find_homes, open_home
-    from reverie.files.paths import ask_each
-
-    # Places that hang would keep the lane from what comes next; the window itself waits for them.
-    if homes:
-        path = next(
-            iter(ask_each({home: partial(os.path.exists, home) for home in homes[:1]}, _ANSWER_S)), None
-        )
-    else:
-        found = find_homes(os.environ, Path.home(), _ANSWER_S).homes
-        path = next((home.root for home in found if home.root not in closed), None)
-    if path is None:
-        return EMPTY
-    home = open_home(path, None, User(os.environ, Path.home()))
-    context = home.context(workspace_id=_starting_workspace(home, workspace))
-    scopes = {scope: _names(home, context, scope) for scope in Scope}
-    return build_tree(_Names(scopes, home.companions(context)), names_only=True, closed=True)
-
-
-def _starting_workspace(home: Home, asked: str) -> str | None:
-    """The workspace asked for, else the one used last, else the first that is not archived."""
-    workspaces = home.contents().workspaces()
-    if asked in {each.id for each in workspaces}:
-        return asked
-    current = [each.id for each in workspaces if not each.archived]
-    recencies = () if home.sessions is None else home.sessions.recencies()
-    at = {id_: when for id_, when in recencies if id_ in current}
-    return max(current, key=lambda id_: at.get(id_, 0), default=None)
-
-
-def _names(home: Home, context: ScopeContext, scope: Scope) -> ScopeListing:
-    try:
-        return names_only(home.scope_root(context, scope))
-    except ScopeUnavailable as gap:
-        return ScopeListing(None, gap.cause or gap.title, gap.gap, (), (), ())

@@ -1,0 +1,105 @@
+"""How the last window of a profile ended: a small JSON file that the next one starts from.
+
+Reading it never fails: a field that is missing or of another type counts as its default, and unknown fields
+are ignored. No text of a memory is stored.
+
+Threading: any thread. Failure: `UserError` from writing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from reverie.files.atomic import atomic_write
+from reverie.files.directory import ensure_private
+from reverie.files.paths import read_regular
+from reverie.profile import Profile
+
+MOST_FOLDERS = 2_000
+MOST_HOMES = 100
+_LARGEST = 1_000_000
+_FILE = "window.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The window as it was closed. Rows of the tree are tuples of keys; lengths and scroll positions
+    pixels."""
+
+    home: str = ""
+    """The root of the home that was shown."""
+    homes: tuple[str, ...] = ()
+    """The roots of every home that was open, in the order of the list."""
+    closed: tuple[str, ...] = ()
+    """The places of homes closed by hand; they stay closed until they are opened by hand."""
+    workspace: str = ""
+    project: str = ""
+    geometry: str = ""
+    """Qt's own bytes, in base64."""
+    picker: bool = True
+    picker_width: int = 0
+    tree_width: int = 0
+    tab: int = 0
+    sort: str = ""
+    opened: tuple[tuple[str, ...], ...] | None = None
+    """The open rows of the tree; None for those that open by themselves."""
+    tree_scroll: int = 0
+    file: str = ""
+    """A memory path, or the path of a companion."""
+    companion: bool = False
+    cursor: int = 0
+    """In UTF-16 units, like `anchor`."""
+    anchor: int = 0
+    text_scroll: int = 0
+
+
+def remembered_file(profile: Profile) -> Path:
+    """Where it lies in a profile; it need not exist."""
+    return profile.state / _FILE
+
+
+def read_remembered(profile: Profile) -> Remembered:
+    """The state of the last window; the default for every field that is missing or invalid."""
+    try:
+        stored: Any = json.loads(read_regular(remembered_file(profile), _LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return Remembered()
+    return _from(stored) if isinstance(stored, dict) else Remembered()
+
+
+def _from(stored: Mapping[str, Any]) -> Remembered:
+    kept: dict[str, Any] = {}
+    for field in fields(Remembered):
+        value, default = stored.get(field.name), field.default
+        if field.name == "opened":
+            kept["opened"] = _keys(value)
+        elif field.name in ("homes", "closed"):
+            kept[field.name] = _texts(value)
+        elif type(value) is type(default) and not (isinstance(value, int) and value < 0):
+            # A bool is no number here: the types have to be the same.
+            kept[field.name] = value
+    return Remembered(**kept)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(text for text in value[:MOST_HOMES] if isinstance(text, str) and text)
+
+
+def _keys(value: Any) -> tuple[tuple[str, ...], ...] | None:
+    if not isinstance(value, list):
+        return None
+    paths = [path for path in value[:MOST_FOLDERS] if isinstance(path, list)]
+    return tuple(tuple(path) for path in paths if path and all(isinstance(key, str) for key in path))
+
+
+def write_remembered(profile: Profile, remembered: Remembered) -> None:
+    """Keep it. Raises `UserError`."""
+    ensure_private(profile.state)
+    text = json.dumps(asdict(remembered), ensure_ascii=True, indent=1)
+    atomic_write(remembered_file(profile), text.encode(), mode=0o600)
