@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def bare(rows: int) -> None:
 def reverie(home: str, profile: str, until: str) -> None:
     """The program as `reverie --home HOME` starts it, until the names are painted, or until the whole window
     shows them."""
-    from reverie.cli import main as command_line
+    command_line = import_module("reverie.cli.main")
 
     started = command_line.StartingEngine
 

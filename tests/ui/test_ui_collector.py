@@ -8,10 +8,10 @@ import weakref
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
 
 from reverie.ui.window import main_window as collector_module
-from reverie.ui.window.main_window import GcScheduler
+from reverie.ui.window.main_window import GarbageCollection
 
 
 class Cyclic:
@@ -46,8 +46,8 @@ def test_a_worker_that_allocates_collects_nothing_and_the_gui_thread_does(
     qtbot: Any, low_threshold: None
 ) -> None:
     told: list[str] = []
-    parent = QObject()
-    collector = GcScheduler(parent)
+    parent = QWidget()
+    collector = GarbageCollection(parent)
     Cyclic(told)
     kept: list[list[int]] = []
     worker = threading.Thread(target=allocate_much, args=(kept,), name="worker")
@@ -59,49 +59,29 @@ def test_a_worker_that_allocates_collects_nothing_and_the_gui_thread_does(
     assert gc.isenabled()
 
 
-def test_what_survived_is_looked_at_again_only_when_nobody_works(
-    qtbot: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parent = QObject()
-    jobs = [True]
+def test_everything_is_collected_only_while_nobody_looks(qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    parent = QWidget()
     monkeypatch.setattr(collector_module, "YOUNG", 0)
     monkeypatch.setattr(collector_module, "AWAY_S", 0.0)
-    monkeypatch.setattr(collector_module, "LONG_S", 0.0)
-    collector = GcScheduler(parent, lambda: bool(jobs))
+    active = [True]
+    monkeypatch.setattr(parent, "isActiveWindow", lambda: bool(active))
+    collector = GarbageCollection(parent)
     held = Held()
     held.itself = held  # type: ignore[attr-defined]
     alive = weakref.ref(held)
-    collector.collect_due()
+    collector.collect()
     del held
-    collector.collect_due()
-    assert alive() is not None, "it was frozen"
-    jobs.clear()
-    collector.collect_due()
+    collector.collect()
+    assert alive() is not None, "it is not young any more"
+    active.clear()
+    collector.collect()
     assert alive() is None
     collector.stop()
-    assert gc.get_freeze_count() == 0
-
-
-def test_while_something_is_at_work_it_looks_more_often(qtbot: Any) -> None:
-    parent = QObject()
-    jobs: list[bool] = []
-    collector = GcScheduler(parent, lambda: bool(jobs))
-    paces = []
-    for change in (lambda: None, lambda: jobs.append(True), jobs.clear):
-        change()
-        collector.collect_due()
-        paces.append(collector._timer.interval())
-    collector.stop()
-    assert paces == [
-        collector_module.INTERVAL_MS,
-        collector_module.BUSY_INTERVAL_MS,
-        collector_module.INTERVAL_MS,
-    ]
 
 
 def test_the_automatic_collector_comes_back_with_the_last_window(qtbot: Any) -> None:
-    parent = QObject()
-    first, second = GcScheduler(parent), GcScheduler(parent)
+    parent = QWidget()
+    first, second = GarbageCollection(parent), GarbageCollection(parent)
     first.stop()
     first.stop()
     assert not gc.isenabled()

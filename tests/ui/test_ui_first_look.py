@@ -12,12 +12,21 @@ from PySide6.QtCore import Qt
 from ui_windows import ACME, INGEST, LIMIT_MS, Windows
 
 from reverie.clock import system_clock
+from reverie.engine.first_names import FirstNames, find_names
+from reverie.engine.start import NamesWanted
 from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.tree.memory_tree import MemoryTree, build_tree
 from reverie.ui.tree.view import MemoryTreeModel
 from reverie.ui.widgets.lists import ROW_ROLE
 from reverie.ui.window import splash_tree
 from reverie.ui.window.main_window import MainWindow
-from reverie.ui.window.splash_tree import names_at_start
+
+
+def names_at_start(homes: tuple[Path, ...], workspace: str) -> MemoryTree:
+    """As a starting engine tells them."""
+    names = find_names(NamesWanted(homes, workspace))
+    return build_tree(FirstNames.from_text(names.as_text().encode()), names_only=True, closed=True)
+
 
 _SCRIPT = """
 import json, sys
@@ -40,6 +49,7 @@ from reverie.ui.window.splash_tree import SplashTree
 
 def names_are_painted(look):
     late = {"secrets", "reverie.agents.capabilities", "reverie.agents.transcripts"} & set(sys.modules)
+    late |= {"reverie.agents.discovery"} & set(sys.modules)
     print("Qt" in vars(PySide6.QtCore), look.model.rowCount(), *sorted(late), flush=True)
     os._exit(0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import Any
 
 import pytest
 
+from reverie.engine.first_names import FirstNames
+from reverie.engine.start import StartingEngine
 from reverie.ui import app
 from reverie.ui.appearance import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.window import layout as patience
-from reverie.ui.window import splash_tree as first_look
 from reverie.ui.window.layout import SlowDiskIndicator
 from reverie.ui.window.splash_tree import SplashTree
 
@@ -99,21 +101,16 @@ def test_a_long_job_on_a_disk_that_answers_accuses_nobody(lane: Lane, disk: Disk
     assert not said
 
 
-def test_where_the_names_do_not_come_the_window_is_loaded_beside_them(
-    lane: Lane, disk: Disk, qtbot: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(first_look, "NAMES_LATEST_MS", 5)
-    monkeypatch.setattr(first_look, "names_at_start", lambda *_asked: disk.look())
-    aside = Lane("aside")
-    look = SplashTree(Icons(), lane, aside)
+def test_where_the_names_do_not_come_the_window_is_loaded_without_them(lane: Lane, qtbot: Any) -> None:
+    silent = StartingEngine([sys.executable, "-c", "import time; time.sleep(60)"], "names")
+    look = SplashTree(Icons(), lane)
     try:
         with qtbot.waitSignal(look.loaded):
-            look.begin((disk.place,), "")
-        assert not disk.answers.is_set()
+            look.begin(lambda: FirstNames.from_text(silent.names(0.05)))
+        assert look.model.rowCount() == 0
     finally:
-        disk.answers.set()
-        lane.stop()
-        aside.stop()
+        silent._process.kill()
+        silent._process.communicate()
         look.view.deleteLater()
 
 

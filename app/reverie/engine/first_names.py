@@ -77,11 +77,11 @@ class FirstNames:
     def from_text(cls, text: bytes) -> FirstNames:
         """What `as_text` made. Raises `NoNames` for anything else."""
         try:
-            told = json.loads(text)
-            scopes = {Scope(name): _listing(Scope(name), each) for name, each in told["scopes"].items()}
+            read = json.loads(text)
+            scopes = {Scope(name): _listing(Scope(name), each) for name, each in read["scopes"].items()}
             beside = [
                 Companion(Scope(scope), Path(path), label, exists, "", read_only, loading, "", about)
-                for scope, path, label, exists, read_only, loading, about in told["companions"]
+                for scope, path, label, exists, read_only, loading, about in read["companions"]
             ]
         except (ValueError, KeyError, TypeError):
             raise NoNames from None
@@ -129,12 +129,12 @@ def find_names(wanted: NamesWanted) -> FirstNames:
     return FirstNames({scope: _names(home, context, scope) for scope in Scope}, home.companions(context))
 
 
-def _listing(scope: Scope, told: Mapping[str, Any]) -> ScopeListing:
-    files = tuple(map(name_only, told["files"]))
-    nothing = told["nothing"]  # what is said where there are no files
+def _listing(scope: Scope, read: Mapping[str, Any]) -> ScopeListing:
+    files = tuple(map(name_only, read["files"]))
+    nothing = read["nothing"]  # what is said where there are no files
     root = None if nothing is None else ScopeRoot(scope, "", Path(), None, read_only=nothing)
-    folders, problems = tuple(told["folders"]), tuple(told["problems"])
-    return ScopeListing(root, told["unavailable"], None, files, folders, problems, names_only=True)
+    folders, problems = tuple(read["folders"]), tuple(read["problems"])
+    return ScopeListing(root, read["unavailable"], None, files, folders, problems, names_only=True)
 
 
 def _is_there(path: Path) -> bool | None:

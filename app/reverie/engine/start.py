@@ -74,7 +74,7 @@ class StartingEngine:
         except OSError as error:
             raise Unavailable("Reverie's engine could not be started.", cause=str(error)) from error
 
-    def told(self, limit_s: float) -> bytes:
+    def names(self, limit_s: float) -> bytes:
         """The names that it was to tell; empty where they did not come within `limit_s` seconds."""
         line, until = b"", time.monotonic() + limit_s
         stream = self._process.stdout

@@ -16,10 +16,7 @@ import faulthandler
 import gc
 import hashlib
 import logging
-import logging.handlers
 import os
-import platform
-import queue
 import re
 import shutil
 import signal
@@ -35,7 +32,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QByteArray,
@@ -44,7 +40,6 @@ from PySide6.QtCore import (
     QMessageLogContext,
     QObject,
     QSocketNotifier,
-    Qt,
     QTimer,
     QtMsgType,
     Signal,
@@ -70,10 +65,6 @@ from reverie.ui.jobs import JobControl, single_shot, stuck_lanes
 from reverie.ui.session_store import SessionStore
 from reverie.ui.single_instance import Instance, OpenRequest, activation_token
 from reverie.ui.window.main_window import MainWindow
-
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QMessageBox
-
 
 # Screenshots: wait until a window is loaded, then take its picture. Every wait has a time limit.
 
@@ -274,6 +265,8 @@ class CrashReporter(QObject):
             self._show(*self._waiting.popleft())
 
     def _show(self, kind: str, text: str) -> None:
+        from PySide6.QtCore import Qt  # late: as in `appearance`
+
         parent: QWidget | None = QApplication.activeWindow()
         box = QMessageBox(parent)
         box.setIcon(QMessageBox.Icon.Critical)
@@ -299,7 +292,10 @@ class CrashReporter(QObject):
 
 def diagnostics(text: str, records: RecentRecords) -> str:
     """What may be copied and sent: see the module."""
-    from reverie.text.redact import redact  # late: its patterns are for nobody who meets no mistake
+    # Late: for nobody who meets no mistake.
+    import platform
+
+    from reverie.text.redact import redact
 
     about = f"Reverie {__version__}, Python {platform.python_version()}, Qt {qVersion()}, {sys.platform}"
     last = list(records.lines)[-LINES_TOLD:]
@@ -678,6 +674,10 @@ class Log:
         waiting, self._waiting = self._waiting, None
         if waiting is None:
             return
+        # Late: a job calls this once the window is on screen.
+        import logging.handlers
+        import queue
+
         self._root.removeHandler(waiting)
         try:
             file = log_handler(self._profile.log_file)

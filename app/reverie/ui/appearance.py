@@ -10,7 +10,6 @@ Threading: GUI thread; `contrast` and `readable` are plain arithmetic.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +22,6 @@ from PySide6.QtCore import (
     QObject,
     QRectF,
     QSize,
-    Qt,
     QTranslator,
     Slot,
 )
@@ -400,6 +398,8 @@ def read_window_style(settings_file: Path) -> WindowStyle:
         return WindowStyle()
     if b"window" not in content:
         return WindowStyle()
+    import tomllib  # late: few have such settings
+
     try:
         table = tomllib.loads(content.decode("utf-8-sig")).get("window")
     except (ValueError, RecursionError):
@@ -469,6 +469,8 @@ class AppearanceControl(QObject):
                 self._translators.append(translator)
 
     def _apply_theme(self, theme: str) -> None:
+        from PySide6.QtCore import Qt  # late: it makes a hundred enums, which no name is painted with
+
         hints = self._application.styleHints()
         wanted = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}.get(theme)
         # An empty palette is the system's own again.
@@ -483,6 +485,8 @@ class AppearanceControl(QObject):
         self._application.setPalette(palette)
 
     def _apply_font(self, size: int) -> None:
+        from PySide6.QtCore import Qt  # late, as above
+
         font = QFont(self._system_font)
         if size:
             font.setPointSize(size)

@@ -8,7 +8,6 @@ Threading: any.
 
 from __future__ import annotations
 
-import html
 import unicodedata
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -61,6 +60,8 @@ def lines_shortened(text: str, most: int = LONGEST_LINE) -> str:
 
 def as_tooltip(*lines: str) -> str:
     """Plain lines as a tool tip that wraps and that Qt cannot read as markup of their own."""
+    import html  # late: no name is painted with it
+
     shown = "<br>".join(
         html.escape(visible_lines(shortened(line, _LONGEST_TIP))).replace("\n", "<br>")
         for line in lines

@@ -104,7 +104,7 @@ class _Job:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _Reply:
     value: Any
     error: BaseException | None
 
@@ -165,10 +165,10 @@ class _Worker(QObject):
                 self.ended.emit(_Outcome(job.id, "cancelled", None))
             else:
                 self._job, self._coroutine = job, job.begin()
-                self._go_on(_Answer(None, None))
+                self._go_on(_Reply(None, None))
 
     @Slot(object)
-    def _go_on(self, answer: _Answer) -> None:
+    def _go_on(self, answer: _Reply) -> None:
         """Do the job until it asks for something, or ends."""
         job, coroutine = self._job, self._coroutine
         assert job is not None
@@ -195,7 +195,7 @@ class _Worker(QObject):
     def _answer(self, value: Any, error: BaseException | None) -> None:
         """On the engine's reader thread."""
         try:
-            self._resumed.emit(_Answer(value, error))
+            self._resumed.emit(_Reply(value, error))
         except RuntimeError:  # the C++ half is gone: the lane was stopped meanwhile
             log.debug("an answer after its lane was stopped")
 

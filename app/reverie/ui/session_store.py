@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QTextCursor
 
 from reverie.errors import UserError
@@ -148,7 +148,7 @@ class SessionStore(QObject):
             tab=max(0, window.tabs.currentIndex()),
             sort=tab.order.sort_key,
         )
-        if tab.splitter.orientation() == Qt.Orientation.Horizontal:
+        if tab.splitter.orientation().name == "Horizontal":
             shown = replace(shown, tree_width=inner[0])
         roots = [str(session.info.root) for session in window.homes.sessions if session.is_here]
         # Those that were not opened this time, or could not be, are still the person's homes.

@@ -38,7 +38,6 @@ from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import column, row_of
 
 if TYPE_CHECKING:
-    from reverie.llm.catalogue import ProviderInfo
     from reverie.services.model_services import ModelsView, ProbeLine
 
 

@@ -18,14 +18,13 @@ import gc
 import logging
 import os
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QGuiApplication, QPaintEvent
+from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QWidget
 
 from reverie.clock import Clock
@@ -49,78 +48,48 @@ if TYPE_CHECKING:
 log = logging.getLogger("reverie.window")
 NAMES_LATEST_S = 2.0
 
-# Python's cyclic collector runs on whichever thread happens to allocate, and workers allocate most. A
-# dialog or a model in a cycle would then be destroyed on a worker, which Qt answers with timers stopped
-# from another thread and, now and then, a crash. So while a `GcScheduler` lives, the automatic collector is
-# off and a timer of the GUI thread collects.
-#
-# A full collection holds the interpreter for a tenth of a second with ten thousand memories. So young
-# objects are collected in small portions, more often while a job runs, and the survivors are frozen. Frozen
-# objects are looked through only when no job runs and the window is not in use, or after `LONG_S`.
-
-INTERVAL_MS = 100
-# A job creates tens of thousands of objects in 100 ms; collecting takes about a microsecond for each.
-BUSY_INTERVAL_MS = 10
+COLLECT_MS = 50
 YOUNG = 2_000
 AWAY_S = 600.0
-LONG_S = 1800.0
 
 
-class GcScheduler(QObject):
-    """Collects garbage on the GUI thread only. One per window; `busy` says whether a job is running."""
+class GarbageCollection(QObject):
+    """Collects Python's cyclic garbage on the GUI thread only, while a window lives.
+
+    Python collects on whichever thread happens to allocate; a dialog in a cycle that is destroyed on another
+    thread than its own now and then takes the program with it. Young objects are collected as they come;
+    everything, which takes a tenth of a second with ten thousand memories, while nobody looks.
+    """
 
     _alive = 0
 
-    def __init__(self, parent: QObject, busy: Callable[[], bool] = lambda: False) -> None:
-        super().__init__(parent)
-        self._busy = busy
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
         self._stopped = False
-        self._frozen = False
-        self._last_full = time.monotonic()
-        self._timer = repeating(self, INTERVAL_MS, self.collect_due)
+        self._all_at = time.monotonic()
+        self._timer = repeating(self, COLLECT_MS, self.collect)
         self._timer.start()
-        GcScheduler._alive += 1
+        GarbageCollection._alive += 1
         gc.disable()
 
     @Slot()
-    def collect_due(self) -> None:
-        """Collect what is due. Called by the timer, and when a job starts or ends."""
-        pace = BUSY_INTERVAL_MS if self._busy() else INTERVAL_MS
-        if self._timer.interval() != pace and not self._stopped:
-            self._timer.setInterval(pace)
-        if self._frozen and self._may_take_long():
-            self.collect_all()
+    def collect(self) -> None:
+        """What is due."""
+        if time.monotonic() - self._all_at > AWAY_S and not self._window.isActiveWindow():
+            gc.collect()
+            self._all_at = time.monotonic()
         elif gc.get_count()[0] > YOUNG:
             gc.collect(0)
-            gc.freeze()
-            self._frozen = True
-
-    def collect_all(self) -> None:
-        """Collect everything, however long it takes."""
-        gc.unfreeze()
-        gc.collect()
-        gc.freeze()
-        self._frozen = False
-        self._last_full = time.monotonic()
-
-    def _may_take_long(self) -> bool:
-        since = time.monotonic() - self._last_full
-        if since < AWAY_S or self._busy():
-            return False
-        away = QGuiApplication.applicationState() != Qt.ApplicationState.ApplicationActive
-        return away or since > LONG_S
 
     def stop(self) -> None:
-        """Call when the workers have ended. Idempotent; the last window turns the automatic collector
-        back on."""
-        if self._stopped:
-            return
-        self._stopped = True
-        self._timer.stop()
-        GcScheduler._alive -= 1
-        if not GcScheduler._alive:
-            gc.unfreeze()
-            gc.enable()
+        """The window closes. With the last one the collector is Python's again."""
+        if not self._stopped:
+            self._stopped = True
+            self._timer.stop()
+            GarbageCollection._alive -= 1
+            if not GarbageCollection._alive:
+                gc.enable()
 
 
 class MainWindow(QMainWindow):
@@ -155,10 +124,9 @@ class MainWindow(QMainWindow):
             Lane("writer", self, own_thread=True),
             Lane("consolidator", self, own_thread=True),
         )
-        self._gc_scheduler = GcScheduler(self, self.lanes.busy)
+        self._garbage = GarbageCollection(self)
         for lane in self.lanes.all():
             lane.unclaimed.connect(self._on_unclaimed)
-            lane.busy_changed.connect(self._gc_scheduler.collect_due)
         self.setWindowTitle("Reverie[*]")
         self.resize(1240, 780)
         if build_ui:
@@ -302,8 +270,8 @@ class MainWindow(QMainWindow):
         if options.open_demo:
             self._splash.load()
         elif options.starting is not None:
-            told = partial(options.starting.told, NAMES_LATEST_S)
-            self._splash.begin(lambda: FirstNames.from_text(told()))
+            read = partial(options.starting.names, NAMES_LATEST_S)
+            self._splash.begin(lambda: FirstNames.from_text(read()))
         else:
             wanted = NamesWanted(options.homes, options.workspace, options.closed)
             self._splash.begin(partial(find_names, wanted))
@@ -668,7 +636,7 @@ class MainWindow(QMainWindow):
             self.engine.stop()
         for lane in self.lanes.all():
             lane.stop()
-        self._gc_scheduler.stop()
+        self._garbage.stop()
 
 
 def _literal(text: str) -> str:
