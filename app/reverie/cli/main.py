@@ -33,8 +33,10 @@ from reverie.files.paths import DiskCheck
 if TYPE_CHECKING:
     from reverie.agents.discovery import TroubledPlace
     from reverie.engine.address import MachineAddress
+    from reverie.engine.client import EngineClient
     from reverie.profile import Profile
     from reverie.services.container import HomeContainer
+    from reverie.services.workbench import Workbench
 
 
 # One invocation: its options, clock and profile, and the homes that it opened.
@@ -49,7 +51,11 @@ class Invocation:
         self.clock: Clock = system_clock if arguments.now is None else fixed_clock(arguments.now)
         self.left_out: frozenset[Path] = frozenset()
         """Usual places that could not be read, so that this command does without them."""
+        self.lost: Sequence[str] = ()
+        """A sentence for each write of a run that another program has overwritten since."""
         self._opened: list[HomeContainer] = []
+        self._engine: EngineClient | None = None
+        self._looked = False
 
     @cached_property
     def profile(self) -> Profile:
@@ -70,7 +76,25 @@ class Invocation:
 
     def overwritten(self) -> list[str]:
         """A sentence for each write of this command that another program has overwritten since."""
-        return [lost.sentence() for parts in self._opened for lost in parts.saves.settle()]
+        return [*self.lost, *(lost.sentence() for parts in self._opened for lost in parts.saves.settle())]
+
+    def workbench(self, container: HomeContainer) -> Workbench:
+        """What can be asked of this home: of the engine of the profile where one runs, else of this
+        process."""
+        # Late: `failures` asks neither.
+        from reverie.cli.homes import find_engine
+        from reverie.services.workbench import Workbench
+
+        if not self._looked:
+            self._engine, self._looked = find_engine(self, container), True
+        if self._engine is None:
+            return Workbench(container)
+        return self._engine.home(container.home.root, container.home_id)
+
+    def close(self) -> None:
+        """The command is over."""
+        if self._engine is not None:
+            self._engine.stop()
 
 
 # The command line as data; the README's command table is tested against it. `--home`, `--profile`, `--json`
@@ -346,6 +370,8 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         answers.trouble("Stopped by Ctrl+C. What was under way is put in order by the next command.")
         return FAILED
+    finally:
+        session.close()
 
 
 def _failed(error: UserError, session: Invocation) -> int:

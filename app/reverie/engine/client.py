@@ -15,15 +15,16 @@ import itertools
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from types import MappingProxyType
 from typing import Any, cast
 
 from reverie import __version__
 from reverie.engine.codec import WireError, coder, decode, pack, unpack
-from reverie.engine.engine import EngineServices, HomeEngine
+from reverie.engine.engine import RUNS, EngineServices, HomeEngine
 from reverie.engine.interface import Method, is_service, method_of
 from reverie.engine.wire import (
     PROTOCOL,
@@ -81,6 +82,8 @@ class EngineClient:
     `UserError`. `on_event` hears events. With `on_again` a lost connection is made anew at
     once, and it is called then, so that whatever was shown can be asked for again. Neither may block.
 
+    `environment` is asked for the variables that a run is done with, instead of the engine's.
+
     `explain` is given for an engine on another machine: the error for a greeting that failed, or for a
     connection that was lost (None). Reaching such a machine may take long, so calls fail with that error
     while the connection is made again, which goes on until it succeeds; `on_lost` hears of it."""
@@ -93,8 +96,10 @@ class EngineClient:
         on_again: Callable[[], None] | None = None,
         on_lost: Callable[[UserError], None] = lambda _error: None,
         explain: Callable[[Refused | WireError | ConnectionLost | None], UserError] | None = None,
+        environment: Callable[[], Mapping[str, str | None]] = dict,
     ) -> None:
         self._connect = connect
+        self._environment = environment
         self._on_lost = on_lost
         self._explain = explain
         self._greeting: Channel | None = None
@@ -149,7 +154,10 @@ class EngineClient:
 
         data = pack(method.bound(named))
         cancelled = event.is_set if event is not None else lambda: False
-        result = self.call_raw(address, data, report=report, cancelled=cancelled, check=check)
+        environment = self._environment() if address[2] in RUNS else {}
+        result = self.call_raw(
+            address, data, environment=environment, report=report, cancelled=cancelled, check=check
+        )
         return decode(result, method.result)
 
     def call_raw(
@@ -157,6 +165,7 @@ class EngineClient:
         address: tuple[Path, str, str],
         arguments: bytes,
         *,
+        environment: Mapping[str, str | None] = MappingProxyType({}),
         report: Callable[[bytes], None] = lambda _value: None,
         cancelled: Callable[[], bool] = lambda: False,
         check: Callable[[], None] | None = None,
@@ -172,7 +181,7 @@ class EngineClient:
             self._waiting[call_id] = answers
         asked = False
         try:
-            self._send(channel, CallMessage(call_id, *address, arguments))
+            self._send(channel, CallMessage(call_id, *address, arguments, environment=environment))
             while True:
                 try:
                     answer = answers.get(timeout=_POLL_S)

@@ -31,9 +31,9 @@ from reverie import __version__
 from reverie.clock import system_clock
 from reverie.engine.codec import WireError
 from reverie.engine.engine import ProfileEngine
-from reverie.engine.reach import reach, socket_channel, socket_path
+from reverie.engine.reach import reach, socket_channel
 from reverie.engine.server import ClientConnection
-from reverie.engine.start import engine_command
+from reverie.engine.start import engine_command, socket_path
 from reverie.engine.wire import (
     PROTOCOL,
     Channel,
@@ -139,7 +139,7 @@ def serve_streams(profile: Profile) -> None:
 
 def serve_engine(profile: Profile) -> NoReturn:
     """Be a worker: do what one engine asks, until that is gone; then end, whatever is under way."""
-    _serve_one(ProfileEngine(profile, system_clock))
+    _serve_one(ProfileEngine(profile, system_clock, is_worker=True))
     # Python would wait for threads that a model or a disk holds up.
     os._exit(0)
 
