@@ -175,6 +175,8 @@ def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, 
                 idle.wait()
         finally:
             path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # closing alone would not wake who accepts
+                listening.shutdown(socket.SHUT_RDWR)
             engine.close()
 
 
