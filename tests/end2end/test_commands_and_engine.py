@@ -17,6 +17,7 @@ import pytest
 from helpers.claude_transcripts import SESSION
 from helpers.claude_transcripts import Chat as ClaudeChat
 from helpers.command_pairs import Commands, alone_and_with_engine, differences, last_run, running_engine
+from helpers.crowd import crowd
 from helpers.extraction import small_home
 from helpers.model_runs import MODEL, everything_below, settle_on
 from helpers.model_server import ModelServer, Reply
@@ -237,7 +238,9 @@ def test_a_run_has_the_key_of_the_command_and_nobody_keeps_it(home: Path, profil
     with ModelServer([Reply(text="Nothing to do.")] * 3) as server:
         settle_on(server, profile)
         for env in ({}, {"TEST_KEY": KEY}, {}):
-            assert dream(home, profile, **env).wait(60) == 0
+            done = dream(home, profile, **env)
+            done.communicate(timeout=60)
+            assert done.returncode == 0
         sent = [request.headers.get("authorization", "") for request in server.requests]
     assert [KEY in each for each in sent] == [False, True, False], "each run has what its command has"
     kept = [path for path, data in everything_below(profile, home) if KEY.encode() in data]
@@ -279,3 +282,11 @@ def test_a_run_whose_engine_is_killed_says_so(home: Path, profile: Path, engine:
         _out, err = run.communicate(timeout=60)
     assert run.returncode == 1
     assert "Reverie's engine is not there." in err
+
+
+def test_all_at_once(tmp_path: Path) -> None:
+    """The campaign takes a minute for it."""
+    found = crowd(tmp_path, 6.0)
+    assert found.problems == []
+    assert found.lines > 3
+    assert found.done["window"] > 1

@@ -27,6 +27,7 @@ _RUN_ID = re.compile(r"\b1\d{12}-[0-9a-f]{8}\b")
 _NEW = re.compile(
     r"\b(?:179[5-9]|1[89]\d\d)\d{9}\b"  # milliseconds
     r"|\b20\d\d-\d\d-\d\d[T ]\d\d[:-]\d\d(?:[:-]\d\d(?:\.\d+)?)?Z?"
+    r"|\b(?:\d+ (?:seconds?|minutes?|min|hours?|h) ago|just now)\b"
     r"|(?<=\"id\": \")[0-9a-f]{16}(?=\")|(?<=/traces/)[0-9a-f]{16}"  # of a home
 )
 

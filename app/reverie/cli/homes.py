@@ -37,6 +37,7 @@ from reverie.errors import Ambiguous, Unavailable, UserError
 from reverie.log_level import wanted_level
 from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.contexts import asked_context
+from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
     from reverie.engine.client import EngineClient
@@ -138,7 +139,16 @@ def _only_root(session: Invocation) -> Path:
 _ANSWER_S = 2.0
 
 
-def find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | None:
+def the_workbench(session: Invocation, parts: HomeContainer) -> Workbench:
+    """What can be asked of this home: of the engine of the profile where one runs, else of this process."""
+    if not session.looked_for_engine:
+        session.engine, session.looked_for_engine = _find_engine(session, parts), True
+    if session.engine is None:
+        return Workbench(parts)
+    return session.engine.home(parts.home.root, parts.home_id)
+
+
+def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | None:
     """The engine of the profile, if one runs that would answer as this process does; none is started. Not one
     that is of another version, does not answer, or sees other homes in its environment; nor where the command
     has a clock or a log of its own."""

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from reverie.engine.client import EngineClient
     from reverie.profile import Profile
     from reverie.services.container import HomeContainer
-    from reverie.services.workbench import Workbench
 
 
 # One invocation: its options, clock and profile, and the homes that it opened.
@@ -54,8 +53,9 @@ class Invocation:
         self.lost: Sequence[str] = ()
         """A sentence for each write of a run that another program has overwritten since."""
         self._opened: list[HomeContainer] = []
-        self._engine: EngineClient | None = None
-        self._looked = False
+        self.engine: EngineClient | None = None
+        """The engine that this command asks; see `cli.homes`."""
+        self.looked_for_engine = False
 
     @cached_property
     def profile(self) -> Profile:
@@ -78,23 +78,10 @@ class Invocation:
         """A sentence for each write of this command that another program has overwritten since."""
         return [*self.lost, *(lost.sentence() for parts in self._opened for lost in parts.saves.settle())]
 
-    def workbench(self, container: HomeContainer) -> Workbench:
-        """What can be asked of this home: of the engine of the profile where one runs, else of this
-        process."""
-        # Late: `failures` asks neither.
-        from reverie.cli.homes import find_engine
-        from reverie.services.workbench import Workbench
-
-        if not self._looked:
-            self._engine, self._looked = find_engine(self, container), True
-        if self._engine is None:
-            return Workbench(container)
-        return self._engine.home(container.home.root, container.home_id)
-
     def close(self) -> None:
         """The command is over."""
-        if self._engine is not None:
-            self._engine.stop()
+        if self.engine is not None:
+            self.engine.stop()
 
 
 # The command line as data; the README's command table is tested against it. `--home`, `--profile`, `--json`

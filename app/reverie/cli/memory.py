@@ -33,6 +33,7 @@ from reverie.cli.homes import (
     require_workspace,
     the_context,
     the_home,
+    the_workbench,
 )
 from reverie.cli.main import Invocation
 from reverie.clock import DAY_MS, HOUR_MS, is_time
@@ -292,7 +293,7 @@ def show_tree(session: Invocation) -> int:
 
     parts = the_home(session)
     context = the_context(session, parts)
-    shown = session.workbench(parts).shown.trees(context)
+    shown = the_workbench(session, parts).shown.trees(context)
     if session.as_json:
         print_json(shown.nodes)
     else:
@@ -307,7 +308,7 @@ def show_status(session: Invocation) -> int:
 
     parts = the_home(session)
     context = the_context(session, parts)
-    shown = session.workbench(parts).shown.status(context, session.clock())
+    shown = the_workbench(session, parts).shown.status(context, session.clock())
     status, agent = shown.status, shown.agent
     if session.as_json:
         agent_lines = [

@@ -39,6 +39,7 @@ from reverie.cli.homes import (
     require_workspace,
     the_context,
     the_home,
+    the_workbench,
 )
 from reverie.cli.main import Invocation
 from reverie.compose import open_parts
@@ -68,13 +69,13 @@ def sweep(session: Invocation) -> int:
 
     parts = the_home(session)
     if session.arguments.dry_run:
-        plan = session.workbench(parts).by_hand.sweep_plan()
+        plan = the_workbench(session, parts).by_hand.sweep_plan()
         if session.as_json:
             print_json(plan.as_json())
         else:
             _print_sweep(plan.order, plan.as_json()["skipped"])
         return DONE
-    by_hand = session.workbench(parts).by_hand
+    by_hand = the_workbench(session, parts).by_hand
     with interruptible() as cancel:
         result, session.lost = by_hand.sweep(session.arguments.engine, cancel=cancel)
     if session.as_json:
@@ -91,7 +92,7 @@ def harvest(session: Invocation) -> int:
 
     parts = the_home(session)
     context = the_context(session, parts)
-    by_hand = session.workbench(parts).by_hand
+    by_hand = the_workbench(session, parts).by_hand
     with interruptible() as cancel:
         result, dream, session.lost = by_hand.harvest(context, session.arguments.engine, cancel=cancel)
     if session.as_json:
@@ -177,7 +178,7 @@ def consolidate(session: Invocation) -> int:
     if not arguments.dry_run and context.workspace_id is not None and parts.home.sidecars is not None:
         # The record would name a workspace that the agent does not know.
         require_workspace(parts, context.workspace_id, stores=False)
-    by_hand, dry_run = session.workbench(parts).by_hand, arguments.dry_run
+    by_hand, dry_run = the_workbench(session, parts).by_hand, arguments.dry_run
     with interruptible() as cancel:
         result, engine, session.lost = by_hand.consolidate(
             context, arguments.trigger, arguments.engine, dry_run, cancel=cancel
@@ -196,7 +197,7 @@ def consolidate(session: Invocation) -> int:
 def show_runs(session: Invocation) -> int:
     """The runs of a home, newest first."""
     parts = the_home(session)
-    shown = session.workbench(parts).shown.runs(session.arguments.limit)
+    shown = the_workbench(session, parts).shown.runs(session.arguments.limit)
     records = shown.records
     if session.as_json:
         print_json([record.as_json() for record in records])
@@ -223,7 +224,7 @@ def show_runs(session: Invocation) -> int:
 def show_diff(session: Invocation) -> int:
     """What a run changed, or would have changed."""
 
-    shown = session.workbench(the_home(session)).shown.changes(session.arguments.run)
+    shown = the_workbench(session, the_home(session)).shown.changes(session.arguments.run)
     taken = shown.taken_back
     diffs = [
         (
@@ -267,7 +268,7 @@ def revert(session: Invocation) -> int:
             choices=tuple(paths),
             next_step="Give --hunk together with exactly one --path.",
         )
-    by_hand = session.workbench(parts).by_hand
+    by_hand = the_workbench(session, parts).by_hand
     result, too, session.lost = by_hand.revert(arguments.run, tuple(paths), tuple(hunks))
     summary = result.summary
     if too:
@@ -304,7 +305,7 @@ def write(session: Invocation) -> int:
         if choices:
             raise Ambiguous("Which workspace?", choices=choices, next_step="Name it with --workspace ID.")
         raise Unavailable("This home has no workspace.", next_step="Choose another home.")
-    by_hand = session.workbench(parts).by_hand
+    by_hand = the_workbench(session, parts).by_hand
     with interruptible() as cancel:
         outcome, session.lost = by_hand.write(workspace_id, session.arguments.force, cancel=cancel)
     if session.as_json:
@@ -326,7 +327,7 @@ def notes(session: Invocation) -> int:
 
     parts = the_home(session)
     session_id = session.arguments.workspace or _only_session(parts)
-    by_hand = session.workbench(parts).by_hand
+    by_hand = the_workbench(session, parts).by_hand
     with interruptible() as cancel:
         outcome, session.lost = by_hand.notes(session_id, session.arguments.force, cancel=cancel)
     if session.as_json:
@@ -366,7 +367,7 @@ def extract(session: Invocation) -> int:
     anything failed."""
 
     arguments = session.arguments
-    by_hand = session.workbench(the_home(session)).by_hand
+    by_hand = the_workbench(session, the_home(session)).by_hand
     if arguments.dry_run:
         candidates, to_notes = by_hand.extract_plan(arguments.project)
         _print_candidates(candidates, as_json=session.as_json, to_notes=to_notes)
@@ -433,7 +434,7 @@ def traces(session: Invocation) -> int:
 
 def _list(session: Invocation) -> int:
     def read(parts: HomeContainer) -> tuple[TraceSummary, ...]:
-        return session.workbench(parts).shown.traces()
+        return the_workbench(session, parts).shown.traces()
 
     found, errors = from_each(session, every_home(session), read)
     for problem in errors:
@@ -462,7 +463,7 @@ def _one(session: Invocation, wanted: str) -> int:
     for place in asked.problems:
         trouble(str(place))
     for root in asked.roots:
-        shown = session.workbench(open_parts(root, session.profile, session.clock)).shown
+        shown = the_workbench(session, open_parts(root, session.profile, session.clock)).shown
         try:
             detail, document = shown.trace(wanted)
         except UserError as error:

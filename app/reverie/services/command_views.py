@@ -20,7 +20,7 @@ from reverie.memory.write_guard import rule_under
 from reverie.runs.record import Parts, RunRecord
 from reverie.services.container import HomeContainer
 from reverie.services.traces import TraceDetail, TraceService, TraceSummary
-from reverie.services.views import ChangedFile
+from reverie.services.views import ChangedFile, MemoryView
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +61,15 @@ class ShownChanges:
 
 
 class CommandViews:
-    """The looks of the commands at one home."""
+    """The looks of the commands at one home. `view`: its three trees."""
 
-    def __init__(self, parts: HomeContainer) -> None:
+    def __init__(self, parts: HomeContainer, view: Callable[[ScopeContext], MemoryView]) -> None:
         self._parts = parts
+        self._view = view
 
     def trees(self, context: ScopeContext) -> ShownTrees:
         """The three trees of a context."""
-        # Late: `runs` and `diff` show no trees.
-        from reverie.services.workbench import Workbench
-
-        parts = self._parts
-        view = Workbench(parts).view(context)
+        parts, view = self._parts, self._view(context)
         nodes = tuple(tree(scope, view.scopes[scope]) for scope in Scope)
         for scope, node in zip(Scope, nodes, strict=True):
             root = view.scopes[scope].root

@@ -229,7 +229,7 @@ class Workbench:
 
         return module.ReviewService
 
-    @service
+    @service_made_by(lambda workbench, kind: kind(workbench.parts, workbench.view))
     def shown() -> type[CommandViews]:
         """What commands show of this home."""
         from reverie.services import command_views as module
