@@ -26,6 +26,7 @@ from helpers import ssh_machine
 from helpers.claude_home import ClaudeHomeMaker, look_at_many
 from helpers.co_typists import run_co_typists
 from helpers.counters import count_in_two_processes
+from helpers.crowd import crowd as run_crowd
 from helpers.engine_kills import cut_connections, kill_engines
 from helpers.extraction_kills import run_kills as run_extraction_kills
 from helpers.kills import a_plan, run_kills
@@ -184,6 +185,13 @@ def suspended(directory: Path) -> tuple[list[str], bool]:
     return tally.lines(), not tally.problems
 
 
+def crowd(directory: Path) -> tuple[list[str], bool]:
+    """Two windows' clients, `watch` and six commands on one home at once for a minute: one engine, no lost
+    update, no process left."""
+    found = run_crowd(directory, 60.0)
+    return found.told(), not found.problems
+
+
 SOAK_S = 1800.0
 
 
@@ -244,6 +252,7 @@ PARTS: dict[str, Part] = {
     "hostile": hostile,
     "drafts": drafts,
     "engine": engine,
+    "crowd": crowd,
     "coediting": coediting,
     "writer": writer,
     "notes": notes,

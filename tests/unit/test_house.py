@@ -43,6 +43,8 @@ WHY_ALONE: dict[str, str] = {
     "context.mux": "the recipe of one agent",
     "doctor.self_checks": "Reverie's own state; no fact of a home is in it",
     "files.watch_observer": "imports watchdog, late and on the watcher's thread",
+    "services.by_hand": "runs that commands ask for; loaded with the first one",
+    "services.command_views": "what commands show; loaded by those that show it",
     "engine.hosting": "one host for several clients, and its own lock; the engine keeps the homes",
     "engine.history": "a thread and its rules; the engine keeps the homes and their clients",
     "engine.search": "a thread and its rules for giving way; the engine keeps the homes and their clients",

@@ -5,10 +5,17 @@ A home that cannot be read, or whose disk hangs, is named on stderr, and the com
 
 from __future__ import annotations
 
+import logging
+import os
+import socket
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.cli import answers
@@ -25,9 +32,17 @@ from reverie.cli.answers import (
 from reverie.cli.main import Invocation
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
+from reverie.engine.place import socket_path, surroundings
 from reverie.errors import Ambiguous, Unavailable, UserError
+from reverie.log_level import wanted_level
 from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.contexts import asked_context
+from reverie.services.workbench import Workbench
+
+if TYPE_CHECKING:
+    from reverie.engine.client import EngineClient
+
+log = logging.getLogger("reverie.engine")
 
 NO_HOME = "No agent's home was found."
 MOST_CHOICES = 50
@@ -119,6 +134,61 @@ def _only_root(session: Invocation) -> Path:
             next_step="Name one with --home DIR.",
         )
     return found[0].root
+
+
+_ANSWER_S = 2.0
+
+
+def the_workbench(session: Invocation, parts: HomeContainer) -> Workbench:
+    """What can be asked of this home: of the engine of the profile where one runs, else of this process."""
+    if not session.looked_for_engine:
+        session.engine, session.looked_for_engine = _find_engine(session, parts), True
+    if session.engine is None:
+        return Workbench(parts)
+    return session.engine.home(parts.home.root, parts.home_id)
+
+
+def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | None:
+    """The engine of the profile, if one runs that would answer as this process does; none is started. Not one
+    that is of another version, does not answer, or sees other homes in its environment; nor where the command
+    has a clock or a log of its own."""
+    if session.arguments.now is not None or wanted_level(os.environ) is not None:
+        return None
+    try:
+        if not hasattr(socket, "AF_UNIX") or not socket_path(session.profile).exists():
+            return None
+        # Late: a command that finds no engine does without.
+        from reverie.engine.client import EngineClient
+        from reverie.engine.reach import running_channel
+
+        channel = partial(running_channel, session.profile)
+        client = EngineClient(channel, environment=partial(_environment, parts))
+    except UserError as error:
+        log.info("no engine: %s", error)
+        return None
+    answers: SimpleQueue[bool] = SimpleQueue()
+
+    def greet() -> None:
+        try:
+            answers.put(client.services.surroundings == surroundings(os.environ))
+        except UserError as error:
+            log.info("the engine is not used: %s", error)
+            answers.put(False)
+
+    threading.Thread(target=greet, name="reverie-greet", daemon=True).start()
+    with suppress(Empty):
+        if answers.get(timeout=_ANSWER_S):
+            return client
+    client.stop()
+    return None
+
+
+def _environment(parts: HomeContainer) -> dict[str, str | None]:
+    """What a run that is done elsewhere needs of the environment of this process."""
+    # Late: pydantic.
+    from reverie.services.models import Models
+
+    return {name: os.environ.get(name) for name in Models(parts).variables()}
 
 
 def the_context(session: Invocation, parts: HomeContainer) -> ScopeContext:

@@ -34,6 +34,7 @@ from reverie.files.paths import DiskCheck
 if TYPE_CHECKING:
     from reverie.agents.discovery import TroubledPlace
     from reverie.engine.address import MachineAddress
+    from reverie.engine.client import EngineClient
     from reverie.profile import Profile
     from reverie.services.container import HomeContainer
 
@@ -50,7 +51,12 @@ class Invocation:
         self.clock: Clock = system_clock if arguments.now is None else fixed_clock(arguments.now)
         self.left_out: frozenset[Path] = frozenset()
         """Usual places that could not be read, so that this command does without them."""
+        self.lost: Sequence[str] = ()
+        """A sentence for each write of a run that another program has overwritten since."""
         self._opened: list[HomeContainer] = []
+        self.engine: EngineClient | None = None
+        """The engine that this command asks; see `cli.homes`."""
+        self.looked_for_engine = False
 
     @cached_property
     def profile(self) -> Profile:
@@ -71,7 +77,12 @@ class Invocation:
 
     def overwritten(self) -> list[str]:
         """A sentence for each write of this command that another program has overwritten since."""
-        return [lost.sentence() for parts in self._opened for lost in parts.saves.settle()]
+        return [*self.lost, *(lost.sentence() for parts in self._opened for lost in parts.saves.settle())]
+
+    def close(self) -> None:
+        """The command is over."""
+        if self.engine is not None:
+            self.engine.stop()
 
 
 # The command line as data; the README's command table is tested against it. `--home`, `--profile`, `--json`
@@ -347,6 +358,8 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         answers.trouble("Stopped by Ctrl+C. What was under way is put in order by the next command.")
         return FAILED
+    finally:
+        session.close()
 
 
 def _failed(error: UserError, session: Invocation) -> int:

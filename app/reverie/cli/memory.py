@@ -18,12 +18,9 @@ from typing import TYPE_CHECKING, Any
 from reverie.agents.capabilities import StatusLine
 from reverie.agents.memory_index import INDEX
 from reverie.agents.scopes import (
-    FileRule,
     ProjectGap,
-    Refusal,
     Scope,
     ScopeContext,
-    ScopeRoot,
     ScopeUnavailable,
 )
 from reverie.cli import answers
@@ -36,18 +33,17 @@ from reverie.cli.homes import (
     require_workspace,
     the_context,
     the_home,
+    the_workbench,
 )
 from reverie.cli.main import Invocation
 from reverie.clock import DAY_MS, HOUR_MS, is_time
 from reverie.errors import Conflict, StoreError, UserError
-from reverie.jobs.consolidate.coverage import Status, status_of
+from reverie.jobs.consolidate.coverage import Status
 from reverie.memory.commands import COMMANDS, MemoryCommands, normalise
-from reverie.memory.listing import index_entries, scan_scope, tree
+from reverie.memory.listing import index_entries, scan_scope
 from reverie.memory.store import MemoryStore
-from reverie.memory.write_guard import rule_under
 from reverie.services.container import HomeContainer
 from reverie.services.host import keep_usage
-from reverie.services.workbench import Workbench
 from reverie.text.summaries import some
 
 if TYPE_CHECKING:
@@ -297,33 +293,14 @@ def show_tree(session: Invocation) -> int:
 
     parts = the_home(session)
     context = the_context(session, parts)
-    view = Workbench(parts).view(context)
-    nodes = [tree(scope, view.scopes[scope]) for scope in Scope]
-    for scope, node in zip(Scope, nodes, strict=True):
-        root = view.scopes[scope].root
-        if root is not None:
-            mark_rules(node, partial(_rule, parts, root, view.refusals.get(scope)))
+    shown = the_workbench(session, parts).shown.trees(context)
     if session.as_json:
-        print_json(nodes)
+        print_json(shown.nodes)
     else:
-        print_text("\n".join(tree_lines(nodes)))
-    problem = parts.usage.problem()
-    if problem:
-        answers.trouble(problem)
+        print_text("\n".join(tree_lines(shown.nodes)))
+    if shown.problem:
+        answers.trouble(shown.problem)
     return DONE
-
-
-def _rule(parts: HomeContainer, root: ScopeRoot, refusal: Refusal | None, rel: str) -> FileRule:
-    return rule_under(refusal, parts.home.file_rule(root, rel))
-
-
-def _never_has(parts: HomeContainer, context: ScopeContext, scope: Scope) -> bool:
-    """Whether the agent has no such scope in any context."""
-    try:
-        parts.home.scope_root(context, scope)
-    except ScopeUnavailable as gap:
-        return gap.permanent
-    return False
 
 
 def show_status(session: Invocation) -> int:
@@ -331,16 +308,15 @@ def show_status(session: Invocation) -> int:
 
     parts = the_home(session)
     context = the_context(session, parts)
-    status = status_of(parts.coverage.load(), context, now=session.clock())
-    agent = () if parts.home.jobs is None else parts.home.jobs.agent_status(context)
+    shown = the_workbench(session, parts).shown.status(context, session.clock())
+    status, agent = shown.status, shown.agent
     if session.as_json:
         agent_lines = [
             {"label": line.label, "text": line.text, "state": line.state, "at": line.at} for line in agent
         ]
         print_json({**status.as_json(), **({"agent": agent_lines} if agent_lines else {})})
     else:
-        without = tuple(scope for scope in Scope if _never_has(parts, context, scope))
-        print_text("\n".join(status_lines(status, agent, without, now=session.clock())))
+        print_text("\n".join(status_lines(status, agent, shown.without, now=session.clock())))
     for problem in status.problems:
         answers.trouble(problem)
     return DONE
@@ -353,22 +329,6 @@ def tree_lines(nodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Scopes, directories and memories, indented; pins, use, size and description behind the name."""
     for node in nodes:
         yield from _lines(node, 0)
-
-
-def mark_rules(node: dict[str, Any], rule_of: Callable[[str], FileRule]) -> None:
-    """Say of each file in a scope's tree that is not for editing what it is (`rule`), and why
-    (`ruleReason`). `rule_of` is asked by the name below the scope's root."""
-    top = str(node["path"])
-
-    def mark(each: dict[str, Any]) -> None:
-        for child in each.get("children", ()):
-            mark(child)
-        if "children" not in each:
-            rule = rule_of(str(each["path"]).removeprefix(f"{top}/"))
-            if rule.kind != "editable":
-                each.update({"rule": rule.kind, "ruleReason": rule.sentence})
-
-    mark(node)
 
 
 def _lines(node: Mapping[str, Any], depth: int) -> Iterator[str]:

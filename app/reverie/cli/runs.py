@@ -39,21 +39,16 @@ from reverie.cli.homes import (
     require_workspace,
     the_context,
     the_home,
+    the_workbench,
 )
 from reverie.cli.main import Invocation
 from reverie.compose import open_parts
 from reverie.errors import Ambiguous, Busy, Unavailable, UserError
-from reverie.jobs.consolidate.harvest import HarvestRequest, dream_follows, follow_up
-from reverie.jobs.consolidate.run import DreamRequest
 from reverie.jobs.consolidate.triggers import SKIP_WORDS
 from reverie.llm.keys import never_unlock
 from reverie.memory.diff import unified
 from reverie.runs.record import numbers_taken, taken_as_json
-from reverie.services.background import BackgroundJobs, ExtractionService, open_notes, open_writer
-from reverie.services.host import Host, keep_usage
-from reverie.services.models import Models
-from reverie.services.run_views import ReviewService
-from reverie.services.traces import TraceService
+from reverie.services.host import Host
 from reverie.text.summaries import some
 
 if TYPE_CHECKING:
@@ -74,50 +69,38 @@ def sweep(session: Invocation) -> int:
 
     parts = the_home(session)
     if session.arguments.dry_run:
-        plan = parts.sweeps.plan()
+        plan = the_workbench(session, parts).by_hand.sweep_plan()
         if session.as_json:
             print_json(plan.as_json())
         else:
             _print_sweep(plan.order, plan.as_json()["skipped"])
         return DONE
-    keep_usage(parts)
-    background, engine_name = BackgroundJobs(parts, by_hand=True), session.arguments.engine
+    by_hand = the_workbench(session, parts).by_hand
     with interruptible() as cancel:
-        result = parts.sweeps.run(
-            lambda context: background.engine_for(context, "launch", engine_name), cancel=cancel
-        )
+        result, session.lost = by_hand.sweep(session.arguments.engine, cancel=cancel)
     if session.as_json:
         print_json(result.as_json())
     else:
         _print_sweep((), result.as_json()["skipped"])
         for run in result.runs:
             print_text(f"{run.workspace_id}: {run.result.outcome}. {printable(run.result.summary)}")
-    parts.coverage.look_again()
     return _swept(result)
 
 
 def harvest(session: Invocation) -> int:
     """Harvest the newest compaction of a workspace, then dream; exit 1 unless both succeeded."""
 
-    parts, engine_name = the_home(session), session.arguments.engine
-    keep_usage(parts)
+    parts = the_home(session)
     context = the_context(session, parts)
-    background = BackgroundJobs(parts, by_hand=True)
-    extractor = background.extractor_for(context, engine_name)
-    dream: RunResult | None = None
+    by_hand = the_workbench(session, parts).by_hand
     with interruptible() as cancel:
-        result = parts.harvests.run(HarvestRequest(context), extractor, cancel=cancel)
-        if dream_follows(result):
-            request = follow_up(parts.home, context, extractor.name)
-            engine = background.engine_for(context, request.trigger, engine_name)
-            dream = parts.dreams.run(request, engine, cancel=cancel)
+        result, dream, session.lost = by_hand.harvest(context, session.arguments.engine, cancel=cancel)
     if session.as_json:
         print_json({**_harvest_json(result), "dream": None if dream is None else _dream_json(dream)})
     elif dream is not None:
         print_table(answers.ops_rows((*result.ops, *dream.ops)))
         print_text(f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}.")
         print_text(f"{printable(dream.summary)}\nRun {dream.run_id}: {dream.outcome}.")
-    parts.coverage.look_again()
     troubled = [each for each in (result, dream) if each is not None and not each.succeeded]
     for each in troubled:
         answers.trouble(answers.with_next_step(each.summary, each.next_step))
@@ -192,34 +175,30 @@ def consolidate(session: Invocation) -> int:
     arguments = session.arguments
     parts = the_home(session)
     context = the_context(session, parts)
-    if not arguments.dry_run:
-        if context.workspace_id is not None and parts.home.sidecars is not None:
-            # The record would name a workspace that the agent does not know.
-            require_workspace(parts, context.workspace_id, stores=False)
-        keep_usage(parts)
-    models = Models(parts)
-    choice = models.choose(context, arguments.engine)
-    engine = models.engine(choice.engine, context, arguments.trigger)
+    if not arguments.dry_run and context.workspace_id is not None and parts.home.sidecars is not None:
+        # The record would name a workspace that the agent does not know.
+        require_workspace(parts, context.workspace_id, stores=False)
+    by_hand, dry_run = the_workbench(session, parts).by_hand, arguments.dry_run
     with interruptible() as cancel:
-        result = parts.dreams.run(
-            DreamRequest(context, arguments.trigger, engine.name, arguments.dry_run), engine, cancel=cancel
+        result, engine, session.lost = by_hand.consolidate(
+            context, arguments.trigger, arguments.engine, dry_run, cancel=cancel
         )
     if session.as_json:
-        print_json({**_dream_json(result), "dryRun": arguments.dry_run, "engine": engine.name})
+        print_json({**_dream_json(result), "dryRun": dry_run, "engine": engine})
     elif result.succeeded:
         print_table(answers.ops_rows(result.ops))
         print_text(
             f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}. "
-            f"{answers.spent_words(engine.name, result.usage, result.cost_usd)}"
+            f"{answers.spent_words(engine, result.usage, result.cost_usd)}"
         )
-    parts.coverage.look_again()
     return answers.ended(succeeded=result.succeeded, text=result.summary, next_step=result.next_step)
 
 
 def show_runs(session: Invocation) -> int:
     """The runs of a home, newest first."""
     parts = the_home(session)
-    records = parts.runs.all(limit=session.arguments.limit)
+    shown = the_workbench(session, parts).shown.runs(session.arguments.limit)
+    records = shown.records
     if session.as_json:
         print_json([record.as_json() for record in records])
     elif not records:
@@ -237,7 +216,7 @@ def show_runs(session: Invocation) -> int:
             )
             for record in records
         )
-    for problem in parts.runs.problems:
+    for problem in shown.problems:
         answers.trouble(problem)
     return DONE
 
@@ -245,9 +224,8 @@ def show_runs(session: Invocation) -> int:
 def show_diff(session: Invocation) -> int:
     """What a run changed, or would have changed."""
 
-    parts, run_id = the_home(session), session.arguments.run
-    changes = ReviewService(parts).changes(run_id)
-    taken = parts.runs.load(run_id).taken_back
+    shown = the_workbench(session, the_home(session)).shown.changes(session.arguments.run)
+    taken = shown.taken_back
     diffs = [
         (
             change,
@@ -258,7 +236,7 @@ def show_diff(session: Invocation) -> int:
                 taken_back=numbers_taken(change.before, change.after, taken.get(change.path, frozenset())),
             ),
         )
-        for change in changes
+        for change in shown.files
     ]
     if session.as_json:
         print_json(
@@ -290,9 +268,8 @@ def revert(session: Invocation) -> int:
             choices=tuple(paths),
             next_step="Give --hunk together with exactly one --path.",
         )
-    keep_usage(parts)
-    part, too = ReviewService(parts).named_parts(arguments.run, paths, hunks) if paths else (None, ())
-    result = parts.reverter.revert(arguments.run, part)
+    by_hand = the_workbench(session, parts).by_hand
+    result, too, session.lost = by_hand.revert(arguments.run, tuple(paths), tuple(hunks))
     summary = result.summary
     if too:
         summary += f" Came back as well, since its lines would stand nowhere else: {', '.join(too)}."
@@ -322,16 +299,15 @@ def write(session: Invocation) -> int:
     """Update the project's memory from what was said last; exit 1 where nothing ran, or it failed."""
 
     parts = the_home(session)
-    keep_usage(parts)
     workspace_id = the_context(session, parts).workspace_id
     if workspace_id is None:
         choices = tuple(workspace.id for workspace in parts.home.contents().workspaces())
         if choices:
             raise Ambiguous("Which workspace?", choices=choices, next_step="Name it with --workspace ID.")
         raise Unavailable("This home has no workspace.", next_step="Choose another home.")
+    by_hand = the_workbench(session, parts).by_hand
     with interruptible() as cancel:
-        writer = open_writer(parts, cancel, by_hand=True)
-        outcome = writer.run_now(workspace_id, session.arguments.force)
+        outcome, session.lost = by_hand.write(workspace_id, session.arguments.force, cancel=cancel)
     if session.as_json:
         print_json(outcome.as_json())
     elif outcome.ran:
@@ -351,9 +327,9 @@ def notes(session: Invocation) -> int:
 
     parts = the_home(session)
     session_id = session.arguments.workspace or _only_session(parts)
+    by_hand = the_workbench(session, parts).by_hand
     with interruptible() as cancel:
-        service = open_notes(parts, cancel, by_hand=True)
-        outcome = service.update_now(session_id, force=session.arguments.force)
+        outcome, session.lost = by_hand.notes(session_id, session.arguments.force, cancel=cancel)
     if session.as_json:
         print_json(outcome.as_json())
     elif outcome.succeeded:
@@ -391,19 +367,14 @@ def extract(session: Invocation) -> int:
     anything failed."""
 
     arguments = session.arguments
-    service = ExtractionService(the_home(session))
+    by_hand = the_workbench(session, the_home(session)).by_hand
     if arguments.dry_run:
-        _print_candidates(
-            service.candidates(arguments.project), as_json=session.as_json, to_notes=service.to_notes
-        )
+        candidates, to_notes = by_hand.extract_plan(arguments.project)
+        _print_candidates(candidates, as_json=session.as_json, to_notes=to_notes)
         return DONE
     with interruptible() as cancel:
-        result = service.run(
-            engine=arguments.engine,
-            project_path=arguments.project,
-            progress=_progress,
-            cancel=cancel,
-            by_hand=True,
+        result, session.lost = by_hand.extract(
+            arguments.engine, arguments.project, progress=_progress, cancel=cancel
         )
     if session.as_json:
         print_json(result.as_json())
@@ -462,7 +433,10 @@ def traces(session: Invocation) -> int:
 
 
 def _list(session: Invocation) -> int:
-    found, errors = from_each(session, every_home(session), lambda parts: TraceService(parts).rows())
+    def read(parts: HomeContainer) -> tuple[TraceSummary, ...]:
+        return the_workbench(session, parts).shown.traces()
+
+    found, errors = from_each(session, every_home(session), read)
     for problem in errors:
         trouble(str(problem))
     rows = list(chain.from_iterable(found))
@@ -489,16 +463,16 @@ def _one(session: Invocation, wanted: str) -> int:
     for place in asked.problems:
         trouble(str(place))
     for root in asked.roots:
-        service = TraceService(open_parts(root, session.profile, session.clock))
+        shown = the_workbench(session, open_parts(root, session.profile, session.clock)).shown
         try:
-            detail = service.open(wanted)
+            detail, document = shown.trace(wanted)
         except UserError as error:
             if error.reason != "missing" or len(asked.roots) == 1:
                 raise
             missing = error
             continue
         if session.as_json:
-            print_json({**detail.row.as_json(), "trace": service.document(str(detail.row.path))})
+            print_json({**detail.row.as_json(), "trace": document})
         else:
             print_text("\n".join(_detail_lines(detail)))
         return DONE

@@ -16,16 +16,18 @@ import itertools
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from types import MappingProxyType
 from typing import Any, cast
 
 from reverie import __version__
 from reverie.engine.asking import Askable, CallCancelled, may_wait
 from reverie.engine.codec import WireError, coder, decode, pack, unpack
-from reverie.engine.engine import EngineServices, HomeEngine
+from reverie.engine.engine import RUNS, EngineServices, HomeEngine
 from reverie.engine.interface import Method, is_service, method_of
 from reverie.engine.wire import (
     PROTOCOL,
@@ -82,6 +84,8 @@ class EngineClient:
     `UserError`. `on_event` hears events. With `on_again` a lost connection is made anew at
     once, and it is called then, so that whatever was shown can be asked for again. Neither may block.
 
+    `environment` is asked for the variables that a run is done with, instead of the engine's.
+
     `explain` is given for an engine on another machine: the error for a greeting that failed, or for a
     connection that was lost (None). Reaching such a machine may take long, so calls fail with that error
     while the connection is made again, which goes on until it succeeds; `on_lost` hears of it."""
@@ -94,8 +98,10 @@ class EngineClient:
         on_again: Callable[[], None] | None = None,
         on_lost: Callable[[UserError], None] = lambda _error: None,
         explain: Callable[[Refused | WireError | ConnectionLost | None], UserError] | None = None,
+        environment: Callable[[], Mapping[str, str | None]] = dict,
     ) -> None:
         self._connect = connect
+        self.environment = environment
         self._on_lost = on_lost
         self._explain = explain
         self._greeting: Channel | None = None
@@ -136,6 +142,7 @@ class EngineClient:
         address: tuple[Path, str, str],
         arguments: bytes,
         *,
+        environment: Mapping[str, str | None] = MappingProxyType({}),
         report: Callable[[bytes], None] = lambda _value: None,
         cancelled: Callable[[], bool] = lambda: False,
         check: Callable[[], None] | None = None,
@@ -151,7 +158,7 @@ class EngineClient:
             call_id = self._register(answers.put)
         asked = False
         try:
-            self._send(channel, CallMessage(call_id, *address, arguments))
+            self._send(channel, CallMessage(call_id, *address, arguments, environment=environment))
             while True:
                 try:
                     answer = answers.get(timeout=_POLL_S)
@@ -172,11 +179,10 @@ class EngineClient:
                 with contextlib.suppress(ConnectionLost):
                     channel.send(Cancel(call_id))
 
-    def post(
-        self, address: tuple[Path, str, str], arguments: bytes, answered: Callable[[Answer], None]
-    ) -> Posted:
-        """As `call_raw`, without waiting: `answered` is called with each progress and then once with the end,
-        on another thread. Blocks for no longer than a message takes to be sent."""
+    def post(self, message: CallMessage, answered: Callable[[Answer], None]) -> Posted:
+        """As `call_raw`, without waiting; the message gets its id here. `answered` is called with each progress
+        and then once with the end, on another thread. Blocks for no longer than a message takes to be
+        sent."""
         posted = Posted(self, answered)
         if self._lock.acquire(blocking=False):
             channel = self._channel
@@ -184,15 +190,15 @@ class EngineClient:
                 posted.call_id = self._register(answered)
             self._lock.release()
             if channel is not None:
-                posted.send(channel, address, arguments)
+                posted.send(channel, message)
                 return posted
         late = threading.Thread(
-            target=self._post_late, args=(posted, address, arguments), name="reverie-connect", daemon=True
+            target=self._post_late, args=(posted, message), name="reverie-connect", daemon=True
         )
         late.start()
         return posted
 
-    def _post_late(self, posted: Posted, address: tuple[Path, str, str], arguments: bytes) -> None:
+    def _post_late(self, posted: Posted, message: CallMessage) -> None:
         """Connect first; that may take long."""
         if self._is_lost:
             posted.answered(self._gone())
@@ -204,7 +210,7 @@ class EngineClient:
         except UserError as error:
             posted.answered(error)
             return
-        posted.send(channel, address, arguments)
+        posted.send(channel, message)
 
     def _register(self, answered: Callable[[Answer], None]) -> int:
         """Under the lock, with a connection: whatever becomes of that, the call gets an answer."""
@@ -344,10 +350,10 @@ class Posted:
         self._cancelled = False
         self._at_once = False
 
-    def send(self, channel: Channel, address: tuple[Path, str, str], arguments: bytes) -> None:
+    def send(self, channel: Channel, message: CallMessage) -> None:
         """On its way. Where that fails, the reader sees it and answers."""
         with contextlib.suppress(ConnectionLost):
-            channel.send(CallMessage(self.call_id, *address, arguments))
+            channel.send(replace(message, id=self.call_id))
         if self._cancelled:
             self._client.give_up(self.call_id, at_once=self._at_once)
 
@@ -396,7 +402,12 @@ class RemoteMethod(Askable):
         event = own.get("cancel")
         cancelled = event.is_set if event is not None else lambda: False
         result = self._client.call_raw(
-            self._address, data, report=report, cancelled=cancelled, check=own.get("check")
+            self._address,
+            data,
+            environment=self._environment(),
+            report=report,
+            cancelled=cancelled,
+            check=own.get("check"),
         )
         return decode(result, self._method.result)
 
@@ -421,9 +432,13 @@ class RemoteMethod(Askable):
             else:
                 ended(value, None)
 
-        posted = self._client.post(self._address, data, answered)
+        message = CallMessage(0, *self._address, data, environment=self._environment())
+        posted = self._client.post(message, answered)
         # What looks at `check` changes nothing, so nobody need wait until it has stopped.
         return partial(posted.cancel, at_once="check" in self._method.local)
+
+    def _environment(self) -> Mapping[str, str | None]:
+        return self._client.environment() if self._address[2] in RUNS else {}
 
     def _packed(
         self, arguments: tuple[Any, ...], named: dict[str, Any]

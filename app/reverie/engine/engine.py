@@ -28,6 +28,7 @@ from reverie.context.facts import ContextFacts, GatheredContext
 from reverie.engine.codec import pack
 from reverie.engine.history import HistoryRecorder, Listener
 from reverie.engine.hosting import HomeHost, WatchedPaths, parted
+from reverie.engine.place import surroundings
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
 from reverie.engine.trees import NamesUpdate, TreesUpdate, names_of, update_of
@@ -396,6 +397,13 @@ RUNS = frozenset(
         "extracting.run",
         "noting.update",
         "replays.run",
+        "by_hand.consolidate",
+        "by_hand.sweep",
+        "by_hand.harvest",
+        "by_hand.write",
+        "by_hand.notes",
+        "by_hand.extract",
+        "by_hand.revert",
     }
 )
 """What a process of its own does."""
@@ -419,7 +427,8 @@ class RunsApart(Protocol):
 
 class ProfileEngine:
     """All homes of one profile. `on_idle` is called when the last client has left. `workers`: who does the
-    runs; without them they are done here."""
+    runs; without them they are done here. `is_worker`: this process does one run, and takes its
+    environment."""
 
     def __init__(
         self,
@@ -428,8 +437,10 @@ class ProfileEngine:
         *,
         on_idle: Callable[[], None] = lambda: None,
         workers: RunsApart | None = None,
+        is_worker: bool = False,
     ) -> None:
         self.profile = profile
+        self._is_worker = is_worker
         self.clock = clock
         self._on_idle = on_idle
         self._workers = workers
@@ -473,9 +484,15 @@ class ProfileEngine:
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
         """The encoded result of a run, which a process of its own does; None: this is none, or there are no
         workers. Raises `UserError`."""
-        if self._workers is None or not call.home_id or call.method not in RUNS:
+        if not call.home_id or call.method not in RUNS:
             return None
         home = self.home(call.home, call.home_id)
+        if self._is_worker:
+            # Those only that the settings name, whatever the client sent.
+            for name in home.models.variables() & call.environment.keys():
+                _put(name, call.environment[name])
+        if self._workers is None:
+            return None
         return self._workers.run(control, home.parts.run_dependencies)
 
     def home(self, root: Path, home_id: str) -> HomeEngine:
@@ -543,6 +560,14 @@ class ProfileEngine:
             client.tell(event)
 
 
+def _put(name: str, value: str | None) -> None:
+    """Have the environment of this process so."""
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
 def _in_each(homes: Iterable[HomeEngine], act: Callable[[HomeEngine], None]) -> None:
     """Do it in all of these homes at once."""
     threads = [threading.Thread(target=act, args=(home,), daemon=True) for home in list(homes)]
@@ -582,6 +607,11 @@ class EngineServices:
         """Whether gates and outcomes go to the log of the engine, and of the runs it starts from now on,
         while this client is there."""
         self._engine.set_debug(client, on=on)
+
+    @property
+    def surroundings(self) -> str:
+        """See `engine.start`: of the engine's process."""
+        return surroundings(os.environ)
 
     def find_homes(self) -> DiscoveredHomes:
         """The agents' homes of this user, and the places that could not be looked at."""

@@ -31,7 +31,8 @@ from reverie import __version__
 from reverie.clock import system_clock
 from reverie.engine.codec import WireError
 from reverie.engine.engine import ProfileEngine
-from reverie.engine.reach import reach, socket_channel, socket_path
+from reverie.engine.place import socket_path
+from reverie.engine.reach import reach, socket_channel
 from reverie.engine.server import ClientConnection
 from reverie.engine.start import engine_command
 from reverie.engine.wire import (
@@ -139,7 +140,7 @@ def serve_streams(profile: Profile) -> None:
 
 def serve_engine(profile: Profile) -> NoReturn:
     """Be a worker: do what one engine asks, until that is gone; then end, whatever is under way."""
-    _serve_one(ProfileEngine(profile, system_clock))
+    _serve_one(ProfileEngine(profile, system_clock, is_worker=True))
     # Python would wait for threads that a model or a disk holds up.
     os._exit(0)
 
@@ -175,6 +176,8 @@ def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, 
                 idle.wait()
         finally:
             path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # closing alone would not wake who accepts
+                listening.shutdown(socket.SHUT_RDWR)
             engine.close()
 
 

@@ -7,29 +7,23 @@ or reached, with what it printed.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
-import os
 import socket
 import subprocess
-import tempfile
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import BinaryIO, cast
 
+from reverie.engine.place import socket_path
 from reverie.engine.start import StartingEngine, engine_command
 from reverie.engine.wire import Channel, FromEngine
 from reverie.errors import Unavailable
-from reverie.files.directory import ensure_private
 from reverie.profile import Profile
 
 log = logging.getLogger("reverie.engine")
 
 END_S = 3.0
 _ATTEMPTS = 5
-_LONGEST_PATH = 100
-"""Bytes of a socket's path; systems take 104 to 108."""
 
 
 def connect(
@@ -105,15 +99,12 @@ def socket_channel(connection: socket.socket, incoming: object) -> Channel:
     return Channel(reader, writer, incoming, shut=lambda: connection.shutdown(socket.SHUT_RDWR), close=close)
 
 
-def socket_path(profile: Profile) -> Path:
-    """Where the engine of a profile listens. The directory is made."""
-    digest = hashlib.sha256(os.fsencode(profile.state.absolute())).hexdigest()[:16]
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    roots = (runtime if Path(runtime).is_absolute() else "/tmp", tempfile.gettempdir(), "/tmp")
-    places = [Path(root) / f"reverie-{os.getuid()}" / f"engine-{digest}.socket" for root in roots]
-    path = next(each for each in places if len(os.fsencode(each)) <= _LONGEST_PATH)
-    ensure_private(path.parent)
-    return path
+def running_channel(profile: Profile) -> Channel:
+    """As `reach`. Raises `Unavailable`."""
+    try:
+        return reach(profile)
+    except OSError as error:
+        raise Unavailable("No engine of Reverie runs.", cause=str(error)) from error
 
 
 def reach(profile: Profile) -> Channel:

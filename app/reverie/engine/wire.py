@@ -19,8 +19,8 @@ from __future__ import annotations
 import contextlib
 import struct
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -80,6 +80,8 @@ class CallMessage:
     arguments: bytes
     deadline_ms: int = 0
     """After so many milliseconds the engine cancels the call; 0: never."""
+    environment: Mapping[str, str | None] = field(default_factory=dict, repr=False)
+    """For a run: what its process has of these variables, keys among them; None: it has no such one."""
 
 
 @dataclass(frozen=True, slots=True)

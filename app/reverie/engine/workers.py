@@ -177,6 +177,7 @@ class _RunProcess:
         return self._client.call_raw(
             (call.home, call.home_id, call.method),
             call.arguments,
+            environment=call.environment,
             report=control.report,
             cancelled=control.cancel.is_set,
             check=check,

@@ -134,6 +134,11 @@ class Catalogue:
             for name, entry in ((name, self._entry(name)) for name in names)
         )
 
+    def key_names(self) -> frozenset[str]:
+        """The environment variables that may hold a key."""
+        names = (*_KNOWN, *self._settings)
+        return frozenset(each for name in names for each in self._entry(name).key_names)
+
     def provider(self, name: str, *, client_factory: ClientFactory | None = None) -> Provider:
         """The model called `name`, ready to be asked; nothing is sent yet. Raises `ProviderError`."""
         wanted = parse_model(name)

@@ -25,6 +25,12 @@ KeySource = Literal["environment", "keyring", "none needed", "missing", "locked"
 KeyringProblem = Literal["", "locked", "not answering"]
 ASK_S = 20.0
 """How long a keyring may take to answer: long enough for a person to unlock it."""
+NETWORK_VARIABLES = frozenset(
+    spelled
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
+    for spelled in (name, name.lower())
+)
+"""What the environment says of the way to a service; a proxy may be named with its password."""
 _AGAIN_S = 30.0
 """For so long a keyring that was in trouble is not asked again, or each service would open a prompt."""
 

@@ -19,6 +19,7 @@ from reverie.agents.capabilities import ModelService
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import UserError
 from reverie.llm.catalogue import Catalogue, ProviderInfo
+from reverie.llm.keys import NETWORK_VARIABLES
 from reverie.llm.provider import Provider
 from reverie.settings import Settings
 
@@ -66,6 +67,11 @@ class ModelServices:
     def services(self) -> tuple[ProviderInfo, ...]:
         """Every service there is."""
         return self._catalogue.known()
+
+    def variables(self) -> frozenset[str]:
+        """The variables of the environment that say with which key a service is asked, and over which
+        proxy."""
+        return self._catalogue.key_names() | NETWORK_VARIABLES
 
     def provider(self, name: str) -> Provider:
         """One model of one service. Raises `ProviderError`."""

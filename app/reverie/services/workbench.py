@@ -69,6 +69,8 @@ from reverie.services.views import (
 if TYPE_CHECKING:
     from reverie.services.activity import ActivityService
     from reverie.services.background import ExtractionService, SessionNotesService
+    from reverie.services.by_hand import RunsByHand
+    from reverie.services.command_views import CommandViews
     from reverie.services.duplicates import DuplicateService
     from reverie.services.edits import Moves
     from reverie.services.failures import FailureService, RecordEdits
@@ -226,6 +228,20 @@ class Workbench:
         from reverie.services import run_views as module
 
         return module.ReviewService
+
+    @service_made_by(lambda workbench, kind: kind(workbench.parts, workbench.view))
+    def shown() -> type[CommandViews]:
+        """What commands show of this home."""
+        from reverie.services import command_views as module
+
+        return module.CommandViews
+
+    @service
+    def by_hand() -> type[RunsByHand]:
+        """The runs that commands ask for."""
+        from reverie.services import by_hand as module
+
+        return module.RunsByHand
 
     @cached_property
     def _companions(self) -> CompanionFiles:

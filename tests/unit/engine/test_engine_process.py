@@ -21,8 +21,9 @@ from helpers.samples import copy_sample
 from reverie.cli.main import main as command_line
 from reverie.engine import process
 from reverie.engine.client import EngineClient, EngineGone
+from reverie.engine.place import socket_path
 from reverie.engine.process import serve
-from reverie.engine.reach import connect, socket_path, stdio_channel
+from reverie.engine.reach import connect, stdio_channel
 from reverie.engine.wire import Channel
 from reverie.errors import Unavailable
 from reverie.files.locks import is_running

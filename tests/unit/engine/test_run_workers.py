@@ -21,7 +21,9 @@ from reverie.engine.engine import RUNS, HomeEngine, ProfileEngine
 from reverie.engine.interface import method_of
 from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect
+from reverie.engine.server import NOBODY, CallControl
 from reverie.engine.start import engine_command
+from reverie.engine.wire import CallMessage
 from reverie.engine.workers import RunEnded, Workers
 from reverie.errors import StoreError, Unavailable, UserError
 from reverie.files.locks import is_ours, is_running
@@ -283,6 +285,29 @@ def test_no_worker_outlives_an_engine_that_is_killed(
     last = client.pid
     client.stop()
     until(lambda: not is_running(last))
+
+
+def test_a_worker_takes_those_variables_only_that_the_settings_name(
+    profile: Profile, home_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = '[providers.work]\nbase_url = "https://models.example/v1"\nkey_env = "WORK_KEY"\n'
+    write_settings(profile.config.parent, settings)
+    for name in ("OPENAI_API_KEY", "WORK_KEY", "https_proxy", "PYTHONPATH"):
+        monkeypatch.setenv(name, "before")
+    sent = {"OPENAI_API_KEY": None, "WORK_KEY": "key", "https_proxy": "http://proxy", "PYTHONPATH": "/evil"}
+    expected = {**sent, "PYTHONPATH": "before"}
+
+    def taken(engine: ProfileEngine) -> dict[str, str | None]:
+        home = engine.open(home_dir)
+        root = home.parts.home.root
+        call = CallMessage(1, root, home.home_id, "revert", b"", environment=sent)
+        assert "key" not in repr(call).replace("key_env", "")
+        assert engine.run_apart(call, CallControl(NOBODY, call)) is None
+        engine.close()
+        return {name: os.environ.get(name) for name in sent}
+
+    assert taken(ProfileEngine(profile, system_clock)) == dict.fromkeys(sent, "before"), "not an engine"
+    assert taken(ProfileEngine(profile, system_clock, is_worker=True)) == expected
 
 
 def test_every_run_can_be_asked_for() -> None:

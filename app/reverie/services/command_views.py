@@ -1,0 +1,134 @@
+"""What commands show of one home, in their own process or of a running engine.
+
+Looking changes nothing in the home and nothing of what a person has seen.
+
+Threading: blocks on disk; any thread. Failure: `UserError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from reverie.agents.capabilities import StatusLine
+from reverie.agents.scopes import FileRule, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.jobs.consolidate.coverage import Status, status_of
+from reverie.memory.listing import tree
+from reverie.memory.write_guard import rule_under
+from reverie.runs.record import Parts, RunRecord
+from reverie.services.container import HomeContainer
+from reverie.services.traces import TraceDetail, TraceService, TraceSummary
+from reverie.services.views import ChangedFile, MemoryView
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTrees:
+    """The three trees of a context as JSON has them."""
+
+    nodes: tuple[Mapping[str, Any], ...]
+    problem: str
+    """With pins and use; empty: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStatus:
+    """How the consolidations of a context stand."""
+
+    status: Status
+    agent: tuple[StatusLine, ...]
+    """What the agent itself says of them."""
+    without: tuple[Scope, ...]
+    """The scopes that the agent has in no context."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRuns:
+    """The runs of a home, newest first."""
+
+    records: tuple[RunRecord, ...]
+    problems: tuple[str, ...]
+    """One for each record that could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChanges:
+    """What a run changed, or would have changed."""
+
+    files: tuple[ChangedFile, ...]
+    taken_back: Parts
+
+
+class CommandViews:
+    """The looks of the commands at one home. `view`: its three trees."""
+
+    def __init__(self, parts: HomeContainer, view: Callable[[ScopeContext], MemoryView]) -> None:
+        self._parts = parts
+        self._view = view
+
+    def trees(self, context: ScopeContext) -> ShownTrees:
+        """The three trees of a context."""
+        parts, view = self._parts, self._view(context)
+        nodes = tuple(tree(scope, view.scopes[scope]) for scope in Scope)
+        for scope, node in zip(Scope, nodes, strict=True):
+            root = view.scopes[scope].root
+            if root is not None:
+                _mark_rules(node, partial(self._rule, root, view.refusals.get(scope)))
+        return ShownTrees(nodes, parts.usage.problem())
+
+    def status(self, context: ScopeContext, now: int) -> ShownStatus:
+        """When each scope was consolidated last, and how that ended, as of `now`."""
+        parts = self._parts
+        agent = () if parts.home.jobs is None else parts.home.jobs.agent_status(context)
+        without = tuple(scope for scope in Scope if self._never_has(context, scope))
+        return ShownStatus(status_of(parts.coverage.load(), context, now=now), agent, without)
+
+    def runs(self, limit: int | None) -> ShownRuns:
+        """At most `limit` runs."""
+        store = self._parts.runs
+        return ShownRuns(store.all(limit=limit), store.problems)
+
+    def changes(self, run_id: str) -> ShownChanges:
+        """What a run changed, and what of it was taken back."""
+        # Late: it imports the consolidation.
+        from reverie.services.run_views import ReviewService
+
+        files = ReviewService(self._parts).changes(run_id)
+        return ShownChanges(files, self._parts.runs.load(run_id).taken_back)
+
+    def traces(self) -> tuple[TraceSummary, ...]:
+        """The traces of the home."""
+        return tuple(TraceService(self._parts).rows())
+
+    def trace(self, trace_id: str) -> tuple[TraceDetail, Any]:
+        """One trace, and its whole document. Raises `StoreError` (reason "missing")."""
+        service = TraceService(self._parts)
+        detail = service.open(trace_id)
+        return detail, service.document(str(detail.row.path))
+
+    def _rule(self, root: ScopeRoot, refusal: Refusal | None, rel: str) -> FileRule:
+        return rule_under(refusal, self._parts.home.file_rule(root, rel))
+
+    def _never_has(self, context: ScopeContext, scope: Scope) -> bool:
+        try:
+            self._parts.home.scope_root(context, scope)
+        except ScopeUnavailable as gap:
+            return gap.permanent
+        return False
+
+
+def _mark_rules(node: dict[str, Any], rule_of: Callable[[str], FileRule]) -> None:
+    """Say of each file in a scope's tree that is not for editing what it is (`rule`), and why
+    (`ruleReason`). `rule_of` is asked by the name below the scope's root."""
+    top = str(node["path"])
+
+    def mark(each: dict[str, Any]) -> None:
+        for child in each.get("children", ()):
+            mark(child)
+        if "children" not in each:
+            rule = rule_of(str(each["path"]).removeprefix(f"{top}/"))
+            if rule.kind != "editable":
+                each.update({"rule": rule.kind, "ruleReason": rule.sentence})
+
+    mark(node)
