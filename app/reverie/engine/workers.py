@@ -81,8 +81,9 @@ class Workers:
                     # Whoever needs one is told so.
                     log.warning("a process for runs could not be started: %s", error)
 
-    def run(self, control: CallControl, home: RunDependencies) -> bytes:
-        """Do the run that was called for; its encoded result. `home`: what it works on, for recovery."""
+    def run(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
+        """Do the run that was called for; its encoded result. `home`: what it works on, for recovery; None
+        for work that leaves nothing to put in order."""
         worker = self._taken(control.client)
         try:
             return worker.run(control, self._cancel_s)
@@ -211,8 +212,10 @@ class _RunProcess:
         return Channel(reader, writer, FromEngine, shut=self.hang_up, close=reader.close)
 
 
-def _ended(title: str, home: RunDependencies) -> RunEnded:
+def _ended(title: str, home: RunDependencies | None) -> RunEnded:
     """What to say of a run whose process is gone, once what it left is in order."""
+    if home is None:
+        return RunEnded(title)
     open_runs = [record.id for record in home.runs.unsettled()]
     try:
         recover(home, "recovery")

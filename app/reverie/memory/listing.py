@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from reverie.agents.scopes import Caps, DescriptionState, FileRole, FileRule, ProjectGap, Scope, ScopeRoot
 from reverie.errors import Unavailable, user_error_from_os
-from reverie.files.directory import SUPPORTS_DIR_FD
+from reverie.files.directory import RACY_NS, SUPPORTS_DIR_FD
 from reverie.memory.paths import memory_path, rel_problem, utf16_key
 from reverie.memory.usage_rules import UNUSED, MemoryUsage, unescaped
 from reverie.text.summaries import first_heading
@@ -534,7 +534,7 @@ class ListingUpdate:
             usage_of,
             rules_of=rules_of,
             known=self._old,
-            settled_ns=previous.scanned_ns - _RACY_NS,
+            settled_ns=previous.scanned_ns - RACY_NS,
             dirty=frozenset(rels),
             trusting=True,
         )
@@ -653,10 +653,6 @@ def _is_below_any(rel: str, directories: Collection[str]) -> bool:
         if rel and rel in directories:
             return True
     return False
-
-
-# A file modified this shortly before it was read may change again without a new mtime (FAT counts in 2 s).
-_RACY_NS = 2_000_000_000
 
 
 class IndexEntry(TypedDict):
@@ -788,7 +784,7 @@ def _scan_all(
 ) -> ScopeListing:
     started = time.time_ns()
     known = {file.rel: file for file in previous.files} if previous is not None else {}
-    settled_ns = previous.scanned_ns - _RACY_NS if previous is not None else 0
+    settled_ns = previous.scanned_ns - RACY_NS if previous is not None else 0
     scanner = ScopeScanner(root, caps, usage_of, rules_of=rules_of, known=known, settled_ns=settled_ns)
     scanner.scan()
     files = in_order(scanner.files)
