@@ -104,7 +104,6 @@ class HomeWatch:
             self._contexts[client] = context
             self._watcher.set_targets(self._targets())
             self._watcher.start()
-            self._recorder.start()
             return self._watcher.state()
 
     def look_at(self, client: ClientConnection, context: ScopeContext) -> None:
@@ -163,6 +162,8 @@ class HomeWatch:
         # Views first: the history is behind them.
         self._tell(HomeChanged(self._workbench.parts.home.root, changes))
         self._recorder.note(changes)
+        # The first delivery says that the watches are in place: from then on a full scan misses nothing.
+        self._recorder.start()
         self._index.note(self._workbench.home_id, changes)
 
     def _notify(self, sentence: str) -> None:
@@ -241,7 +242,7 @@ class HomeEngine(Workbench):
         ):
             call = CallMessage(0, self.parts.home.root, self.home_id, "start_history", pack([]))
             try:
-                self._workers.run(CallControl(NOBODY, call), self.parts.run_dependencies)
+                self._workers.run_aside(CallControl(NOBODY, call), self.parts.run_dependencies)
             except UserError as error:
                 log.info("the history begins in the engine itself: %s", error)
             else:
@@ -292,15 +293,15 @@ class HomeEngine(Workbench):
         client: ClientConnection = NOBODY,
     ) -> TreesUpdate:
         """The three trees. `known`: the serial of what the client has of this context; with it only what
-        changed is sent, and with `dirty` only that is read again."""
+        changed is sent. With `dirty` only that is read again, if the client was sent this context before."""
         with self._sending:
-            serial, before = self._sent.get(client, (0, None))
-            if before is None or known != serial or before.context != context:
+            had, before = self._sent.get(client, (0, None))
+            if before is None or before.context != context:
                 before, dirty = None, None
             view = self.view(context, previous=before, dirty=dirty)
             serial = next(self._serials)
             self._sent[client] = (serial, view)
-            return update_of(view, before, serial)
+            return update_of(view, before if known == had else None, serial)
 
     def findings(
         self,
@@ -377,8 +378,11 @@ class RunsApart(Protocol):
     def warm_up(self) -> None:
         """A run may soon be wanted. Returns at once."""
 
-    def run(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
-        """Do the run that was called for; its encoded result. Without `home` there is nothing to recover."""
+    def run(self, control: CallControl, home: RunDependencies) -> bytes:
+        """Do the run that was called for; its encoded result."""
+
+    def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
+        """As `run`, while nobody else needs the processor. Without `home` there is nothing to recover."""
 
     def is_for_another(self, pid: int, client: ClientConnection) -> bool:
         """Whether this process does a run of another client than this one."""

@@ -41,8 +41,8 @@ _STOP_S = 2.0
 class WorkApart(Protocol):
     """What does work in a process of its own; see `engine.workers.Workers`."""
 
-    def run(self, control: CallControl) -> bytes:
-        """Do what was called for; its encoded result."""
+    def run_aside(self, control: CallControl) -> bytes:
+        """Do what was called for, while nobody else needs the processor; its encoded result."""
 
 
 class _FeedControl(CallControl):
@@ -85,7 +85,8 @@ class EngineSearch:
     def note(self, home_id: str, changes: Changes) -> None:
         """The watcher of a home saw something."""
         self._service.note(home_id, changes)
-        self._update_in(0)
+        # One that was not read yet is read as a whole, which need not begin before its time.
+        self._update_in(FIRST_S if home_id in self._service.unread() else 0)
 
     def search(
         self,
@@ -193,7 +194,7 @@ class EngineSearch:
         with self._condition:
             self._feeding = control
         try:
-            self._workers.run(control)
+            self._workers.run_aside(control)
         except CallStopped:
             raise UpdateStopped from None
         except UserError as error:
