@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 from reverie.agents.scopes import Caps
 from reverie.memory import front_matter, yaml12
+from reverie.memory.listing import is_over_cap
 from reverie.resources import load_table
 from reverie.text.redact import Secret, find_secrets
 from reverie.text.summaries import some
@@ -261,8 +262,8 @@ def lint(
 
 
 def with_reason(findings: tuple[LintFinding, ...], unseen_reason: str) -> tuple[LintFinding, ...]:
-    """What `lint` says with this reason, from what it says without one."""
-    if not unseen_reason:
+    """What there is to say of a file that is listed with this reason, from what `lint` says without one."""
+    if not is_over_cap(unseen_reason):
         return findings
     return (_over_cap(unseen_reason), *(each for each in findings if each.kind != "over-cap"))
 

@@ -13,28 +13,29 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.agents.scopes import Caps, ScopeRoot
+from reverie.files.directory import Stamp
 from reverie.memory.catalogue import Catalogue
-from reverie.memory.lint import CHECKED_BYTES, LintFinding, lint, no_check, with_reason
-from reverie.memory.listing import MemoryFile, ScopeListing, read_rel
+from reverie.memory.lint import CHECKED_BYTES, LintFinding, lint, no_check
+from reverie.memory.listing import MemoryFile, ScopeListing, changes_between, position, read_rel
 from reverie.memory.paths import memory_path
 from reverie.services.views import MemoryView
 
 SLICE_S = 0.25
 # So many files are read at once; more are asked of the catalogue first.
 FEW = 200
-_Checked = tuple[MemoryFile, tuple[LintFinding, ...] | None]
-"""A file as it was listed, and what was found in it then; None: it could not be read."""
+_Listings = Sequence[tuple[ScopeRoot, ScopeListing]]
 
 
 @dataclass(frozen=True, slots=True)
 class LintResult:
-    """What is known after a look. `findings`: by memory path, only of files that have any; `complete` False:
-    some files were not looked at yet, so look again. `looked_at`: files read this time."""
+    """What is known after a look. `findings`: by memory path, only of files that have any, and without what
+    the listing says itself (see `with_reason`); `complete` False: some files were not looked at yet, so look
+    again. `looked_at`: files read this time."""
 
     findings: Mapping[str, tuple[LintFinding, ...]]
     complete: bool
@@ -48,8 +49,7 @@ class LintService:
         self._home_id = home_id
         self._caps = caps
         self._catalogue = catalogue
-        # By the key of the root, then by path.
-        self._known: dict[str, dict[str, _Checked]] = {}
+        self._roots: dict[str, _RootFindings] = {}
 
     def look(
         self,
@@ -64,73 +64,84 @@ class LintService:
         size and time say nothing. `check` may raise to stop; what was found by then is kept. `wait`: called
         where many files are unknown, waits a while for the catalogue to know what changed; False: it does
         not yet."""
-        for path in dirty:
-            self._forget(view, path)
-        unknown = list(self._unknown(view))
-        if len(unknown) > FEW:
+        listings = [
+            (listing.root, listing)
+            for listing in view.scopes.values()
+            if listing.root is not None and not listing.names_only
+        ]
+        for root, listing in listings:
+            self._roots.setdefault(root.key, _RootFindings()).follow(root, listing, dirty)
+        if self._count_unknown(listings) > FEW:
             if not wait():
-                return LintResult(self._found(view), complete=False, looked_at=0)
-            for root, listing in _listings(view):
-                self._recall(root, listing)
-            unknown = list(self._unknown(view))
+                return LintResult(self._found(listings), complete=False, looked_at=0)
+            for root, _listing in listings:
+                self._roots[root.key].take(self._catalogue.findings(self._home_id, root.key))
         until, looked_at = time.monotonic() + slice_s, 0
-        for root, file in unknown:
-            if looked_at and time.monotonic() >= until:
-                break
-            check()
-            self._known[root.key][file.rel] = (file, self._read(root, file, check))
-            looked_at += 1
-        return LintResult(self._found(view), looked_at == len(unknown), looked_at)
+        for root, _listing in listings:
+            of_root = self._roots[root.key]
+            while of_root.unknown and not (looked_at and time.monotonic() >= until):
+                check()
+                rel = next(iter(of_root.unknown))
+                of_root.put(rel, self._read(root, rel, check))
+                looked_at += 1
+        return LintResult(self._found(listings), not self._count_unknown(listings), looked_at)
 
-    def _unknown(self, view: MemoryView) -> Iterator[tuple[ScopeRoot, MemoryFile]]:
-        """The files whose findings are not known; those that are not there any more are forgotten."""
-        for root, listing in _listings(view):
-            before = self._known.get(root.key, {})
-            known = self._known[root.key] = {
-                file.rel: have
-                for file in listing.files
-                if (have := before.get(file.rel)) is not None and _is_same(have[0], file)
-            }
-            yield from ((root, file) for file in listing.files if file.rel not in known)
+    def _count_unknown(self, listings: _Listings) -> int:
+        return sum(len(self._roots[root.key].unknown) for root, _listing in listings)
 
-    def _recall(self, root: ScopeRoot, listing: ScopeListing) -> None:
-        known, rows = self._known[root.key], self._catalogue.findings(self._home_id, root.key)
-        for file in listing.files:
-            row = rows.get(file.rel)
-            if row is not None and row[0][:2] == (file.size, file.mtime_ns):
-                known.setdefault(file.rel, (file, row[1]))
+    def _found(self, listings: _Listings) -> dict[str, tuple[LintFinding, ...]]:
+        return {
+            str(memory_path(root.scope, rel)): findings
+            for root, _listing in listings
+            for rel, findings in self._roots[root.key].found.items()
+        }
 
-    def _found(self, view: MemoryView) -> dict[str, tuple[LintFinding, ...]]:
-        found = {}
-        for root, listing in _listings(view):
-            known = self._known.get(root.key, {})
-            for file in listing.files:
-                _file, findings = known.get(file.rel, (file, None))
-                if findings is not None and (findings or file.unseen_reason):
-                    found[str(memory_path(root.scope, file.rel))] = with_reason(findings, file.unseen_reason)
-        return found
-
-    def _read(
-        self, root: ScopeRoot, file: MemoryFile, check: Callable[[], None]
-    ) -> tuple[LintFinding, ...] | None:
+    def _read(self, root: ScopeRoot, rel: str, check: Callable[[], None]) -> tuple[LintFinding, ...]:
         try:
-            status, data = read_rel(os.fspath(root.directory), file.rel, CHECKED_BYTES)
+            status, data = read_rel(os.fspath(root.directory), rel, CHECKED_BYTES)
         except OSError:
-            return None
-        return lint(data, self._caps, rel=file.rel, size=status.st_size, check=check)
+            return ()
+        return lint(data, self._caps, rel=rel, size=status.st_size, check=check)
 
-    def _forget(self, view: MemoryView, path: Path) -> None:
-        """What was seen changing is not known any more."""
-        for root, _listing in _listings(view):
+
+class _RootFindings:
+    """What is known of the files of one root, by path. `unknown`: the files that are to be read."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, tuple[LintFinding, ...]] = {}
+        self.unknown: dict[str, MemoryFile] = {}
+        self._files: tuple[MemoryFile, ...] = ()
+
+    def follow(self, root: ScopeRoot, listing: ScopeListing, dirty: Collection[Path]) -> None:
+        """Another listing; what changed, and what is `dirty`, is not known any more."""
+        changes = changes_between(self._files, listing.files)
+        for file in changes.changed:
+            index, is_there = position(self._files, file.rel)
+            if not is_there or self._files[index][1:4] != file[1:4] or file.rel in self.unknown:
+                self._forget(file)
+        for rel in changes.gone:
+            self.found.pop(rel, None)
+            self.unknown.pop(rel, None)
+        self._files = listing.files
+        for path in dirty:
             if path.is_relative_to(root.directory):
-                self._known.get(root.key, {}).pop(path.relative_to(root.directory).as_posix(), None)
+                dirty_file = listing.file(path.relative_to(root.directory).as_posix())
+                if dirty_file is not None:
+                    self._forget(dirty_file)
 
+    def _forget(self, file: MemoryFile) -> None:
+        self.found.pop(file.rel, None)
+        self.unknown[file.rel] = file
 
-def _is_same(before: MemoryFile, now: MemoryFile) -> bool:
-    return before is now or before[1:4] == now[1:4]
+    def take(self, rows: Mapping[str, tuple[Stamp, tuple[LintFinding, ...]]]) -> None:
+        """What the catalogue found in files that are listed as it read them."""
+        for rel, file in list(self.unknown.items()):
+            row = rows.get(rel)
+            if row is not None and row[0][:2] == (file.size, file.mtime_ns):
+                self.put(rel, row[1])
 
-
-def _listings(view: MemoryView) -> Iterator[tuple[ScopeRoot, ScopeListing]]:
-    for listing in view.scopes.values():
-        if listing.root is not None and not listing.names_only:
-            yield listing.root, listing
+    def put(self, rel: str, findings: tuple[LintFinding, ...]) -> None:
+        """What was found in a file."""
+        self.unknown.pop(rel)
+        if findings:
+            self.found[rel] = findings

@@ -26,10 +26,11 @@ from helpers.samples import copy_sample, snapshot
 from reverie.agents.base import Home
 from reverie.agents.mux.home import MuxHome
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
+from reverie.cli.memory import tree
 from reverie.errors import Unavailable
 from reverie.memory import listing as rescanning
 from reverie.memory import listing as scanning
-from reverie.memory.listing import ScopeListing, index_entries, names_only, scan_scope, tree
+from reverie.memory.listing import ScopeListing, index_entries, names_only, scan_scope
 from reverie.memory.paths import utf16_key
 from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage
