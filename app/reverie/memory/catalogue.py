@@ -1,9 +1,9 @@
 """The catalogue: what is known of every memory and companion of every home, and the full-text index of them.
 
-One scanner fills it (`Catalogue.update`): completely, or for what a watcher saw. Each changed file is read
-once, and its row then says what it held: hashes, lint findings, words. Search, lint and the history's scans
-ask it; none of them writes it, and each works without it. A row speaks for a file only while `still_holds`
-says so.
+One scanner fills it (`FileCatalogue.update`): completely, or for what a watcher saw. Each changed file is
+read once, and its row then says what it held: hashes, lint findings, words. Search, lint and the history's
+scans ask it; none of them writes it, and lint and history work without it. A row speaks for a file only while
+`still_holds` says so.
 
 It can be deleted at any time: a damaged one, or one of another version, is built anew, never repaired.
 Nothing is ever written into a home. Threading: any thread but the GUI's; one update at a time over all
@@ -564,7 +564,7 @@ _WORTH_MERGING = 2_000
 _Known = TypeVar("_Known")
 
 
-class Catalogue:
+class FileCatalogue:
     """One per profile, for all homes. Nothing is created before the first update."""
 
     def __init__(self, path: Path, *, lock_dir: Path) -> None:

@@ -28,7 +28,7 @@ from reverie.files.lease import Leases
 from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.memory.attribution import WriteLog
-from reverie.memory.catalogue import Catalogue
+from reverie.memory.catalogue import FileCatalogue
 from reverie.memory.history.history import History
 from reverie.memory.record_files import run_files
 from reverie.memory.recording import DiskChangeListener, Snapshots
@@ -141,8 +141,8 @@ class HomeContainer:
         return WriteLog(self.profile.actor_log)
 
     @cached_property
-    def catalogue(self) -> Catalogue:
-        return Catalogue(self.profile.catalogue, lock_dir=self.profile.locks)
+    def catalogue(self) -> FileCatalogue:
+        return FileCatalogue(self.profile.catalogue, lock_dir=self.profile.locks)
 
     @cached_property
     def snapshots(self) -> Snapshots:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from reverie.agents.scopes import Caps, ScopeRoot
 from reverie.files.directory import Stamp
-from reverie.memory.catalogue import Catalogue
+from reverie.memory.catalogue import FileCatalogue
 from reverie.memory.lint import CHECKED_BYTES, LintFinding, lint, no_check
 from reverie.memory.listing import MemoryFile, ScopeListing, changes_between, position, read_rel
 from reverie.memory.paths import memory_path
@@ -45,7 +45,7 @@ class LintResult:
 class LintService:
     """The findings of one home's files."""
 
-    def __init__(self, home_id: str, caps: Caps, catalogue: Catalogue) -> None:
+    def __init__(self, home_id: str, caps: Caps, catalogue: FileCatalogue) -> None:
         self._home_id = home_id
         self._caps = caps
         self._catalogue = catalogue

@@ -29,8 +29,8 @@ from reverie.files.watch import Changes
 from reverie.memory.attribution import OUTSIDE
 from reverie.memory.catalogue import (
     SEARCHED_BYTES,
-    Catalogue,
     CatalogueDamaged,
+    FileCatalogue,
     UpdateObserver,
     UpdateStopped,
 )
@@ -326,7 +326,7 @@ class SearchService:
     # Which rows
 
     def _limits(
-        self, index: Catalogue, query: SearchQuery, shelves: list[tuple[str, _Shelf]], count: int
+        self, index: FileCatalogue, query: SearchQuery, shelves: list[tuple[str, _Shelf]], count: int
     ) -> SearchLimits:
         only: set[int] | None = None
         without: set[int] = set()
@@ -344,7 +344,7 @@ class SearchService:
             tuple(home_id for home_id, _shelf in shelves), time.time_ns(), count, only=only, without=without
         )
 
-    def _pinned(self, index: Catalogue, home_id: str, shelf: _Shelf) -> set[int]:
+    def _pinned(self, index: FileCatalogue, home_id: str, shelf: _Shelf) -> set[int]:
         home, found = shelf.parts.home, set[int]()
         usage = {key: use for key, use in shelf.parts.usage.load_for_showing().items() if use.pinned}
         for key, place in self._placed(shelf).items() if usage else ():
@@ -356,7 +356,7 @@ class SearchService:
             found |= {id_ for id_, _sha in index.ids(home_id, key, rels).values()}
         return found
 
-    def _written(self, index: Catalogue, home_id: str, shelf: _Shelf) -> dict[int, str]:
+    def _written(self, index: FileCatalogue, home_id: str, shelf: _Shelf) -> dict[int, str]:
         """Rows whose content is what one of us wrote last, and who."""
         newest = shelf.parts.actors.newest()
         found: dict[int, str] = {}

@@ -16,7 +16,7 @@ from helpers.benches import Time, sample_parts, workspace
 from helpers.samples import copy_sample, snapshot
 from reverie.agents.scopes import Scope
 from reverie.files.watch import Changes
-from reverie.memory.catalogue import Catalogue
+from reverie.memory.catalogue import FileCatalogue
 from reverie.services.container import HomeContainer
 from reverie.services.search import SearchAnswer, SearchHit, SearchService, SearchStopped
 
@@ -419,5 +419,5 @@ def test_nothing_is_created_before_the_first_update(parts: HomeContainer) -> Non
     desk.add(parts)
     assert desk.search("retry") == SearchAnswer("retry", (), (), complete=False)
     assert not parts.profile.catalogue.exists()
-    index = Catalogue(parts.profile.catalogue, lock_dir=parts.profile.locks)
+    index = FileCatalogue(parts.profile.catalogue, lock_dir=parts.profile.locks)
     assert index.complete((parts.home_id,)) == set()

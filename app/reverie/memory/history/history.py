@@ -193,7 +193,7 @@ def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
 __all__ = ["Commit", "FileVersion", "History", "Merge", "SnapshotSource", "VersionChange"]
 
 KnownBelow = Callable[[str, str], Mapping[str, KnownVersion]]
-"""What is known of the files of a root below a path, by its key and that path; see `Catalogue.versions`."""
+"""What is known of the files of a root below a path, by its key and that path: `FileCatalogue.versions`."""
 # Tells a repository that lost its branch from one that is new. Older versions kept what they knew of files in
 # the second.
 _BEGUN = "begun"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reverie.agents.scopes import Scope
-from reverie.memory.catalogue import Catalogue, complete_homes
+from reverie.memory.catalogue import FileCatalogue, complete_homes
 from reverie.memory.search.query import SearchQuery, Term
 
 # A word that more notes hold says too little to rank by.
@@ -61,7 +61,7 @@ class SearchLimits:
     without: Collection[int] = ()
 
 
-def find(catalogue: Catalogue, query: SearchQuery, limits: SearchLimits) -> tuple[tuple[Doc, ...], bool]:
+def find(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> tuple[tuple[Doc, ...], bool]:
     """The results of a query, best first, and whether all of its homes are in the catalogue completely. For a
     query with a pattern: the files to search for it, newest first. Raises `CatalogueDamaged`,
     `Unavailable`."""
