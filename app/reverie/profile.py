@@ -74,8 +74,9 @@ class Profile:
         return self.state / "actors.sqlite"
 
     @property
-    def search_index(self) -> Path:
-        return self.cache / "search.sqlite"
+    def catalogue(self) -> Path:
+        """What is known of the files of all homes, and the index of their words."""
+        return self.cache / "catalogue.sqlite"
 
     @property
     def homes_cache(self) -> Path:

@@ -38,7 +38,7 @@ def measure(directory: Path) -> Iterator[str]:
     started = time.perf_counter()
     desk.update()
     built = time.perf_counter() - started
-    size = parts.profile.search_index.stat().st_size / 1_000_000
+    size = parts.profile.catalogue.stat().st_size / 1_000_000
     yield f"search index of {NOTES:,} notes: built in {built:.1f} s, {size:.0f} MB"
     ours: list[float] = []
     for name, words in (("rare", RARE), ("common", COMMON)):

@@ -216,7 +216,7 @@ def _newer_run(record: Path) -> None:
 
 
 def _newer_index(profile: Path) -> None:
-    index = profile / "cache" / "search.sqlite"
+    index = profile / "cache" / "catalogue.sqlite"
     if index.exists():
         connection = sqlite3.connect(index)
         connection.execute("PRAGMA user_version = 9999")

@@ -12,9 +12,9 @@ import ui_flows
 
 TESTS = Path(__file__).parent.parent
 CEILINGS = {
-    "save": (1050, 109),
-    "sidecar change": (710, 97),
-    "consolidate": (1770, 136),
+    "save": (1035, 109),
+    "sidecar change": (700, 96),
+    "consolidate": (1735, 135),
 }
 """Flow -> most functions, most files, of window and engine together: as counted, and a tenth more. Version
 0.1 touched 147, 128 and 201 files. Lower them with the numbers."""

@@ -187,7 +187,7 @@ def test_cjk_patterns_filters_what_cannot_be_meant_and_what_a_row_hides(windows:
 
 def an_index_that_is_damaged_between_two_questions_is_mended_unseen(windows: Windows, driver: Driver) -> None:
     typed(driver, "retry-loop")
-    index = windows.profile.search_index
+    index = windows.profile.catalogue
     for aside in ("-wal", "-shm"):
         index.with_name(index.name + aside).unlink(missing_ok=True)
     index.write_bytes(b"noise" * 4000)

@@ -57,6 +57,7 @@ WHY_ALONE: dict[str, str] = {
     "llm.anthropic": "one wire format",
     "llm.openai": "one wire format, in two dialects",
     "llm.transport": "imports httpx, which rules do without",
+    "memory.search.index": "the ranking, in SQL; with the catalogue over 900 lines",
     "services.external_changes": "what others changed: watched paths, authors, what is unseen",
     "ui.app": "the application around the window; the command line is its only door",
     "ui.window.machines": "homes of other machines; with the list and the homes here over 900 lines",

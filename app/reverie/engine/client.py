@@ -180,9 +180,9 @@ class EngineClient:
                     channel.send(Cancel(call_id))
 
     def post(self, message: CallMessage, answered: Callable[[Answer], None]) -> Posted:
-        """As `call_raw`, without waiting; the message gets its id here. `answered` is called with each progress
-        and then once with the end, on another thread. Blocks for no longer than a message takes to be
-        sent."""
+        """As `call_raw`, without waiting; the message gets its id here. `answered` is called with each
+        progress and then once with the end, on another thread. Blocks for no longer than a message takes to
+        be sent."""
         posted = Posted(self, answered)
         if self._lock.acquire(blocking=False):
             channel = self._channel

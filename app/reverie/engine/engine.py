@@ -10,6 +10,7 @@ is gone leaves nothing behind.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import logging
 import os
@@ -37,12 +38,13 @@ from reverie.errors import Unavailable, UserError
 from reverie.files.watch import Changes, Watcher, WatchState
 from reverie.files.watch_sources import WatchTarget
 from reverie.log_level import set_debug, wanted_level
+from reverie.memory.catalogue import UpdateObserver, UpdateStopped
 from reverie.memory.lint import no_check
 from reverie.profile import Profile
 from reverie.services.contexts import asked_context
 from reverie.services.host import HostStatus
 from reverie.services.lint import LintResult
-from reverie.services.search import SearchAnswer, SearchStopped
+from reverie.services.search import SearchAnswer, SearchStopped, feed_catalogue
 from reverie.services.service import service_made_by
 from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, StatusView
 from reverie.services.workbench import Workbench
@@ -59,6 +61,9 @@ log = logging.getLogger("reverie.engine")
 
 CLOSE_S = 3.0
 LINT_SLICE_S = 2.0
+_LARGE = 2_000
+"""A home of more files is large."""
+_MANY = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,6 @@ class HomeWatch:
             self._contexts[client] = context
             self._watcher.set_targets(self._targets())
             self._watcher.start()
-            self._recorder.start()
             return self._watcher.state()
 
     def see_to(self, client: ClientConnection) -> None:
@@ -183,6 +187,9 @@ class HomeWatch:
             # Views first: the history is behind them.
             self._tell(HomeChanged(self._workbench.parts.home.root, shown))
             self._recorder.note(shown)
+        # The first delivery says that the watches are in place: from then on a full scan misses nothing.
+        self._recorder.start()
+        if shown is not None:
             self._index.note(self._workbench.home_id, shown)
         if hosted is not None:
             self._to_host(hosted)
@@ -201,6 +208,7 @@ class HomeEngine(Workbench):
 
     def __init__(self, parts: HomeContainer, index: EngineSearch, workers: RunsApart | None = None) -> None:
         super().__init__(parts)
+        self._index = index
         self._workers = workers
         self._hosting = HomeHost(parts, watch_for=self._watch_too, on_targets=self._follow_too)
         self._watch = HomeWatch(self, index, self._hosting.deliver)
@@ -208,7 +216,6 @@ class HomeEngine(Workbench):
         self._sending = threading.Lock()
         # Not from 1: a client must not take what the engine before sent it for something of this one.
         self._serials = itertools.count(secrets.randbits(48) + 1)
-        self._checked: dict[ScopeContext, MemoryView] = {}
         self._checking = threading.Lock()
         self._gathered: ContextFacts | None = None
         self._gathering = threading.Lock()
@@ -288,15 +295,28 @@ class HomeEngine(Workbench):
         self._watch.rescan(reason)
 
     def start_history(self) -> None:
-        """As of a workbench. A history that begins is written by a process of its own: libgit2 keeps the
-        interpreter to itself meanwhile, and for a large home that takes seconds."""
-        if self._workers is not None and self.parts.snapshots.history.head() is None:
+        """As of a workbench. The history of a large home, and one that begins, is brought up to date by a
+        process of its own: here that would keep the interpreter from the views for seconds."""
+        if self._workers is not None and (
+            self.parts.snapshots.history.head() is None
+            or (self.parts.catalogue.count(self.home_id) or 0) > _LARGE
+        ):
             call = CallMessage(0, self.parts.home.root, self.home_id, "start_history", pack([]))
             try:
-                self._workers.run(CallControl(NOBODY, call), self.parts.run_dependencies)
+                self._workers.run_aside(CallControl(NOBODY, call), self.parts.run_dependencies)
             except UserError as error:
                 log.info("the history begins in the engine itself: %s", error)
+            else:
+                self._mark_started()
+                return
         super().start_history()
+
+    def feed_catalogue(self, *, progress: Callable[[int], None], cancel: threading.Event) -> None:
+        """Read the whole home into the catalogue; reports how many files were read."""
+        try:
+            feed_catalogue(self.parts, None, UpdateObserver(cancel.is_set, progress))
+        except UpdateStopped:
+            raise CallStopped from None
 
     def names(self, context: ScopeContext) -> NamesUpdate:
         """The quick first look at the three trees: no file is opened."""
@@ -334,25 +354,42 @@ class HomeEngine(Workbench):
         client: ClientConnection = NOBODY,
     ) -> TreesUpdate:
         """The three trees. `known`: the serial of what the client has of this context; with it only what
-        changed is sent, and with `dirty` only that is read again."""
+        changed is sent. With `dirty` only that is read again, if the client was sent this context before."""
         with self._sending:
-            serial, before = self._sent.get(client, (0, None))
-            if before is None or known != serial or before.context != context:
+            had, before = self._sent.get(client, (0, None))
+            if before is None or before.context != context:
                 before, dirty = None, None
             view = self.view(context, previous=before, dirty=dirty)
+            if before is None and any(len(each.files) > _MANY for each in view.scopes.values()):
+                # A garbage collection visits every object: these would hold everybody up, again and again.
+                gc.freeze()
             serial = next(self._serials)
             self._sent[client] = (serial, view)
-            return update_of(view, before, serial)
+            return update_of(view, before if known == had else None, serial)
 
     def findings(
-        self, context: ScopeContext, dirty: frozenset[Path], *, check: Callable[[], None] = no_check
+        self,
+        context: ScopeContext,
+        dirty: frozenset[Path],
+        *,
+        check: Callable[[], None] = no_check,
+        client: ClientConnection = NOBODY,
     ) -> LintResult:
-        """What `lint` finds in the memories of a context. `dirty`: paths seen changing, which are read again.
-        They are listed here as well: many thousands are dearer to send than to list."""
+        """What `lint` finds in the memories of a context, as listed in the trees that the client was sent
+        last. `dirty`: paths seen changing, which are read again."""
         with self._checking:
-            view = self.view(context, previous=self._checked.get(context), dirty=dirty or None)
-            self._checked = {context: view}
-            return self.lint.look(view, dirty=dirty, slice_s=LINT_SLICE_S, check=check)
+            return self.lint.look(
+                self._sent_view(context, client),
+                dirty=dirty,
+                slice_s=LINT_SLICE_S,
+                check=check,
+                wait=lambda: self._index.wait(LINT_SLICE_S),
+            )
+
+    def _sent_view(self, context: ScopeContext, client: ClientConnection) -> MemoryView:
+        """The trees that the client was sent last; where it was sent none of this context, those of now."""
+        view = self._sent.get(client, (0, None))[1]
+        return view if view is not None and view.context == context else self.view(context)
 
     def gather_context(
         self, context: ScopeContext, times: tuple[int, ...], *, client: ClientConnection = NOBODY
@@ -364,9 +401,7 @@ class HomeEngine(Workbench):
         from reverie.context.gather import gather
         from reverie.context.view import Glances
 
-        view = self._sent.get(client, (0, None))[1]
-        if view is None or view.context != context:
-            view = self.view(context)
+        view = self._sent_view(context, client)
         parts = self.parts
         glances = Glances(parts.own_sidecars, lock_dir=parts.profile.locks, clock=parts.clock)
         with self._gathering:
@@ -418,6 +453,9 @@ class RunsApart(Protocol):
     def run(self, control: CallControl, home: RunDependencies) -> bytes:
         """Do the run that was called for; its encoded result."""
 
+    def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
+        """As `run`, while nobody else needs the processor. Without `home` there is nothing to recover."""
+
     def is_for_another(self, pid: int, client: ClientConnection) -> bool:
         """Whether this process does a run of another client than this one."""
 
@@ -451,7 +489,7 @@ class ProfileEngine:
         self._lock = threading.Lock()
         self._left = threading.Event()
         self._left.set()
-        self.index = EngineSearch(self._tell)
+        self.index = EngineSearch(self._tell, workers)
 
     def join(self, client: ClientConnection) -> None:
         """A client has come."""

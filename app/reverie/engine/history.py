@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reverie.errors import UserError
 from reverie.files.watch import Changes
@@ -54,9 +54,9 @@ class HistoryRecorder:
         self._wake = threading.Condition()
 
     def start(self) -> None:
-        """Begin to catch up. Calling it again is harmless."""
+        """Begin to catch up. Calling it again is harmless, after `stop` as well."""
         with self._wake:
-            if self._thread is None:
+            if self._thread is None and not self._stopped:
                 self._thread = threading.Thread(target=self._run, name="reverie-history", daemon=True)
                 self._thread.start()
 
@@ -120,6 +120,9 @@ class HistoryRecorder:
         if not self._caught_up:
             self._workbench.start_history()
             self._caught_up = True
+            if changes is not None:
+                # What was noted before is in there; this is for pins, use and saves.
+                changes = replace(changes, rescan=False)
         if changes is not None:
             lost = self._workbench.lost_saves(changes)
             kept = self._workbench.observe(changes)

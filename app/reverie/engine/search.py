@@ -1,11 +1,11 @@
-"""Search over the open homes, and the thread that keeps their index up to date.
+"""Search over the open homes, and the thread that keeps the catalogue up to date.
 
-A home is indexed from when it is watched, or first searched: completely once, then what its watcher sees.
-Clients hear `IndexChanged` when an update of a home begins, while it reads, and when it has ended.
+A home is read into the catalogue from when it is watched, or first searched: completely once, then what its
+watcher sees. Clients hear `IndexChanged` when an update of a home begins, while it reads, and when it has
+ended.
 
-A search never waits for an update: it asks what is in the index, and the update pauses between two files
-while any search is under way. The thread has no lower scheduling priority than the others: holding the
-interpreter's lock it would then hold them up.
+A search never waits for an update: it asks what is in the catalogue. Many files are read by a process of its
+own, since reading them here would keep the interpreter from the views; the engine itself reads a few.
 
 Threading: every method from any thread; `search` blocks, the others return at once. Failure: a home that
 cannot be indexed is tried again with the next change, and named in the `problems` of an answer.
@@ -16,34 +16,61 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Protocol
 
-from reverie.engine.wire import IndexChanged
+from reverie.engine.codec import pack, unpack
+from reverie.engine.server import NOBODY, CallControl, CallStopped
+from reverie.engine.wire import CallMessage, IndexChanged
+from reverie.errors import UserError
 from reverie.files.watch import Changes
+from reverie.memory.catalogue import UpdateObserver, UpdateStopped
 from reverie.services.container import HomeContainer
-from reverie.services.search import SearchAnswer, SearchService, SearchStopped
+from reverie.services.search import SearchAnswer, SearchService, SearchStopped, feed_catalogue
 
 log = logging.getLogger("reverie.engine")
 
 FIRST_S = 2.0
 """How long after it is opened a home is indexed if nobody searches: what a window shows first goes first."""
-_LONGEST_PAUSE_S = 1.0
+FEW = 100
+"""So many changed files, and homes of so many, are read by the engine itself."""
 _STOP_S = 2.0
 
 
-class EngineSearch:
-    """The index of all homes of an engine. `tell` sends an event to every client."""
+class WorkApart(Protocol):
+    """What does work in a process of its own; see `engine.workers.Workers`."""
 
-    def __init__(self, tell: Callable[[IndexChanged], None]) -> None:
+    def run_aside(self, control: CallControl) -> bytes:
+        """Do what was called for, while nobody else needs the processor; its encoded result."""
+
+
+class _FeedControl(CallControl):
+    """A feed that the engine itself asks for. `report_count` hears how many files were read so far."""
+
+    def __init__(self, call: CallMessage, report_count: Callable[[int], None]) -> None:
+        super().__init__(NOBODY, call)
+        self._report_count = report_count
+
+    def report(self, value: bytes) -> None:
+        self._report_count(unpack(value))
+
+
+class EngineSearch:
+    """The catalogue of all homes of an engine. `tell` sends an event to every client. `workers` read what is
+    too much for the engine; without them it reads everything itself."""
+
+    def __init__(self, tell: Callable[[IndexChanged], None], workers: WorkApart | None = None) -> None:
         self._tell = tell
-        self._service = SearchService()
+        self._workers = workers
+        self._service = SearchService(self._feed)
         self._thread: threading.Thread | None = None
         self._condition = threading.Condition()
         self._due: float | None = None
         """When the next update begins; None: nothing is to be done."""
-        self._searches = 0
+        self._updating = False
         self._stopping = False
+        self._feeding: CallControl | None = None
         self._retried: dict[object, str] = {}
 
     def add(self, parts: HomeContainer) -> None:
@@ -58,7 +85,8 @@ class EngineSearch:
     def note(self, home_id: str, changes: Changes) -> None:
         """The watcher of a home saw something."""
         self._service.note(home_id, changes)
-        self._update_in(0)
+        # One that was not read yet is read as a whole, which need not begin before its time.
+        self._update_in(FIRST_S if home_id in self._service.unread() else 0)
 
     def search(
         self,
@@ -75,8 +103,7 @@ class EngineSearch:
             if not self._service.has(parts.home_id):
                 self._service.add(parts)
         wanted = frozenset(parts.home_id for parts in homes)
-        with self._undisturbed():
-            answer = self._service.search(text, homes=wanted, stop=stop, report=report)
+        answer = self._service.search(text, homes=wanted, stop=stop, report=report)
         is_behind = not answer.complete or not wanted.isdisjoint(self._service.unread())
         if is_behind and self._retried.get(client) != text:
             self._retried[client] = text
@@ -92,20 +119,18 @@ class EngineSearch:
         with self._condition:
             self._stopping = True
             self._condition.notify_all()
-            thread = self._thread
+            thread, feeding = self._thread, self._feeding
+        if feeding is not None:
+            feeding.cancel.set()
         if thread is not None:
             thread.join(_STOP_S)
 
-    @contextmanager
-    def _undisturbed(self) -> Iterator[None]:
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for the catalogue to have what was noted so far, or to have failed; False: it has not yet."""
         with self._condition:
-            self._searches += 1
-        try:
-            yield
-        finally:
-            with self._condition:
-                self._searches -= 1
-                self._condition.notify_all()
+            return self._condition.wait_for(
+                lambda: self._stopping or (self._due is None and not self._updating), timeout_s
+            )
 
     def _update_in(self, seconds: float) -> None:
         due = time.monotonic() + seconds
@@ -126,6 +151,9 @@ class EngineSearch:
                 except Exception:
                     # A home that trips over a bug must not end the indexing of the others.
                     log.exception("a home could not be indexed")
+            with self._condition:
+                self._updating = False
+                self._condition.notify_all()
 
     def _wait_until_due(self) -> bool:
         """False at the end."""
@@ -134,6 +162,7 @@ class EngineSearch:
                 left = None if self._due is None else self._due - time.monotonic()
                 if left is not None and left <= 0:
                     self._due = None
+                    self._updating = True
                     return True
                 self._condition.wait(left)
         return False
@@ -151,13 +180,35 @@ class EngineSearch:
             self._tell(IndexChanged(root, count, is_ready=False))
 
         try:
-            self._service.update_home(home_id, stop=self._give_way, report=report)
+            self._service.update_home(home_id, stop=lambda: self._stopping, report=report)
         finally:
             self._tell(IndexChanged(root, read, is_ready=True))
 
-    def _give_way(self) -> bool:
-        """Wait while anybody searches. Whether the update is to stop."""
+    def _feed(self, parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
+        """As `feed_catalogue`, by a process of its own where that is much."""
+        if self._workers is None or not _is_much(parts, dirty):
+            feed_catalogue(parts, dirty, watcher)
+            return
+        call = CallMessage(0, parts.home.root, parts.home_id, "feed_catalogue", pack([]))
+        control = _FeedControl(call, watcher.on_progress)
         with self._condition:
-            # Not for ever: a pattern may be tried on many files, and the update holds the index's lock.
-            self._condition.wait_for(lambda: self._stopping or not self._searches, timeout=_LONGEST_PAUSE_S)
-            return self._stopping
+            self._feeding = control
+        try:
+            self._workers.run_aside(control)
+        except CallStopped:
+            raise UpdateStopped from None
+        except UserError as error:
+            if watcher.stop():
+                raise UpdateStopped from None
+            log.info("the engine itself reads %s: %s", parts.home.root, error)
+            feed_catalogue(parts, dirty, watcher)
+        finally:
+            self._feeding = None
+
+
+def _is_much(parts: HomeContainer, dirty: Collection[Path] | None) -> bool:
+    """Whether more than a few files are to be read. A directory counts as one."""
+    if dirty is not None:
+        return len(dirty) > FEW
+    count = parts.catalogue.count(parts.home_id)
+    return count is None or count > FEW

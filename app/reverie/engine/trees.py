@@ -10,18 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from reverie.agents.scopes import Scope
-from reverie.memory.listing import MemoryFile, ScopeListing, in_order, name_only, position
+from reverie.memory.listing import (
+    FileChanges,
+    MemoryFile,
+    ScopeListing,
+    changes_between,
+    in_order,
+    name_only,
+    position,
+)
 from reverie.services.views import MemoryView
-
-
-@dataclass(frozen=True, slots=True)
-class FileChanges:
-    """What became of the files of one scope."""
-
-    changed: tuple[MemoryFile, ...]
-    """New ones, too."""
-    gone: tuple[str, ...]
-    """Relative paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ def update_of(after: MemoryView, before: MemoryView | None, serial: int) -> Tree
         bare = replace(listing, faults={}, use=None, scanned_ns=0)
         had = before.scopes.get(scope) if before is not None else None
         if had is not None and had.names_only == listing.names_only:
-            changes[scope] = _changes(had.files, listing.files)
+            changes[scope] = changes_between(had.files, listing.files)
             bare = replace(bare, files=())
         scopes[scope] = bare
     return TreesUpdate(serial, replace(after, scopes=scopes), changes)
@@ -58,31 +56,8 @@ def updated(update: TreesUpdate, before: MemoryView | None) -> MemoryView:
     return replace(update.view, scopes=scopes)
 
 
-# Most listings are as they were but for a few files, and one may hold a hundred thousand: what a scan left
-# alone is the same object, and what changed is put in its place.
+# One listing may hold a hundred thousand files: a few that changed are put in their places.
 _FEW = 1000
-
-
-def _changes(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...]) -> FileChanges:
-    if before is after:
-        return FileChanges((), ())
-    start = _alike(before, after)
-    end = _alike(before[start:][::-1], after[start:][::-1])
-    older, newer = before[start : len(before) - end], after[start : len(after) - end]
-    same = set(map(id, older)) & set(map(id, newer))
-    had = {file.rel: file for file in older if id(file) not in same}
-    others = [file for file in newer if id(file) not in same]
-    changed = tuple(file for file in others if had.get(file.rel) != file)
-    left = {file.rel for file in others}
-    return FileChanges(changed, tuple(rel for rel in had if rel not in left))
-
-
-def _alike(one: tuple[MemoryFile, ...], other: tuple[MemoryFile, ...]) -> int:
-    """How many files at the beginning of both are the same objects."""
-    for count, (left, right) in enumerate(zip(one, other, strict=False)):
-        if left is not right:
-            return count
-    return min(len(one), len(other))
 
 
 def _changed(before: tuple[MemoryFile, ...], changes: FileChanges) -> tuple[MemoryFile, ...]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import subprocess
 import threading
 import time
@@ -40,6 +41,8 @@ WARM_S = 5.0
 """After this time one is started to be ready: a window that opens, or a run, needs the processor first."""
 TERMINATE_S = 0.5
 END_S = 2.0
+_LOWEST = 19
+"""The priority of what nobody waits for."""
 
 
 class RunEnded(Unavailable):
@@ -63,6 +66,7 @@ class Workers:
         self._at_work: dict[_RunProcess, ClientConnection] = {}
         self._warming: threading.Timer | None = None
         self._lock = threading.Lock()
+        self._aside = threading.Lock()
         self._closed = False
 
     def warm_up(self, after_s: float = WARM_S) -> None:
@@ -83,9 +87,17 @@ class Workers:
                     # Whoever needs one is told so.
                     log.warning("a process for runs could not be started: %s", error)
 
-    def run(self, control: CallControl, home: RunDependencies) -> bytes:
-        """Do the run that was called for; its encoded result. `home`: what it works on, for recovery."""
+    def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
+        """As `run`, for what nobody waits for: one at a time, and everything else on this machine first."""
+        with self._aside:
+            return self.run(control, home, aside=True)
+
+    def run(self, control: CallControl, home: RunDependencies | None = None, *, aside: bool = False) -> bytes:
+        """Do the run that was called for; its encoded result. `home`: what it works on, for recovery; None
+        for work that leaves nothing to put in order."""
         worker = self._taken(control.client)
+        if aside:
+            worker.yield_to_others()
         try:
             return worker.run(control, self._cancel_s)
         except CallCancelled:
@@ -158,6 +170,12 @@ class _RunProcess:
     def is_running(self) -> bool:
         return self._process.poll() is None
 
+    def yield_to_others(self) -> None:
+        """Have the processor only while nobody else wants it."""
+        if hasattr(os, "setpriority"):
+            with contextlib.suppress(OSError):  # it is gone already
+                os.setpriority(os.PRIO_PROCESS, self.pid, _LOWEST)
+
     def run(self, control: CallControl, cancel_s: float) -> bytes:
         """Raises as `EngineClient.call_raw`, and `_OverdueError`."""
         overdue_at: float | None = None
@@ -216,8 +234,10 @@ class _RunProcess:
         return Channel(reader, writer, FromEngine, shut=self.hang_up, close=reader.close)
 
 
-def _ended(title: str, home: RunDependencies) -> RunEnded:
+def _ended(title: str, home: RunDependencies | None) -> RunEnded:
     """What to say of a run whose process is gone, once what it left is in order."""
+    if home is None:
+        return RunEnded(title)
     open_runs = [record.id for record in home.runs.unsettled()]
     try:
         recover(home, "recovery")

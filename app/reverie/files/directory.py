@@ -24,7 +24,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from reverie.errors import NotRegularFileError, Unavailable, user_error_from_os
 from reverie.files.paths import leads_to_directory
@@ -41,12 +41,37 @@ _NOCTTY = getattr(os, "O_NOCTTY", 0)
 _PATH = getattr(os, "O_PATH", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 
+# FAT counts times in two seconds, the coarsest of the file systems in use.
+RACY_NS = 2_000_000_000
 _PORTION = 1 << 20
 _RENAME_NOREPLACE = 1
 _RENAME_EXCHANGE = 2
 # What a kernel or file system answers that does not know the flag of a renameat2 call, or a hard link, at
 # all.
 _NOT_OFFERED = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EPERM, errno.EMLINK}
+
+
+class Stamp(NamedTuple):
+    """Tells one version of a file from the next without reading it. A tuple: there is one for each file of a
+    home."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """What tells that a file changed without reading it."""
+    # Windows has no inode in a directory scan and a birth time in place of the time of the last change
+    inode = status.st_ino if os.name != "nt" else 0
+    return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
+
+
+def at_rest(stamp: Stamp, read_ns: int) -> bool:
+    """Whether a file had not changed for `RACY_NS` when it was read at `read_ns`. If it had, a change within
+    the granularity of its time stamp could be missed later (git calls this racily clean)."""
+    return read_ns - max(stamp.mtime_ns, stamp.ctime_ns) > RACY_NS
 
 
 class SwappedError(Exception):

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 from reverie.agents.scopes import Caps
 from reverie.memory import front_matter, yaml12
+from reverie.memory.listing import is_over_cap
 from reverie.resources import load_table
 from reverie.text.redact import Secret, find_secrets
 from reverie.text.summaries import some
@@ -260,16 +261,22 @@ def lint(
     return tuple(sorted(_bounded(found), key=lambda each: each.line))
 
 
+def with_reason(findings: tuple[LintFinding, ...], unseen_reason: str) -> tuple[LintFinding, ...]:
+    """What there is to say of a file that is listed with this reason, from what `lint` says without one."""
+    if not is_over_cap(unseen_reason):
+        return findings
+    return (_over_cap(unseen_reason), *(each for each in findings if each.kind != "over-cap"))
+
+
+def _over_cap(reason: str) -> LintFinding:
+    return LintFinding("over-cap", "warning", 0, f"The agent does not see this file: {reason}.")
+
+
 def _about_the_file(data: bytes, size: int, caps: Caps, unseen_reason: str) -> Iterator[LintFinding]:
     if unseen_reason:
-        yield LintFinding("over-cap", "warning", 0, f"The agent does not see this file: {unseen_reason}.")
+        yield _over_cap(unseen_reason)
     elif size > caps.file_bytes:
-        yield LintFinding(
-            "over-cap",
-            "warning",
-            0,
-            f"The agent does not see this file: it is larger than {caps.file_bytes:,} bytes.",
-        )
+        yield _over_cap(f"it is larger than {caps.file_bytes:,} bytes")
     if not data.removeprefix(b"\xef\xbb\xbf").strip():
         yield LintFinding("empty", "note", 0, "The file is empty.")
 

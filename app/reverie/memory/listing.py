@@ -27,11 +27,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from reverie.agents.scopes import Caps, DescriptionState, FileRole, FileRule, ProjectGap, Scope, ScopeRoot
 from reverie.errors import Unavailable, user_error_from_os
-from reverie.files.directory import SUPPORTS_DIR_FD
+from reverie.files.directory import RACY_NS, SUPPORTS_DIR_FD
 from reverie.memory.paths import memory_path, rel_problem, utf16_key
 from reverie.memory.usage_rules import UNUSED, MemoryUsage, unescaped
 from reverie.text.summaries import first_heading
@@ -200,6 +200,40 @@ def below(files: Sequence[MemoryFile], directory: str) -> Sequence[MemoryFile]:
     return files[start : bisect.bisect_left(files, utf16_key(directory + "0"), lo=start, key=_rank)]
 
 
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """What became of the files of one scope."""
+
+    changed: tuple[MemoryFile, ...]
+    """New ones, too."""
+    gone: tuple[str, ...]
+    """Relative paths."""
+
+
+def changes_between(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...]) -> FileChanges:
+    """How one ordered listing differs from an earlier one. Most files are as they were, and what a scan left
+    alone is the same object."""
+    if before is after:
+        return FileChanges((), ())
+    start = _alike(before, after)
+    end = _alike(before[start:][::-1], after[start:][::-1])
+    older, newer = before[start : len(before) - end], after[start : len(after) - end]
+    same = set(map(id, older)) & set(map(id, newer))
+    had = {file.rel: file for file in older if id(file) not in same}
+    others = [file for file in newer if id(file) not in same]
+    changed = tuple(file for file in others if had.get(file.rel) != file)
+    left = {file.rel for file in others}
+    return FileChanges(changed, tuple(rel for rel in had if rel not in left))
+
+
+def _alike(one: tuple[MemoryFile, ...], other: tuple[MemoryFile, ...]) -> int:
+    """How many files at the beginning of both are the same objects."""
+    for count, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left is not right:
+            return count
+    return min(len(one), len(other))
+
+
 def scope_usage(
     root: ScopeRoot, usage: Mapping[str, MemoryUsage], key_of: KeyOf, previous: ScopeUsage | None = None
 ) -> ScopeUsage | None:
@@ -243,6 +277,12 @@ MAX_DEPTH = 128
 SMALL = 2_000
 
 UNREADABLE = "it cannot be read"
+
+
+def is_over_cap(unseen_reason: str) -> bool:
+    """Whether a file that is listed with this reason could be read, and the agent does not see it."""
+    return bool(unseen_reason) and not unseen_reason.startswith(UNREADABLE)
+
 
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -534,7 +574,7 @@ class ListingUpdate:
             usage_of,
             rules_of=rules_of,
             known=self._old,
-            settled_ns=previous.scanned_ns - _RACY_NS,
+            settled_ns=previous.scanned_ns - RACY_NS,
             dirty=frozenset(rels),
             trusting=True,
         )
@@ -655,10 +695,6 @@ def _is_below_any(rel: str, directories: Collection[str]) -> bool:
     return False
 
 
-# A file modified this shortly before it was read may change again without a new mtime (FAT counts in 2 s).
-_RACY_NS = 2_000_000_000
-
-
 class IndexEntry(TypedDict):
     """One line of the agent's index, with the keys of its own list operation."""
 
@@ -731,31 +767,6 @@ def index_entries(listing: ScopeListing, scope: Scope, caps: Caps) -> list[Index
     ]
 
 
-def tree(scope: Scope, listing: ScopeListing) -> dict[str, Any]:
-    """A scope as nested nodes for `reverie tree --json`; what has `children` is a directory.
-
-    Directories count the `files` below them and their `size`; in a directory names are in the agent's order.
-    """
-    top = _node(scope.value, str(memory_path(scope, "")), scope)
-    if listing.unavailable:
-        top["unavailable"] = listing.unavailable
-        top["gap"] = None if listing.gap is None else listing.gap.value
-    if listing.problems:
-        top["problems"] = list(listing.problems)
-    nodes = {"": top}
-    for rel in listing.directories:
-        nodes[rel] = _node(rel.rpartition("/")[2], str(memory_path(scope, rel)), scope)
-    for file in listing.files:
-        _place(nodes, file.rel, _leaf(scope, file))
-    for rel in reversed(listing.directories):
-        _place(nodes, rel, nodes[rel])
-    for node in nodes.values():
-        node["children"].sort(
-            key=lambda child: utf16_key(child["name"] + ("/" if "children" in child else ""))
-        )
-    return top
-
-
 def _checked_listing(
     root: ScopeRoot, available: Callable[[], bool], look: Callable[[], ScopeListing]
 ) -> ScopeListing:
@@ -788,7 +799,7 @@ def _scan_all(
 ) -> ScopeListing:
     started = time.time_ns()
     known = {file.rel: file for file in previous.files} if previous is not None else {}
-    settled_ns = previous.scanned_ns - _RACY_NS if previous is not None else 0
+    settled_ns = previous.scanned_ns - RACY_NS if previous is not None else 0
     scanner = ScopeScanner(root, caps, usage_of, rules_of=rules_of, known=known, settled_ns=settled_ns)
     scanner.scan()
     files = in_order(scanner.files)
@@ -857,32 +868,3 @@ def _listing(
         use=use,
         scanned_ns=scanned_ns,
     )
-
-
-def _node(name: str, path: str, scope: Scope) -> dict[str, Any]:
-    return {"name": name, "path": path, "scope": scope.value, "size": 0, "files": 0, "children": []}
-
-
-def _leaf(scope: Scope, file: MemoryFile) -> dict[str, Any]:
-    return {
-        "name": file.rel.rpartition("/")[2],
-        "path": str(memory_path(scope, file.rel)),
-        "scope": scope.value,
-        "size": file.size,
-        "description": file.description,
-        "descriptionState": file.description_state,
-        "pinned": file.usage.pinned,
-        "accessCount": file.usage.access_count,
-        "lastAccessedAt": file.usage.last_accessed_at,
-        "lastWriteAt": file.usage.last_write_at,
-        "seenByAgent": file.seen_by_agent,
-        "unseenReason": file.unseen_reason,
-    }
-
-
-def _place(nodes: Mapping[str, dict[str, Any]], rel: str, node: dict[str, Any]) -> None:
-    """Put a node into its directory and count it there."""
-    parent = nodes[rel.rpartition("/")[0]]
-    parent["children"].append(node)
-    parent["size"] += node["size"]
-    parent["files"] += node.get("files", 1)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -29,6 +30,7 @@ from reverie.memory.attribution import OUTSIDE, AgentWrites, ShareAssigner, Writ
 from reverie.memory.history.history import History, SnapshotSource
 from reverie.memory.history.reader import HistoryPlace
 from reverie.memory.history.roots import SeenChange
+from reverie.memory.listing import read_rel
 from reverie.memory.paths import CompanionPlace, companion_place, memory_path
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage import UsageLog
@@ -75,6 +77,8 @@ def _not_kept(shown: str, cause: str) -> StoreError:
     )
 
 
+# A larger file is left to a snapshot.
+_GLANCE = 1024 * 1024
 _USAGE_FIELDS = [field.name for field in fields(MemoryUsage)]
 
 
@@ -180,7 +184,18 @@ class Snapshots:
 
     def preserve(self, root: ScopeRoot, rel: str) -> None:
         """Make sure the history holds the file or folder at this path, before it is changed."""
-        self.observe(source="before a change", dirty=[root.directory / rel])
+        self._require_same()
+        if not self._is_kept(root, rel):
+            self.observe(source="before a change", dirty=[root.directory / rel])
+
+    def _is_kept(self, root: ScopeRoot, rel: str) -> bool:
+        """Whether the newest commit certainly has a file as it is now: then there is nothing to scan."""
+        try:
+            status, data = read_rel(os.fspath(root.directory), rel, _GLANCE)
+            place, mode = HistoryPlace(root.key, rel), stat.S_IMODE(status.st_mode)
+            return status.st_size == len(data) and self.history.is_newest(place, data, mode)
+        except (OSError, UserError):
+            return False  # a snapshot says what is wrong
 
     def refuse_unkept(self, root: ScopeRoot, rel: str) -> None:
         """Raises `StoreError` (reason "not-kept") if something at or below this path could not be restored:

@@ -15,7 +15,8 @@ from typing import Any
 from reverie.agents.capabilities import StatusLine
 from reverie.agents.scopes import FileRule, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.jobs.consolidate.coverage import Status, status_of
-from reverie.memory.listing import tree
+from reverie.memory.listing import MemoryFile, ScopeListing
+from reverie.memory.paths import memory_path, utf16_key
 from reverie.memory.write_guard import rule_under
 from reverie.runs.record import Parts, RunRecord
 from reverie.services.container import HomeContainer
@@ -132,3 +133,57 @@ def _mark_rules(node: dict[str, Any], rule_of: Callable[[str], FileRule]) -> Non
                 each.update({"rule": rule.kind, "ruleReason": rule.sentence})
 
     mark(node)
+
+
+def tree(scope: Scope, listing: ScopeListing) -> dict[str, Any]:
+    """A scope as nested nodes for `reverie tree --json`; what has `children` is a directory.
+
+    Directories count the `files` below them and their `size`; in a directory names are in the agent's order.
+    """
+    top = _node(scope.value, str(memory_path(scope, "")), scope)
+    if listing.unavailable:
+        top["unavailable"] = listing.unavailable
+        top["gap"] = None if listing.gap is None else listing.gap.value
+    if listing.problems:
+        top["problems"] = list(listing.problems)
+    nodes = {"": top}
+    for rel in listing.directories:
+        nodes[rel] = _node(rel.rpartition("/")[2], str(memory_path(scope, rel)), scope)
+    for file in listing.files:
+        _place(nodes, file.rel, _leaf(scope, file))
+    for rel in reversed(listing.directories):
+        _place(nodes, rel, nodes[rel])
+    for node in nodes.values():
+        node["children"].sort(
+            key=lambda child: utf16_key(child["name"] + ("/" if "children" in child else ""))
+        )
+    return top
+
+
+def _node(name: str, path: str, scope: Scope) -> dict[str, Any]:
+    return {"name": name, "path": path, "scope": scope.value, "size": 0, "files": 0, "children": []}
+
+
+def _leaf(scope: Scope, file: MemoryFile) -> dict[str, Any]:
+    return {
+        "name": file.rel.rpartition("/")[2],
+        "path": str(memory_path(scope, file.rel)),
+        "scope": scope.value,
+        "size": file.size,
+        "description": file.description,
+        "descriptionState": file.description_state,
+        "pinned": file.usage.pinned,
+        "accessCount": file.usage.access_count,
+        "lastAccessedAt": file.usage.last_accessed_at,
+        "lastWriteAt": file.usage.last_write_at,
+        "seenByAgent": file.seen_by_agent,
+        "unseenReason": file.unseen_reason,
+    }
+
+
+def _place(nodes: Mapping[str, dict[str, Any]], rel: str, node: dict[str, Any]) -> None:
+    """Put a node into its directory and count it there."""
+    parent = nodes[rel.rpartition("/")[0]]
+    parent["children"].append(node)
+    parent["size"] += node["size"]
+    parent["files"] += node.get("files", 1)

@@ -28,6 +28,7 @@ from reverie.files.lease import Leases
 from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.memory.attribution import WriteLog
+from reverie.memory.catalogue import FileCatalogue
 from reverie.memory.history.history import History
 from reverie.memory.record_files import run_files
 from reverie.memory.recording import DiskChangeListener, Snapshots
@@ -140,6 +141,10 @@ class HomeContainer:
         return WriteLog(self.profile.actor_log)
 
     @cached_property
+    def catalogue(self) -> FileCatalogue:
+        return FileCatalogue(self.profile.catalogue, lock_dir=self.profile.locks)
+
+    @cached_property
     def snapshots(self) -> Snapshots:
         history = History(
             self.profile.history(self.home_id),
@@ -147,6 +152,7 @@ class HomeContainer:
             clock=self.clock,
             pack_after=self.settings.history.pack_after,
             notify=lambda sentence: self.report("history.damaged", sentence, "warning"),
+            known=partial(self.catalogue.versions, self.home_id),
         )
         return Snapshots(
             self.home, history, self.usage, self.actors, self.clock, require_same=self.require_same_home

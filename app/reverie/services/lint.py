@@ -1,39 +1,41 @@
 """The findings of whole scopes, kept as files change.
 
-One `LintService` per open home. A look goes over the files of a view and reads only those whose findings
-are not
-known for their size, mtime and inode (or that a watcher named); it stops after a slice of time and says
-whether something is left, so that a scope of any size never holds a thread for long. Between files it gives
-the interpreter away as often as it took it, since the GUI thread wants it, too.
+One `LintService` per open home. A look goes over the files of a view. What the catalogue found in them is
+taken from there; only a file that it does not know (or that a watcher named) is read here. A look stops after
+a slice of time and says whether something is left.
 
-Looking opens files for reading and nothing else. Findings are kept in memory only: what is memory text stays
-where it is. Threading: any thread but the GUI's; one look at a time (whoever calls sees to it). Failure: a
-file that cannot be read now has no findings and is looked at again when it changes; the scan tells of it.
+Looking opens files for reading and nothing else. Threading: any thread but the GUI's; one look at a time
+(whoever calls sees to it). Failure: a file that cannot be read now has no findings and is looked at again
+when it changes; the scan tells of it. Without a catalogue every file is read.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.agents.scopes import Caps, ScopeRoot
+from reverie.files.directory import Stamp
+from reverie.memory.catalogue import FileCatalogue
 from reverie.memory.lint import CHECKED_BYTES, LintFinding, lint, no_check
-from reverie.memory.listing import MemoryFile, read_rel
+from reverie.memory.listing import MemoryFile, ScopeListing, changes_between, position, read_rel
 from reverie.memory.paths import memory_path
 from reverie.services.views import MemoryView
 
 SLICE_S = 0.25
-# So long the interpreter is kept before it is given away for as long.
-_TURN_S = 0.004
+# So many files are read at once; more are asked of the catalogue first.
+FEW = 200
+_Listings = Sequence[tuple[ScopeRoot, ScopeListing]]
 
 
 @dataclass(frozen=True, slots=True)
 class LintResult:
-    """What is known after a look. `findings`: by memory path, only of files that have any; `complete` False:
-    some files were not looked at yet, so look again. `looked_at`: files read this time."""
+    """What is known after a look. `findings`: by memory path, only of files that have any, and without what
+    the listing says itself (see `with_reason`); `complete` False: some files were not looked at yet, so look
+    again. `looked_at`: files read this time."""
 
     findings: Mapping[str, tuple[LintFinding, ...]]
     complete: bool
@@ -43,10 +45,11 @@ class LintResult:
 class LintService:
     """The findings of one home's files."""
 
-    def __init__(self, caps: Caps, *, pause: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, home_id: str, caps: Caps, catalogue: FileCatalogue) -> None:
+        self._home_id = home_id
         self._caps = caps
-        self._pause = pause
-        self._known: dict[str, dict[str, tuple[MemoryFile, tuple[LintFinding, ...]]]] = {}
+        self._catalogue = catalogue
+        self._roots: dict[str, _RootFindings] = {}
 
     def look(
         self,
@@ -55,95 +58,90 @@ class LintService:
         dirty: Collection[Path] = (),
         slice_s: float = SLICE_S,
         check: Callable[[], None] = no_check,
+        wait: Callable[[], bool] = lambda: True,
     ) -> LintResult:
         """The findings of every file in `view`. `dirty`: paths seen changing, which are read again even if
-        size and time say nothing. `check` may raise to stop; what was found by then is kept."""
-        for path in dirty:
-            self._forget(view, path)
-        turn = _Turn(slice_s, self._pause)
-        found: dict[str, tuple[LintFinding, ...]] = {}
-        complete, looked_at = True, 0
-        for listing in view.scopes.values():
-            root = listing.root
-            if root is None or listing.names_only:
-                continue
-            known = self._known.get(root.key, {})
-            kept: dict[str, tuple[MemoryFile, tuple[LintFinding, ...]]] = {}
-            self._known[root.key] = kept = {
-                file.rel: known[file.rel]
-                for file in listing.files
-                if file.rel in known and _is_same(known[file.rel][0], file)
-            }
-            for file in listing.files:
-                have = kept.get(file.rel)
-                if have is None:
-                    if looked_at and turn.is_over:
-                        complete = False
-                        continue
-                    check()
-                    have = kept[file.rel] = (file, self._read(root, file, check))
-                    looked_at += 1
-                    turn.take()
-                if have[1]:
-                    found[str(memory_path(root.scope, file.rel))] = have[1]
-        return LintResult(found, complete, looked_at)
+        size and time say nothing. `check` may raise to stop; what was found by then is kept. `wait`: called
+        where many files are unknown, waits a while for the catalogue to know what changed; False: it does
+        not yet."""
+        listings = [
+            (listing.root, listing)
+            for listing in view.scopes.values()
+            if listing.root is not None and not listing.names_only
+        ]
+        for root, listing in listings:
+            self._roots.setdefault(root.key, _RootFindings()).follow(root, listing, dirty)
+        if self._count_unknown(listings) > FEW:
+            if not wait():
+                return LintResult(self._found(listings), complete=False, looked_at=0)
+            for root, _listing in listings:
+                self._roots[root.key].take(self._catalogue.findings(self._home_id, root.key))
+        until, looked_at = time.monotonic() + slice_s, 0
+        for root, _listing in listings:
+            of_root = self._roots[root.key]
+            while of_root.unknown and not (looked_at and time.monotonic() >= until):
+                check()
+                rel = next(iter(of_root.unknown))
+                of_root.put(rel, self._read(root, rel, check))
+                looked_at += 1
+        return LintResult(self._found(listings), not self._count_unknown(listings), looked_at)
 
-    def _read(self, root: ScopeRoot, file: MemoryFile, check: Callable[[], None]) -> tuple[LintFinding, ...]:
+    def _count_unknown(self, listings: _Listings) -> int:
+        return sum(len(self._roots[root.key].unknown) for root, _listing in listings)
+
+    def _found(self, listings: _Listings) -> dict[str, tuple[LintFinding, ...]]:
+        return {
+            str(memory_path(root.scope, rel)): findings
+            for root, _listing in listings
+            for rel, findings in self._roots[root.key].found.items()
+        }
+
+    def _read(self, root: ScopeRoot, rel: str, check: Callable[[], None]) -> tuple[LintFinding, ...]:
         try:
-            status, data = read_rel(os.fspath(root.directory), file.rel, CHECKED_BYTES)
+            status, data = read_rel(os.fspath(root.directory), rel, CHECKED_BYTES)
         except OSError:
             return ()
-        return lint(
-            data,
-            self._caps,
-            rel=file.rel,
-            size=status.st_size,
-            unseen_reason=file.unseen_reason,
-            check=check,
-        )
-
-    def _forget(self, view: MemoryView, path: Path) -> None:
-        """What was seen changing is not known any more; of a directory nothing is, as it may be another."""
-        for root in _roots(view):
-            known = self._known.get(root.key)
-            if not known or (path != root.directory and root.directory not in path.parents):
-                continue
-            rel = path.relative_to(root.directory).as_posix()
-            if rel == ".":
-                # The scope's own directory is named whenever something in it comes or goes.
-                continue
-            known.pop(rel, None)
+        return lint(data, self._caps, rel=rel, size=status.st_size, check=check)
 
 
-class _Turn:
-    """How long a look may go on, and when the interpreter is given away."""
+class _RootFindings:
+    """What is known of the files of one root, by path. `unknown`: the files that are to be read."""
 
-    def __init__(self, slice_s: float, pause: Callable[[float], None]) -> None:
-        self._pause = pause
-        self._began = self._last = time.monotonic()
-        self._slice_s = slice_s
+    def __init__(self) -> None:
+        self.found: dict[str, tuple[LintFinding, ...]] = {}
+        self.unknown: dict[str, MemoryFile] = {}
+        self._files: tuple[MemoryFile, ...] = ()
 
-    @property
-    def is_over(self) -> bool:
-        return self._last - self._began >= self._slice_s
+    def follow(self, root: ScopeRoot, listing: ScopeListing, dirty: Collection[Path]) -> None:
+        """Another listing; what changed, and what is `dirty`, is not known any more."""
+        changes = changes_between(self._files, listing.files)
+        for file in changes.changed:
+            index, is_there = position(self._files, file.rel)
+            if not is_there or self._files[index][1:4] != file[1:4] or file.rel in self.unknown:
+                self._forget(file)
+        for rel in changes.gone:
+            self.found.pop(rel, None)
+            self.unknown.pop(rel, None)
+        self._files = listing.files
+        for path in dirty:
+            if path.is_relative_to(root.directory):
+                dirty_file = listing.file(path.relative_to(root.directory).as_posix())
+                if dirty_file is not None:
+                    self._forget(dirty_file)
 
-    def take(self) -> None:
-        now = time.monotonic()
-        if now - self._last >= _TURN_S:
-            self._pause(min(now - self._last, 0.05))
-            self._last = time.monotonic()
+    def _forget(self, file: MemoryFile) -> None:
+        self.found.pop(file.rel, None)
+        self.unknown[file.rel] = file
 
+    def take(self, rows: Mapping[str, tuple[Stamp, tuple[LintFinding, ...]]]) -> None:
+        """What the catalogue found in files that are listed as it read them."""
+        for rel, file in list(self.unknown.items()):
+            row = rows.get(rel)
+            if row is not None and row[0][:2] == (file.size, file.mtime_ns):
+                self.put(rel, row[1])
 
-def _is_same(before: MemoryFile, now: MemoryFile) -> bool:
-    return before is now or (
-        before.size == now.size
-        and before.mtime_ns == now.mtime_ns
-        and before.inode == now.inode
-        and before.unseen_reason == now.unseen_reason
-    )
-
-
-def _roots(view: MemoryView) -> Iterator[ScopeRoot]:
-    for listing in view.scopes.values():
-        if listing.root is not None:
-            yield listing.root
+    def put(self, rel: str, findings: tuple[LintFinding, ...]) -> None:
+        """What was found in a file."""
+        self.unknown.pop(rel)
+        if findings:
+            self.found[rel] = findings

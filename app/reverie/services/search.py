@@ -27,17 +27,16 @@ from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.memory.attribution import OUTSIDE
-from reverie.memory.listing import is_gone, read_rel, scope_usage
-from reverie.memory.paths import memory_path
-from reverie.memory.search.index import (
+from reverie.memory.catalogue import (
     SEARCHED_BYTES,
-    Doc,
-    IndexDamaged,
-    SearchIndex,
-    SearchLimits,
+    CatalogueDamaged,
+    FileCatalogue,
     UpdateObserver,
     UpdateStopped,
 )
+from reverie.memory.listing import is_gone, read_rel, scope_usage
+from reverie.memory.paths import memory_path
+from reverie.memory.search.index import Doc, SearchLimits, find
 from reverie.memory.search.query import SearchQuery, Snippet, parse_query, regex_hits, snippet, term_hits
 from reverie.services.contexts import shown_contexts
 
@@ -162,7 +161,9 @@ class _Shelf:
 class SearchService:
     """Answers over the homes that were added."""
 
-    def __init__(self) -> None:
+    def __init__(self, feed: Feed | None = None) -> None:
+        """`feed`: what is called in place of `feed_catalogue`."""
+        self._feed = feed or feed_catalogue
         self._lock = threading.Lock()
         self._shelves: dict[str, _Shelf] = {}
         self._damaged = False
@@ -236,8 +237,8 @@ class SearchService:
             shelf.stale, shelf.dirty, self._damaged = False, set(), False
         try:
             if damaged:
-                _index(shelf.parts).rebuild()
-            update_index(shelf.parts, None if stale else dirty, UpdateObserver(stop, report))
+                shelf.parts.catalogue.rebuild()
+            self._feed(shelf.parts, None if stale else dirty, UpdateObserver(stop, report))
             shelf.trouble = ""
         except UpdateStopped:
             self._again(shelf, dirty, stale=True)
@@ -278,10 +279,10 @@ class SearchService:
         problems = (*query.problems, *(shelf.trouble for _id, shelf in shelves if shelf.trouble))
         if query.is_empty or query.problems or not shelves:
             return SearchAnswer(text, (), problems)
-        index = _index(shelves[0][1].parts)
+        index = shelves[0][1].parts.catalogue
         try:
-            docs, complete = index.find(query, self._limits(index, query, shelves, count))
-        except IndexDamaged as damage:
+            docs, complete = find(index, query, self._limits(index, query, shelves, count))
+        except CatalogueDamaged as damage:
             _log.info("the search index cannot be read: %s", damage)
             self._mark_damaged()
             return SearchAnswer(text, (), problems, complete=False)
@@ -310,8 +311,8 @@ class SearchService:
     def _is_complete(self, shelf: _Shelf, home_id: str) -> bool:
         """Another process may have thrown the index away."""
         try:
-            return bool(_index(shelf.parts).complete((home_id,)))
-        except IndexDamaged:
+            return bool(shelf.parts.catalogue.complete((home_id,)))
+        except CatalogueDamaged:
             return False
 
     def _mark_damaged(self) -> None:
@@ -325,7 +326,7 @@ class SearchService:
     # Which rows
 
     def _limits(
-        self, index: SearchIndex, query: SearchQuery, shelves: list[tuple[str, _Shelf]], count: int
+        self, index: FileCatalogue, query: SearchQuery, shelves: list[tuple[str, _Shelf]], count: int
     ) -> SearchLimits:
         only: set[int] | None = None
         without: set[int] = set()
@@ -343,7 +344,7 @@ class SearchService:
             tuple(home_id for home_id, _shelf in shelves), time.time_ns(), count, only=only, without=without
         )
 
-    def _pinned(self, index: SearchIndex, home_id: str, shelf: _Shelf) -> set[int]:
+    def _pinned(self, index: FileCatalogue, home_id: str, shelf: _Shelf) -> set[int]:
         home, found = shelf.parts.home, set[int]()
         usage = {key: use for key, use in shelf.parts.usage.load_for_showing().items() if use.pinned}
         for key, place in self._placed(shelf).items() if usage else ():
@@ -355,7 +356,7 @@ class SearchService:
             found |= {id_ for id_, _sha in index.ids(home_id, key, rels).values()}
         return found
 
-    def _written(self, index: SearchIndex, home_id: str, shelf: _Shelf) -> dict[int, str]:
+    def _written(self, index: FileCatalogue, home_id: str, shelf: _Shelf) -> dict[int, str]:
         """Rows whose content is what one of us wrote last, and who."""
         newest = shelf.parts.actors.newest()
         found: dict[int, str] = {}
@@ -500,15 +501,14 @@ def _wanted(among: list[tuple[str, _Shelf]], query: SearchQuery) -> list[tuple[s
     ]
 
 
-def update_index(parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
+Feed = Callable[["HomeContainer", Collection[Path] | None, UpdateObserver], None]
+
+
+def feed_catalogue(parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
     """Bring the rows of one home up to date: for changes at `dirty`, or all (None). Raises `UpdateStopped`,
     `UserError`."""
     parts.require_same_home()
-    _index(parts).update(parts.home, parts.home_id, dirty=dirty, watcher=watcher)
-
-
-def _index(parts: HomeContainer) -> SearchIndex:
-    return SearchIndex(parts.profile.search_index, lock_dir=parts.profile.locks)
+    parts.catalogue.update(parts.home, parts.home_id, dirty=dirty, watcher=watcher)
 
 
 def _name_hits(path: str, query: SearchQuery) -> tuple[tuple[int, int], ...]:

@@ -38,7 +38,6 @@ from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.memory.front_matter import set_description
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
-from reverie.memory.search.index import UpdateObserver as SearchWatcher
 from reverie.memory.usage import UsageRestored
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.record import Parts
@@ -158,7 +157,7 @@ class Workbench:
     @cached_property
     def lint(self) -> LintService:
         """Problems in the memories of this home."""
-        return LintService(self.parts.home.caps)
+        return LintService(self.parts.home_id, self.parts.home.caps, self.parts.catalogue)
 
     @service_made_by(lambda home, kind: kind(home.traces, home.models, home.parts.clock))
     def replays() -> type[Replays]:
@@ -426,19 +425,17 @@ class Workbench:
             recover(self.parts.run_dependencies, "recovery")
         finally:
             self.parts.snapshots.observe(source="a scan on opening")
-            self._seen.start()
-            self._history_started.set()
+            self._mark_started()
+
+    def _mark_started(self) -> None:
+        """The history has what changed while nobody looked."""
+        self._seen.start()
+        self._history_started.set()
 
     @property
     def history_started(self) -> bool:
         """Whether `start_history` has come to its end."""
         return self._history_started.is_set()
-
-    def update_index(self, dirty: Collection[Path] | None, watcher: SearchWatcher) -> None:
-        """Bring the search index up to date for this home; see `services.search.update_index`."""
-        from reverie.services.search import update_index
-
-        update_index(self.parts, dirty, watcher)
 
     def observe(self, changes: Changes) -> UsageRestored:
         """Bring what was seen changing into the history, and note or put back pins and use that the agent

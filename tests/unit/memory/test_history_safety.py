@@ -75,7 +75,7 @@ def _run(base: Path, code: str) -> subprocess.CompletedProcess[str]:
 # ---- kills
 
 
-@pytest.mark.parametrize("step", ["history-objects", "history-ref", "history-cache", "history-pack"])
+@pytest.mark.parametrize("step", ["history-objects", "history-ref", "history-pack"])
 @pytest.mark.parametrize("first", [True, False], ids=["first", "second"])
 def test_a_kill_leaves_the_old_or_the_new_version_and_the_next_snapshot_works(
     base: Path, step: str, first: bool

@@ -29,10 +29,11 @@ from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.errors import Unavailable
 from reverie.memory import listing as rescanning
 from reverie.memory import listing as scanning
-from reverie.memory.listing import ScopeListing, index_entries, names_only, scan_scope, tree
+from reverie.memory.listing import ScopeListing, index_entries, names_only, scan_scope
 from reverie.memory.paths import utf16_key
 from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage
+from reverie.services.command_views import tree
 
 SMALL_CAPS = Caps(
     file_bytes=60, files_per_scope=3, description_chars=20, description_prefix_bytes=64, view_depth=2

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from helpers.profiles import examples
 from reverie.agents.mux.home import MuxHome
 from reverie.agents.scopes import Scope
+from reverie.memory.catalogue import FileCatalogue
 from reverie.memory.search import index as search_index
-from reverie.memory.search.index import Doc, SearchIndex, SearchLimits
+from reverie.memory.search.index import Doc, SearchLimits, find
 from reverie.memory.search.query import SearchToken, Term, folded, parse_query, parts, term_hits, tokens
 
 DAY_NS = 24 * 3_600_000_000_000
@@ -63,7 +64,7 @@ def texts() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def index(texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> SearchIndex:
+def index(texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> FileCatalogue:
     directory = tmp_path_factory.mktemp("shortcuts")
     store = directory / "home/memory/global"
     store.mkdir(parents=True)
@@ -72,7 +73,7 @@ def index(texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Se
         (store / name).write_text(text)
         age = dice.choice((0, 1, 30, 60, 5_000)) * DAY_NS
         os.utime(store / name, ns=(NOW_NS - age, NOW_NS - age))
-    made = SearchIndex(directory / "index.sqlite", lock_dir=directory / "locks")
+    made = FileCatalogue(directory / "index.sqlite", lock_dir=directory / "locks")
     made.update(MuxHome(directory / "home"), "home")
     # A row that leads nowhere any more.
     gone = store / next(iter(texts))
@@ -83,8 +84,8 @@ def index(texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Se
     return made
 
 
-def asked(index: SearchIndex, text: str, count: int) -> tuple[Doc, ...]:
-    docs, complete = index.find(parse_query(text), SearchLimits(("home",), NOW_NS, count))
+def asked(index: FileCatalogue, text: str, count: int) -> tuple[Doc, ...]:
+    docs, complete = find(index, parse_query(text), SearchLimits(("home",), NOW_NS, count))
     assert complete
     return docs
 
@@ -93,7 +94,7 @@ def asked(index: SearchIndex, text: str, count: int) -> tuple[Doc, ...]:
 @settings(max_examples=examples(100), deadline=None)
 @given(text=ASKED, count=st.integers(1, 12))
 def test_the_best_are_those_of_all_looked_up(
-    index: SearchIndex, text: str, count: int, common: int, candidates: int
+    index: FileCatalogue, text: str, count: int, common: int, candidates: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_index, "_COMMON", common)
@@ -106,7 +107,7 @@ def test_the_best_are_those_of_all_looked_up(
 @settings(max_examples=examples(100), deadline=None)
 @given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), cut=st.integers(2, 7))
 def test_where_all_are_ranked_every_note_that_holds_the_words_answers(
-    index: SearchIndex, texts: dict[str, str], words: list[str], cut: int
+    index: FileCatalogue, texts: dict[str, str], words: list[str], cut: int
 ) -> None:
     words[-1] = words[-1][:cut]
     held = {
@@ -121,7 +122,7 @@ def test_where_all_are_ranked_every_note_that_holds_the_words_answers(
 
 
 def test_of_common_words_the_newest_candidates_answer_and_those_named_so(
-    index: SearchIndex, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    index: FileCatalogue, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_index, "_COMMON", 5)
     monkeypatch.setattr(search_index, "_CANDIDATES", 7)
@@ -180,7 +181,7 @@ def test_hits_are_those_of_a_text_taken_apart_word_by_word(pieces: list[str], da
 
 
 def test_a_scope_narrows_down_however_many_hold_the_word(
-    index: SearchIndex, monkeypatch: pytest.MonkeyPatch
+    index: FileCatalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_index, "_COMMON", 4)
     monkeypatch.setattr(search_index, "_CANDIDATES", 6)

@@ -217,7 +217,7 @@ def test_imports_of_credentials_of_the_system_and_from_outside_are_not_opened(
         "passwd",
     )
     assert not [name for name in opened if name.endswith(never) or "/.kube/" in name]
-    assert b"jellyfish" not in parts.profile.search_index.read_bytes()
+    assert b"jellyfish" not in parts.profile.catalogue.read_bytes()
 
 
 def test_what_is_imported_from_outside_is_named_and_says_why_it_is_not_opened(
@@ -237,7 +237,7 @@ def test_what_is_imported_from_outside_is_named_and_says_why_it_is_not_opened(
 def test_an_index_of_an_earlier_version_that_holds_credentials_is_removed(
     hostile: Path, parts: HomeContainer, project: Path
 ) -> None:
-    index = parts.profile.search_index
+    index = parts.profile.cache / "search.sqlite"
     index.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.closing(sqlite3.connect(index)) as old:
         old.executescript(

@@ -16,7 +16,7 @@ from helpers.benches import Time, sample_parts, workspace
 from helpers.samples import copy_sample, snapshot
 from reverie.agents.scopes import Scope
 from reverie.files.watch import Changes
-from reverie.memory.search.index import SearchIndex
+from reverie.memory.catalogue import FileCatalogue
 from reverie.services.container import HomeContainer
 from reverie.services.search import SearchAnswer, SearchHit, SearchService, SearchStopped
 
@@ -235,7 +235,7 @@ def damage_version(path: Path) -> None:
 
 def damage_table(path: Path) -> None:
     connection = sqlite3.connect(path)
-    connection.execute("DROP TABLE docs")
+    connection.execute("DROP TABLE files")
     connection.close()
 
 
@@ -256,7 +256,7 @@ def test_a_broken_index_is_built_anew_without_a_word_lost(
     asked = ("retry", "deploy", "preferences", "scope:workspace")
     before = {each: found(desk, each) for each in asked}
     paths = every_path(desk)
-    index = parts.profile.search_index
+    index = parts.profile.catalogue
     for aside in ("-wal", "-shm"):
         index.with_name(index.name + aside).unlink(missing_ok=True)
     damage(index)
@@ -281,8 +281,8 @@ def test_searching_writes_nothing_into_a_home_and_counts_as_no_use(parts: HomeCo
 
 
 def test_the_index_is_private(desk: SearchService, parts: HomeContainer) -> None:
-    assert parts.profile.search_index.parent.stat().st_mode & 0o777 == 0o700
-    assert parts.profile.search_index.stat().st_mode & 0o777 == 0o600
+    assert parts.profile.catalogue.parent.stat().st_mode & 0o777 == 0o700
+    assert parts.profile.catalogue.stat().st_mode & 0o777 == 0o600
 
 
 def test_files_beyond_caps_and_without_valid_text_are_found(
@@ -384,17 +384,17 @@ def test_where_only_common_words_are_asked_names_come_first(
 def test_an_index_that_is_mostly_past_is_begun_anew(
     desk: SearchService, parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reverie.memory.search import index as search_index
+    from reverie.memory import catalogue
 
-    monkeypatch.setattr(search_index, "_DEAD_AT_LEAST", 10)
+    monkeypatch.setattr(catalogue, "_DEAD_AT_LEAST", 10)
     target = parts.home.root / "memory/global/preferences.md"
     for number in range(160):
         target.write_text(f"rewritten {number}\n")
         desk.note(parts.home_id, seen(target))
         desk.update()
     assert found(desk, '"rewritten 159"') == ["/memories/global/preferences.md"]
-    with sqlite3.connect(parts.profile.search_index) as connection:
-        newest, live = connection.execute("SELECT max(id), count(*) FROM docs").fetchone()
+    with sqlite3.connect(parts.profile.catalogue) as connection:
+        newest, live = connection.execute("SELECT max(id), count(*) FROM files").fetchone()
     connection.close()
     assert newest - live < 160
     assert found(desk, "deploy")
@@ -418,6 +418,6 @@ def test_nothing_is_created_before_the_first_update(parts: HomeContainer) -> Non
     desk = SearchService()
     desk.add(parts)
     assert desk.search("retry") == SearchAnswer("retry", (), (), complete=False)
-    assert not parts.profile.search_index.exists()
-    index = SearchIndex(parts.profile.search_index, lock_dir=parts.profile.locks)
+    assert not parts.profile.catalogue.exists()
+    index = FileCatalogue(parts.profile.catalogue, lock_dir=parts.profile.locks)
     assert index.complete((parts.home_id,)) == set()

@@ -3,9 +3,9 @@
 Memory bytes are stored verbatim, names escaped and reversible (`history.objects`); permission bits, pins and
 usage are in a blob beside each root's tree (`history.roots`). A commit is made only if something differs from
 the last one; its trailers `Actor:`, `Run:` and `Source:` say who changed what from where. All writing happens
-under one lock between processes and threads (`files.locks`): objects first, durable, then the branch, then
-the stat cache. So a kill at any point (checkpoints "history-objects", "history-ref", "history-cache",
-"history-pack") leaves a valid repository with the old or the new version.
+under one lock between processes and threads (`files.locks`): objects first, durable, then the branch. So a
+kill at any point (checkpoints "history-objects", "history-ref", "history-pack") leaves a valid repository
+with the old or the new version.
 
 A file that could not be read does not count as deleted: it keeps its last version and is named in the commit.
 A root that is not passed keeps its tree. A file over 64 MiB is kept by hash only. A damaged repository is
@@ -17,10 +17,10 @@ Threading: any thread but the GUI's; a `History` holds nothing open between call
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from typing import Any
 from reverie.clock import Clock
 from reverie.files.atomic import checkpoint, shown
 from reverie.files.locks import file_lock
+from reverie.memory.catalogue import KnownVersion
 from reverie.memory.history.objects import (
     FILE_MODE,
     Commit,
@@ -51,13 +52,11 @@ from reverie.memory.history.repository import (
 from reverie.memory.history.roots import (
     FILES,
     METADATA,
-    CachedVersion,
     FileVersion,
     HistoryScanner,
     Scan,
     Share,
     Sharer,
-    StatCache,
     StoredRoot,
     VersionChange,
     key_name,
@@ -88,7 +87,7 @@ class Snapshot:
     are."""
 
     def __init__(
-        self, repository: Repository, sink: ObjectSink, cache: StatCache, last: StoredCommit | None
+        self, repository: Repository, sink: ObjectSink, known: KnownBelow, last: StoredCommit | None
     ) -> None:
         # Twice the same tree: one is edited, the other still tells what was there.
         tree = last.tree if last else None
@@ -98,27 +97,24 @@ class Snapshot:
         self._last = Folder(load, tree)
         self._repository = repository
         self._sink = sink
-        self._cache = cache
-        self._now_ns = time.time_ns()
-        self._rows: list[tuple[str, Mapping[str, CachedVersion], Mapping[str, CachedVersion]]] = []
+        self._known = known
 
     def take(self, source: SnapshotSource, dirty: Collection[Path] | None) -> None:
         """Bring one root up to date, looking only at `dirty` where that is enough. Raises DamagedError."""
         name = key_name(source.key)
         last = StoredRoot.load(self._repository, self._last, source.key)
-        known: dict[str, CachedVersion] = {}
         if source.files is not None:
-            scanner = self._scanner(source, known)
+            scanner = self._scanner(source)
             scanner.take_listed(source.files)
             root = self._whole(scanner.found, last)
         else:
             rels = None if dirty is None or last is None else _dirty_rels(source, dirty)
             if last is not None and rels == set() and last.data == source.metadata:
                 return
-            scanner = self._scanner(source, known)
+            scanner = self._scanner(source)
             looked_at = {scanner.scan(rel) for rel in rels} if rels is not None else {""}
             if "" in looked_at:
-                scanner = self._scanner(source, known)
+                scanner = self._scanner(source)
                 scanner.scan()
                 root = self._whole(scanner.found, last)
             else:
@@ -126,27 +122,13 @@ class Snapshot:
         root.data = {rel: dict(entry) for rel, entry in source.metadata.items()}
         self._place(name, root, last)
         self._note(source.key, scanner.found, last)
-        remembered = {rel: file.remembered for rel, file in scanner.found.files.items() if file.remembered}
-        self._rows.append((name.decode(), known, remembered))
 
-    def remember(self) -> None:
-        """Bring the stat cache up to date; only once everything it names is durable."""
-        self._cache.update(self._rows)
-
-    def _scanner(self, source: SnapshotSource, known: dict[str, CachedVersion]) -> HistoryScanner:
-        """A scanner that adds what the stat cache has about the scanned part to `known`."""
-
-        def recall(rel: str) -> Mapping[str, CachedVersion]:
-            rows = self._cache.under(key_name(source.key).decode(), rel)
-            known.update(rows)
-            return rows
-
+    def _scanner(self, source: SnapshotSource) -> HistoryScanner:
         return HistoryScanner(
             source.directory,
-            remembered=recall,
+            known=functools.partial(self._known, source.key),
             put=self._sink.blob,
             has=self._sink.has,
-            now_ns=self._now_ns,
             without=source.without,
         )
 
@@ -210,7 +192,12 @@ def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
 
 __all__ = ["Commit", "FileVersion", "History", "Merge", "SnapshotSource", "VersionChange"]
 
-STAT_CACHE = "stat-cache.sqlite"
+KnownBelow = Callable[[str, str], Mapping[str, KnownVersion]]
+"""What is known of the files of a root below a path, by its key and that path: `FileCatalogue.versions`."""
+# Tells a repository that lost its branch from one that is new. Older versions kept what they knew of files in
+# the second.
+_BEGUN = "begun"
+_ONCE_BEGUN = "stat-cache.sqlite"
 # A first snapshot of a very large home is written while the others wait.
 _LOCK_TIMEOUT_S = 120.0
 _MOST_NOTES = 200
@@ -227,10 +214,12 @@ class History(HistoryReader):
         clock: Clock,
         pack_after: int = 2000,
         notify: Callable[[str], None] = lambda _sentence: None,
+        known: KnownBelow = lambda _key, _rel: {},
     ) -> None:
         """`notify` gets a sentence when a damaged history is set aside, once."""
         super().__init__(repository)
         self._notify = notify
+        self._known = known
         self._lock_dir = lock_dir
         self._clock = clock
         self._pack_after = pack_after
@@ -288,28 +277,35 @@ class History(HistoryReader):
         tip = repository.tip()
         last = repository.commit(tip) if tip else None
         sink = ObjectSink(self._path, repository.odb)
-        with StatCache(self._path / STAT_CACHE) as cache:
-            if tip is None and not cache.is_empty():
-                # the cache is filled only after a commit
-                raise DamagedHistoryError("its branch is gone")
-            snapshot = Snapshot(repository, sink, cache, last)
-            for source in sources:
-                snapshot.take(source, dirty)
-            tree = snapshot.tree.write(sink)
-            self._last_problems = snapshot.notes[:_MOST_NOTES]
-            commit = None
-            if tree is not None and (last is None or tree != last.tree):
-                shares = self._shares(repository, sink, last, snapshot, share)
-                if len(shares) > 1:
-                    commit = self._commit_shares(repository, sink, last, snapshot, signature, shares)
-                else:
-                    alone = signature.of(shares[0]) if shares else signature
-                    commit = self._commit(repository, sink, tree, tip, alone, snapshot.notes)
-            snapshot.remember()
-            checkpoint("history-cache")
+        if tip is None and self._has_begun():
+            raise DamagedHistoryError("its branch is gone")
+        snapshot = Snapshot(repository, sink, self._known, last)
+        for source in sources:
+            snapshot.take(source, dirty)
+        tree = snapshot.tree.write(sink)
+        self._last_problems = snapshot.notes[:_MOST_NOTES]
+        commit = None
+        if tree is not None and (last is None or tree != last.tree):
+            shares = self._shares(repository, sink, last, snapshot, share)
+            if len(shares) > 1:
+                commit = self._commit_shares(repository, sink, last, snapshot, signature, shares)
+            else:
+                alone = signature.of(shares[0]) if shares else signature
+                commit = self._commit(repository, sink, tree, tip, alone, snapshot.notes)
         if commit is not None:
+            self._mark_begun()
             self._pack(repository)
         return commit.hex() if commit else None
+
+    def _has_begun(self) -> bool:
+        return any((self._path / name).exists() for name in (_BEGUN, _ONCE_BEGUN))
+
+    def _mark_begun(self) -> None:
+        if not (self._path / _BEGUN).exists():
+            with contextlib.suppress(OSError):  # with the next commit
+                (self._path / _BEGUN).touch(0o600)
+                for left in self._path.glob(f"{_ONCE_BEGUN}*"):
+                    left.unlink()
 
     @staticmethod
     def _shares(

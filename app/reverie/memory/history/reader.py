@@ -531,6 +531,23 @@ class HistoryReader:
             ]
             return [None if each is None or each.is_tree else repository.blob(each.id) for each in found]
 
+    def is_newest(self, place: HistoryPlace, content: bytes, mode: int) -> bool:
+        """Whether the newest commit has this file with this content and these permission bits. Raises
+        StoreError, Unavailable."""
+        with in_words():
+            repository = self._open()
+            tip = repository.tip() if repository else None
+            if repository is None or tip is None:
+                return False
+            root = StoredRoot.load(
+                repository, Folder(repository.tree, repository.commit(tip).tree), place.key
+            )
+            leaf = root.files.get(escape_rel(place.rel)) if root is not None else None
+            if root is None or not isinstance(leaf, Leaf):
+                return False
+            version = root.version(place.rel, leaf)
+            return (version.mode, version.omitted) == (mode, False) and repository.blob(leaf.id) == content
+
     def changes(self, old: str | None, new: str) -> tuple[VersionChange, ...]:
         """Every file that differs between two commits (`old` None: from nothing), by key and path.
 

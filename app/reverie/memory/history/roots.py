@@ -11,25 +11,22 @@ read is named in `Scan.unreadable`; `DamagedHistoryError` for the repository.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import re
-import sqlite3
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 from reverie.errors import UserError
-from reverie.files.directory import Descent, Directory, SwappedError
+from reverie.files.directory import Descent, Directory, SwappedError, stamp_of
 from reverie.files.paths import open_regular
 from reverie.files.rooted import RootedDirectory
-from reverie.files.sqlite import refuse_irregular, use_kept_journal
+from reverie.memory.catalogue import KnownVersion
 from reverie.memory.history.objects import (
     EXECUTABLE_MODE,
     FILE_MODE,
@@ -45,188 +42,11 @@ from reverie.memory.history.objects import (
 )
 from reverie.memory.history.repository import DamagedHistoryError, Repository
 
-# The stat cache: the stored version of each file when it was last read, so that unchanged files are not read
-# again. A row is trusted only if size, both times and inode are the same and the file had been at rest for
-# `RACY_NS` when it was read; otherwise a change within the granularity of its time stamp could be missed (git
-# calls this racily clean). The cache is not synced: each row is a fact of its own. A damaged or older
-# database is deleted, which costs one full read. It lies inside the repository directory, so both are renamed
-# together. Used under the commit lock, one connection per snapshot.
-
-
-# FAT counts times in two seconds, the coarsest of the file systems in use.
-RACY_NS = 2_000_000_000
-_VERSION = 1
-_SCHEMA = """
-CREATE TABLE files (
-    root TEXT NOT NULL, rel BLOB NOT NULL, stamp TEXT NOT NULL, read_ns INTEGER NOT NULL, blob BLOB NOT NULL,
-    PRIMARY KEY (root, rel)
-) WITHOUT ROWID
-"""
-
-
-class Stamp(NamedTuple):
-    """Tells one version of a file from the next without reading it. A tuple: it is stored as one row of
-    numbers."""
-
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-
-
-@dataclass(frozen=True, slots=True)
-class CachedVersion:
-    """A file as it was when it was last read."""
-
-    stamp: Stamp
-    read_ns: int
-    """When it was read, in ns since the epoch."""
-    blob: bytes
-    """The raw id of its content."""
-
-    def still_holds(self, stamp: Stamp) -> bool:
-        """Whether a file that now looks like `stamp` certainly has the remembered content."""
-        return self.stamp == stamp and self.read_ns - max(stamp.mtime_ns, stamp.ctime_ns) > RACY_NS
-
-
-def stamp_of(status: os.stat_result) -> Stamp:
-    """What tells that a file changed without reading it."""
-    # Windows has no inode in a directory scan and a birth time in place of the time of the last change
-    inode = status.st_ino if os.name != "nt" else 0
-    return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
-
-
-class StatCache:
-    """The cache as a context manager. Raises `sqlite3.Error` only where a new database cannot be made."""
-
-    def __init__(self, database: Path) -> None:
-        self._database = database
-        self._connection: sqlite3.Connection | None = None
-
-    def __enter__(self) -> Self:
-        try:
-            self._connection = self._open()
-        except sqlite3.DatabaseError:
-            self._connection = self._recreate()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._close()
-
-    def is_empty(self) -> bool:
-        """Whether the cache has no rows; a damaged one is recreated."""
-        try:
-            return self._db().execute("SELECT 1 FROM files LIMIT 1").fetchone() is None
-        except sqlite3.DatabaseError:
-            self._connection = self._recreate()
-            return True
-
-    def under(self, root: str, rel: str = "") -> dict[str, CachedVersion]:
-        """The rows of the file `rel` and of the files below it; all files of the root for ""."""
-        try:
-            return self._read(root, rel)
-        except (sqlite3.DatabaseError, UnicodeDecodeError, TypeError, ValueError):
-            self._connection = self._recreate()
-            return {}
-
-    def update(
-        self, rows: Iterable[tuple[str, Mapping[str, CachedVersion], Mapping[str, CachedVersion]]]
-    ) -> None:
-        """Replace rows. `rows`: for each part of a root its key, the rows that `under` returned, and the new
-        ones."""
-        gone: list[tuple[str, bytes]] = []
-        changed: list[tuple[str, bytes, str, int, bytes]] = []
-        for root, old, new in rows:
-            gone += ((root, _encode(rel)) for rel in old if rel not in new)
-            changed += (
-                (root, _encode(rel), _stamp_text(row.stamp), row.read_ns, row.blob)
-                for rel, row in new.items()
-                if old.get(rel) != row
-            )
-        if not gone and not changed:
-            return
-        try:
-            self._write(gone, changed)
-        except sqlite3.DatabaseError:
-            self._connection = self._recreate()
-
-    def _read(self, root: str, rel: str) -> dict[str, CachedVersion]:
-        query = "SELECT rel, stamp, read_ns, blob FROM files WHERE root = ?"
-        values: list[str | bytes] = [root]
-        if rel:
-            # "0" follows "/", so this is the file itself and everything that begins with `rel/`
-            query += " AND (rel = ? OR (rel > ? AND rel < ?))"
-            values += [_encode(rel), _encode(rel) + b"/", _encode(rel) + b"0"]
-        rows = self._db().execute(query, values)
-        return {
-            bytes(name).decode("utf-8", "surrogatepass"): CachedVersion(
-                Stamp(*map(int, stamp.split())), read_ns, bytes(blob)
-            )
-            for name, stamp, read_ns, blob in rows
-        }
-
-    def _write(
-        self, gone: list[tuple[str, bytes]], changed: list[tuple[str, bytes, str, int, bytes]]
-    ) -> None:
-        connection = self._db()
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany("DELETE FROM files WHERE root = ? AND rel = ?", gone)
-        connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", changed)
-        connection.execute("COMMIT")
-
-    def _db(self) -> sqlite3.Connection:
-        if self._connection is None:
-            raise RuntimeError("the stat cache is not open")
-        return self._connection
-
-    def _open(self) -> sqlite3.Connection:
-        refuse_irregular(self._database)
-        connection = sqlite3.connect(self._database, timeout=10, isolation_level=None)
-        try:
-            use_kept_journal(connection)
-            connection.execute("PRAGMA synchronous = OFF")
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version not in (0, _VERSION):
-                raise sqlite3.DatabaseError("a stat cache of another version")
-            if version == 0:
-                connection.execute("BEGIN IMMEDIATE")
-                connection.execute(_SCHEMA)
-                connection.execute(f"PRAGMA user_version = {_VERSION}")
-                connection.execute("COMMIT")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _recreate(self) -> sqlite3.Connection:
-        self._close()
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            Path(f"{self._database}{suffix}").unlink(missing_ok=True)
-        return self._open()
-
-    def _close(self) -> None:
-        if self._connection is not None:
-            with contextlib.suppress(sqlite3.Error):  # closing a damaged database fails as well
-                self._connection.close()
-            self._connection = None
-
-
-def _stamp_text(stamp: Stamp) -> str:
-    # as text: inodes and times far away do not fit into SQLite's integers
-    return " ".join(map(str, stamp))
-
-
-def _encode(rel: str) -> bytes:
-    # surrogatepass keeps every name apart, those with undecodable bytes included
-    return rel.encode("utf-8", "surrogatepass")
-
-
 # Reading a root into the history. Files are those of `files.rooted.walk`: regular files in real directories,
 # no symlinks, no hidden names. Directories are held open while they are read, so a symlink swapped in
 # meanwhile leads nowhere, and a file that changes while it is read is read again. A name that was listed and
-# could not be read goes to `unreadable` and keeps its last version; a name that is not listed is deleted.
+# could not be read goes to `unreadable` and keeps its last version; a name that is not listed is deleted. A
+# file in a directory that certainly is as the catalogue knows it is not read (`KnownVersion.still_holds`).
 
 
 # Larger files are kept by hash only: a memory is text, and the history must not fill the disk.
@@ -245,8 +65,6 @@ class ScannedFile:
     """Permission bits."""
     blob: bytes
     """The raw id of the stored content."""
-    remembered: CachedVersion | None
-    """For the stat cache; None: the file changed while it was read, so nothing is cached."""
     omitted: bool = False
     """The file is too large to keep: the blob holds its size and hash only."""
 
@@ -261,26 +79,25 @@ class Scan:
 
 
 class HistoryScanner:
-    """Reads one root. `put` stores bytes and returns their raw id, `has` says whether an id is stored;
-    `without` excludes paths of other roots (see `agents.scopes.ScopeRoot`)."""
+    """Reads one root. `known`: what is known of the files below a path. `put` stores bytes and returns their
+    raw id, `has` says whether an id is stored; `without` excludes paths of other roots (see
+    `agents.scopes.ScopeRoot`)."""
 
     def __init__(
         self,
         root: Path,
         *,
-        remembered: Callable[[str], Mapping[str, CachedVersion]],
+        known: Callable[[str], Mapping[str, KnownVersion]],
         put: Callable[[bytes], bytes],
         has: Callable[[bytes], bool],
-        now_ns: int,
         without: str = "",
     ) -> None:
         self.found = Scan()
         self._root = root
-        self._recall = remembered
-        self._remembered: Mapping[str, CachedVersion] = {}
+        self._known_below = known
+        self._known: Mapping[str, KnownVersion] = {}
         self._put = put
         self._has = has
-        self._now_ns = now_ns
         self._without = without
 
     def scan(self, rel: str = "") -> str:
@@ -308,14 +125,12 @@ class HistoryScanner:
                 except OSError as error:
                     self.found.unreadable[here] = _reason(error)
                     return here
-                self._remembered = self._recall(here)
                 if stat.S_ISREG(status.st_mode):
                     self._take(directory, segment, here, status)
                 elif stat.S_ISDIR(status.st_mode):
                     self._scan_directories(here)
                 return here
         directory.close()
-        self._remembered = self._recall("")
         self._scan_directories("")
         return ""
 
@@ -335,9 +150,10 @@ class HistoryScanner:
             except UserError as error:
                 self.found.unreadable[rel] = (error.cause or error.title).rstrip(".")
                 continue
-            self.found.files[rel] = ScannedFile(stat.S_IMODE(entry.mode), self._put(content), None)
+            self.found.files[rel] = ScannedFile(stat.S_IMODE(entry.mode), self._put(content))
 
     def _scan_directories(self, rel: str) -> None:
+        self._known = self._known_below(rel)
         stack = [rel]
         with Descent(lambda: Directory.open(self._root)) as descent:
             while stack:
@@ -368,26 +184,21 @@ class HistoryScanner:
             self._take(directory, entry.name, rel, status)
 
     def _take(self, directory: Directory, name: str, rel: str, status: os.stat_result) -> None:
-        stamp = stamp_of(status)
-        row = self._remembered.get(rel)
-        if row is not None and row.still_holds(stamp) and self._has(row.blob):
-            omitted = stamp.size > LARGEST_BYTES
-            self.found.files[rel] = ScannedFile(stat.S_IMODE(status.st_mode), row.blob, row, omitted)
+        known = self._known.get(rel)
+        if known is not None and known.still_holds(stamp_of(status)) and self._has(known.blob):
+            self.found.files[rel] = ScannedFile(stat.S_IMODE(status.st_mode), known.blob)
             return
         try:
-            content, read_status, stable = _read(directory, name)
+            content, status = _read(directory, name)
         except (OSError, SwappedError) as error:
             self.found.unreadable[rel] = _reason(error)
             return
-        stamp = stamp_of(read_status)
-        blob = self._put(content)
-        remembered = CachedVersion(stamp, self._now_ns, blob) if stable else None
-        omitted = stamp.size > LARGEST_BYTES
-        self.found.files[rel] = ScannedFile(stat.S_IMODE(read_status.st_mode), blob, remembered, omitted)
+        omitted = status.st_size > LARGEST_BYTES
+        self.found.files[rel] = ScannedFile(stat.S_IMODE(status.st_mode), self._put(content), omitted)
 
 
-def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result, bool]:
-    """The bytes of a file, its status before it was read, and whether it held still meanwhile."""
+def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result]:
+    """The bytes of a file, and its status before it was read."""
     for _ in range(_READ_ATTEMPTS):
         before = directory.lstat(name)
         if before.st_size > LARGEST_BYTES:
@@ -396,9 +207,9 @@ def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result, bool]
             content = directory.read(name, limit=before.st_size + 1)
             size = len(content)
         if size == before.st_size and stamp_of(directory.lstat(name)) == stamp_of(before):
-            return content, before, True
+            return content, before
     # It never holds still: what is there now is kept, and read again next time.
-    return directory.read(name, limit=LARGEST_BYTES), before, False
+    return directory.read(name, limit=LARGEST_BYTES), before
 
 
 def _placeholder(path: Path, size: int) -> bytes:

@@ -40,6 +40,7 @@ from reverie.agents.memory_index import (
 from reverie.agents.scopes import Scope
 from reverie.engine.asking import ask
 from reverie.errors import UserError
+from reverie.memory.listing import MemoryFile, is_over_cap
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, things, visible
@@ -244,7 +245,21 @@ class LintControl(QObject):
         file, session = self._pane.file, self._session
         here = file is not None and session is not None and file.buffer.ref.home == session.info.id
         path = file.buffer.address.path if file is not None and here else ""
-        self.findings.show_findings(self._known.get(path, ()))
+        findings, listed = self._known.get(path, ()), self._listed(path)
+        if listed is not None and is_over_cap(listed.unseen_reason):
+            # Late: it brings the rules of lint, which the window needs for this alone.
+            from reverie.memory.lint import with_reason
+
+            findings = with_reason(findings, listed.unseen_reason)
+        self.findings.show_findings(findings)
+
+    def _listed(self, path: str) -> MemoryFile | None:
+        """A memory as the trees show it; None for what they do not."""
+        scopes = self._update.view.scopes if self._update is not None else {}
+        for scope, listing in scopes.items():
+            if path.startswith(f"{ROOT}/{scope}/"):
+                return listing.file(path.removeprefix(f"{ROOT}/{scope}/"))
+        return None
 
     @Slot(int)
     def _jump(self, line: int) -> None:

@@ -38,6 +38,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.agents.scopes import EDITABLE, FileRule
+from reverie.memory.listing import is_over_cap
 from reverie.memory.write_guard import rule_under
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, theme_of
 from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, short_age, uses, visible, when
@@ -350,7 +351,7 @@ class MemoryTreeModel(NodeModel):
                     badge=data.changed,
                     warning=not file.seen_by_agent and not data.names_only,
                     modified=data.path in self._modified,
-                    flag=is_marked(self._lint.get(data.path, ())),
+                    flag=is_over_cap(file.unseen_reason) or is_marked(self._lint.get(data.path, ())),
                     lock=sign_of(self._rule(data)),
                 )
             case FolderData():

@@ -1,0 +1,696 @@
+"""The catalogue: what is known of every memory and companion of every home, and the full-text index of them.
+
+One scanner fills it (`FileCatalogue.update`): completely, or for what a watcher saw. Each changed file is
+read once, and its row then says what it held: hashes, lint findings, words. Search, lint and the history's
+scans ask it; none of them writes it, and lint and history work without it. A row speaks for a file only while
+`still_holds` says so.
+
+It can be deleted at any time: a damaged one, or one of another version, is built anew, never repaired.
+Nothing is ever written into a home. Threading: any thread but the GUI's; one update at a time over all
+processes, by a kernel lock; readers work beside it (WAL) and see what is committed. Every call opens its own
+connection. Failure: `Unavailable` and `Busy`; `CatalogueDamaged` from a reader means that the next update
+must build it anew (`update` itself does so). `versions` and `findings` raise nothing: they know nothing then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import astuple, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar
+
+from reverie.agents.base import Companion, Home, HomeContents
+from reverie.agents.scopes import COMPANIONS, Caps, Scope, ScopeRoot
+from reverie.errors import NotRegularFileError, Unavailable, UserError, user_error_from_os
+from reverie.files.directory import Directory, Stamp, SwappedError, at_rest, ensure_private, stamp_of
+from reverie.files.locks import file_lock
+from reverie.files.paths import own_is_there
+from reverie.files.sqlite import make_private, refuse_irregular, use_wal, why
+from reverie.memory.lint import CHECKED_BYTES, LintFinding, lint
+from reverie.memory.listing import NO_CAPS, Handle, ScopeScanner, dirty_rels, is_gone, read_entry
+from reverie.memory.search.query import index_parts, index_text
+
+_log = logging.getLogger("reverie.catalogue")
+
+
+# Count up with every change of the tables, of what `memory.search.query` makes of a text, of what lint finds,
+# or of which files may be in it: a catalogue of another version is removed whole.
+VERSION = 1
+_FORMER = "search.sqlite"
+"""The index of older versions, which may hold credentials that a file imported."""
+_BUSY_S = 5.0
+_LOCK_S = 120.0
+# What the machine, not the file, is to blame for.
+_MACHINE = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_AUTH,
+    sqlite3.SQLITE_INTERRUPT,
+}
+# Contentless: the texts are on disk already. A changed file gets a new row; what stood there before stays in
+# the word lists until the next rebuild and leads to no row (deleting from a contentless table needs the old
+# text, or a newer SQLite than many systems have). Names stand in a table of their own, too: to look for a
+# common word in one column only, the lists of all columns would have to be read.
+_SCHEMA = f"""
+CREATE TABLE homes (home TEXT PRIMARY KEY, complete INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    home TEXT NOT NULL,
+    root TEXT NOT NULL,
+    rel BLOB NOT NULL,
+    scope TEXT NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    stamp TEXT NOT NULL,
+    read_ns INTEGER NOT NULL,
+    sha256 BLOB NOT NULL,
+    blob BLOB NOT NULL,
+    findings TEXT NOT NULL,
+    UNIQUE (home, root, rel)
+);
+CREATE INDEX files_by_time ON files (mtime_ns);
+CREATE VIRTUAL TABLE words USING fts5(
+    name, body, parts, content='', prefix='2 3', tokenize="unicode61 remove_diacritics 0 tokenchars '_'"
+);
+CREATE VIRTUAL TABLE names USING fts5(
+    name, content='', prefix='2 3', tokenize="unicode61 remove_diacritics 0 tokenchars '_'"
+);
+PRAGMA user_version = {VERSION};
+"""
+
+
+class CatalogueDamaged(Exception):
+    """It cannot be read and must be built anew."""
+
+
+class CatalogueFile:
+    """The database, one per profile, and its lock. Nothing is created before the first writing."""
+
+    def __init__(self, path: Path, *, lock_dir: Path) -> None:
+        self.path = path
+        self._lock_dir = lock_dir
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection | None]:
+        """A connection to look things up with; None where there is no catalogue (of this version) yet. Raises
+        `CatalogueDamaged`, `Unavailable`."""
+        if not own_is_there(self.path):
+            yield None
+            return
+        with _database_errors(self.path), contextlib.closing(self._connect()) as connection:
+            # Nothing is ever written through this one; only our own update makes a file.
+            connection.execute("PRAGMA query_only = ON")
+            yield connection if _version(connection) == VERSION else None
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """The one connection that writes, in manual transactions; the file is created anew if it is missing
+        or of another version. Raises `CatalogueDamaged`, `Busy`, `Unavailable`."""
+        ensure_private(self.path.parent)
+        with file_lock(self._lock_dir, self.path, timeout_s=_LOCK_S), _database_errors(self.path):
+            with contextlib.closing(self._connect()) as connection:
+                is_ours = _version(connection) == VERSION
+            if not is_ours:
+                self._remove()
+            with contextlib.closing(self._connect()) as connection:
+                use_wal(connection)
+                connection.execute("PRAGMA synchronous = NORMAL")
+                if not is_ours:
+                    connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+                yield connection
+
+    def remove(self) -> None:
+        """Delete the file; the next writing creates it."""
+        with file_lock(self._lock_dir, self.path, timeout_s=_LOCK_S):
+            self._remove()
+
+    def _remove(self) -> None:
+        for name in (self.path.name, _FORMER):
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                try:
+                    self.path.with_name(name + suffix).unlink(missing_ok=True)
+                except OSError as error:
+                    title = "The damaged search index could not be removed."
+                    raise user_error_from_os(error, title) from error
+
+    def _connect(self) -> sqlite3.Connection:
+        refuse_irregular(self.path)
+        make_private(self.path)
+        return sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+@contextlib.contextmanager
+def _database_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        is_machine = code is not None and code & 0xFF in _MACHINE and code != sqlite3.SQLITE_IOERR_SHORT_READ
+        if not is_machine:
+            raise CatalogueDamaged(f"{path.name}: {error}") from error
+        cause, next_step = why(
+            error, f"SQLite says: {error}.", f"Check the disk that holds {path.parent}, then try again.", path
+        )
+        title = "The search index cannot be used now."
+        raise Unavailable(title, cause=cause, next_step=next_step) from error
+
+
+# Reading changed files. Which files are memories, and how nothing leads out of the root, is decided by
+# `memory.listing`; here a file is read whole (up to a cap), and only if its row does not hold any more.
+
+
+# So much of a file is searched. What lies beyond an agent's own cap is shown to people, so it is found, too.
+SEARCHED_BYTES = 4 * 1024 * 1024
+
+
+class KnownVersion(NamedTuple):
+    """A file as it was when it was read last. A named tuple: there is one for each file of a home."""
+
+    stamp: Stamp
+    read_ns: int
+    """When it was read, in ns since the epoch; 0: it could not be, so look again."""
+    blob: bytes
+    """The raw id that git gives to its content; empty for a file that was not read whole."""
+
+    def still_holds(self, stamp: Stamp) -> bool:
+        """Whether a file that now looks like `stamp` certainly has the content that was read."""
+        return self.stamp == stamp and at_rest(stamp, self.read_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file that was read; `data`: its first bytes, `is_all`: all of them."""
+
+    rel: str
+    stamp: Stamp
+    read_ns: int
+    data: bytes
+
+    @property
+    def is_all(self) -> bool:
+        return self.stamp.size == len(self.data)
+
+    @property
+    def blob(self) -> bytes:
+        """As `KnownVersion.blob`."""
+        if not self.is_all or not self.read_ns:
+            return b""
+        return hashlib.sha1(b"blob %d\0" % len(self.data) + self.data, usedforsecurity=False).digest()
+
+
+class CatalogueScanner(ScopeScanner):
+    """Notes in `seen` what is there, and hands what is new or changed to `take`."""
+
+    def __init__(
+        self,
+        root: ScopeRoot,
+        known: Mapping[str, KnownVersion],
+        take: Callable[[ReadFile], None],
+        *,
+        dirty: Container[str] = (),
+    ) -> None:
+        super().__init__(root, NO_CAPS, dirty=dirty)
+        self.seen: set[str] = set()
+        self._versions = known
+        self._give = take
+
+    def _take(self, handle: Handle, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
+        stamp = stamp_of(entry.stat(follow_symlinks=False))
+        known = self._versions.get(rel)
+        if known is None or not known.still_holds(stamp) or rel in self._dirty:
+            now_ns = time.time_ns()
+            try:
+                status, data = read_entry(handle, entry.name, SEARCHED_BYTES)
+            except OSError as error:
+                if is_gone(error):
+                    return
+                # It cannot be read: its name is found, and it is tried again with every scan.
+                self._give(ReadFile(rel, stamp, 0, b""))
+            else:
+                self._give(ReadFile(rel, stamp_of(status), now_ns, data))
+        self.seen.add(rel)
+
+
+def read_below(
+    root: Path, rel: str, *, limit: int = SEARCHED_BYTES
+) -> ReadFile | Literal["directory"] | None:
+    """The file at `rel`, or "directory", without following any symlink below `root`; None if neither exists.
+    Raises OSError if that is unknown."""
+    *folders, name = rel.split("/")
+    try:
+        with contextlib.ExitStack() as open_:
+            directory = open_.enter_context(Directory.open(root))
+            for folder in folders:
+                directory = open_.enter_context(directory.child(folder))
+            status = directory.lstat(name)
+            if stat.S_ISDIR(status.st_mode):
+                return "directory"
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            now_ns = time.time_ns()
+            try:
+                return ReadFile(rel, stamp_of(status), now_ns, directory.read(name, limit))
+            except PermissionError:
+                return ReadFile(rel, stamp_of(status), 0, b"")
+    except (FileNotFoundError, NotADirectoryError, SwappedError, NotRegularFileError):
+        return None
+
+
+# Updating the rows of one home. A full update examines every file of every root, one from dirty paths only
+# those. A root or directory that cannot be read keeps its rows: a disconnected disk is not a thousand
+# deletions. Records are indexed as they are shown (`Home.rendered`). Runs inside `CatalogueFile.writing`, in
+# one thread; writes nothing into a home.
+
+
+_BATCH = 500
+# SQLite counts up to here: the year 2262.
+_LATEST_NS = 2**63 - 1
+_INSERT = (
+    "INSERT INTO files (home, root, rel, scope, mtime_ns, stamp, read_ns, sha256, blob, findings) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+class UpdateStopped(Exception):
+    """The update was stopped; what is committed stays, and the next update continues there."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateObserver:
+    """Callbacks of an update: `stop` is polled, `on_progress` gets the number of files read."""
+
+    stop: Callable[[], bool] = lambda: False
+    on_progress: Callable[[int], None] = lambda _count: None
+
+
+def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher: UpdateObserver) -> int:
+    """Update all rows and mark the home as complete; returns how many rows changed."""
+    writer = RowWriter(connection, home_id, home.caps, watcher)
+    contents = home.contents()
+    roots = home.roots(contents)
+    for root in roots:
+        writer.scan(root, "", home)
+    writer.companions(home, companions_of(home, contents, roots))
+    writer.drop_roots_but({root.key for root in roots} | {COMPANIONS})
+    connection.execute("INSERT OR REPLACE INTO homes (home, complete) VALUES (?, 1)", (home_id,))
+    writer.commit()
+    return writer.changed
+
+
+def update_dirty(
+    connection: sqlite3.Connection, home: Home, home_id: str, dirty: Collection[Path], watcher: UpdateObserver
+) -> int:
+    """Update what `dirty` names, and roots that appeared or disappeared; returns how many rows changed."""
+    writer = RowWriter(connection, home_id, home.caps, watcher)
+    contents = home.contents()
+    roots = home.roots(contents)
+    known = writer.roots()
+    for root in roots:
+        rels = None if root.key not in known else dirty_rels(root, dirty)
+        for rel in ("",) if rels is None else _topmost(rels):
+            writer.look(root, rel, home)
+    if any(not _is_in_any(path, roots) for path in dirty):
+        writer.companions(home, companions_of(home, contents, roots))
+    writer.drop_roots_but({root.key for root in roots} | {COMPANIONS})
+    writer.commit()
+    return writer.changed
+
+
+def companions_of(home: Home, contents: HomeContents, roots: Collection[ScopeRoot]) -> dict[Path, Companion]:
+    """Every file that the agent of this home loads beside its memories, of all projects, once each; without
+    those that are never opened, and without memories of `roots`, which the index has already."""
+    found: dict[Path, Companion] = {}
+    for path in (None, *(project.path for project in contents.projects)):
+        context = home.context(project_path=path, project_given=True)
+        for companion in home.companions(context):
+            if companion.exists and not companion.unopened and not _is_in_any(companion.path, roots):
+                found.setdefault(companion.path, companion)
+    return found
+
+
+def companion_rel(home: Home, path: Path) -> str:
+    """How the index names a companion: below the home, or by its whole path."""
+    return path.relative_to(home.root).as_posix() if path.is_relative_to(home.root) else str(path)
+
+
+class RowWriter:
+    """Writes the rows of one home. Commits now and then, so that readers see progress and a stop loses
+    little."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, home_id: str, caps: Caps, watcher: UpdateObserver
+    ) -> None:
+        self.changed = 0
+        self._connection = connection
+        self._home = home_id
+        self._caps = caps
+        self._watcher = watcher
+        self._waiting = 0
+        self._root = ""
+        self._scope = Scope.GLOBAL
+        self._rendered: Callable[[str, bytes], str | None] = _as_it_is
+        connection.execute("BEGIN IMMEDIATE")
+
+    def roots(self) -> set[str]:
+        """The keys of the roots that have rows."""
+        rows = self._connection.execute("SELECT DISTINCT root FROM files WHERE home = ?", (self._home,))
+        return {str(row[0]) for row in rows}
+
+    def look(self, root: ScopeRoot, rel: str, home: Home) -> None:
+        """Update one dirty path: a file, a directory, or a path that no longer exists."""
+        if any(part.startswith(".") for part in rel.split("/") if part):
+            return
+        self._at(root, home)
+        if not rel:
+            self.scan(root, "", home)
+            return
+        try:
+            found = read_below(root.directory, rel)
+        except OSError as error:
+            _log.info("a changed file could not be read for the catalogue: %s", error.strerror)
+            return
+        if found == "directory":
+            self.scan(root, rel, home)
+            return
+        if isinstance(found, ReadFile):
+            self.put(found)
+        self._drop(self._below(rel) - {rel} if found is not None else self._below(rel))
+
+    def scan(self, root: ScopeRoot, rel: str, home: Home) -> None:
+        """All files at and below `rel`."""
+        self._at(root, home)
+        known = self._known(rel)
+        scanner = CatalogueScanner(root, known, self.put)
+        try:
+            scanner.scan(rel)
+        except (FileNotFoundError, NotADirectoryError):
+            if not home.available():
+                return
+        except OSError as error:
+            _log.info("a folder could not be read for the catalogue: %s", error.strerror)
+            return
+        unread = tuple(f"{fault}/" for fault in scanner.faults)
+        self._drop({each for each in known if each not in scanner.seen and not each.startswith(unread)})
+
+    def companions(self, home: Home, companions: dict[Path, Companion]) -> None:
+        """Update the rows of companions; missing files lose theirs."""
+        self._root, self._rendered = COMPANIONS, _as_it_is
+        known = self._known("")
+        there: set[str] = set()
+        for path, companion in companions.items():
+            rel = companion_rel(home, path)
+            self._scope = companion.scope
+            there.add(rel)
+            try:
+                found = read_below(path.parent, path.name)
+            except OSError as error:
+                raise user_error_from_os(error, f"{path} could not be read.") from error
+            if isinstance(found, ReadFile):
+                self.put(found, rel=rel)
+        self._drop(set(known) - there)
+
+    def put(self, found: ReadFile, *, rel: str | None = None) -> None:
+        """What a file holds now. The same content keeps its row, and its place in the order of changes."""
+        if self._watcher.stop():
+            self.commit()
+            raise UpdateStopped
+        rel = found.rel if rel is None else rel
+        key = (self._home, self._root, os.fsencode(rel))
+        row = self._connection.execute(
+            "SELECT id, sha256, blob FROM files WHERE home = ? AND root = ? AND rel = ?", key
+        ).fetchone()
+        sha256 = hashlib.sha256(found.data).digest()
+        # As text: inodes and times far away do not fit into SQLite's integers.
+        stamps = (min(found.stamp.mtime_ns, _LATEST_NS), " ".join(map(str, found.stamp)), found.read_ns)
+        if row is not None and row[1:] == (sha256, found.blob):
+            self._connection.execute(
+                "UPDATE files SET mtime_ns = ?, stamp = ?, read_ns = ? WHERE id = ?", (*stamps, row[0])
+            )
+            return
+        if row is not None:
+            self._connection.execute("DELETE FROM files WHERE id = ?", (row[0],))
+        values = (*key, self._scope.value, *stamps, sha256, found.blob, self._findings(rel, found))
+        made = self._connection.execute(_INSERT, values).lastrowid
+        text = found.data.decode("utf-8", "replace")  # no query finds U+FFFD
+        if found.stamp.size <= SEARCHED_BYTES:
+            rendered = self._rendered(rel, text.encode())
+            text = text if rendered is None else rendered
+        shown = rel.encode("utf-8", "replace").decode()
+        name = f"{index_text(shown)} {index_parts(shown)}"
+        self._connection.execute("INSERT INTO names (rowid, name) VALUES (?, ?)", (made, name))
+        self._connection.execute(
+            "INSERT INTO words (rowid, name, body, parts) VALUES (?, ?, ?, ?)",
+            (made, name, index_text(text), index_parts(text)),
+        )
+        self._count()
+
+    def _findings(self, rel: str, found: ReadFile) -> str:
+        """What lint finds in a memory, as JSON; empty for nothing."""
+        if self._root == COMPANIONS or not found.read_ns:
+            return ""
+        findings = lint(found.data[:CHECKED_BYTES], self._caps, rel=rel, size=found.stamp.size)
+        return json.dumps([astuple(each) for each in findings]) if findings else ""
+
+    def drop_roots_but(self, keys: Collection[str]) -> None:
+        """Delete the rows of all other roots."""
+        for root in self.roots() - set(keys):
+            self.changed += self._connection.execute(
+                "DELETE FROM files WHERE home = ? AND root = ?", (self._home, root)
+            ).rowcount
+
+    def commit(self) -> None:
+        """Make what was done so far visible to readers."""
+        self._connection.execute("COMMIT")
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._waiting = 0
+        self._watcher.on_progress(self.changed)
+
+    def _at(self, root: ScopeRoot, home: Home) -> None:
+        self._root, self._scope = root.key, root.scope
+        self._rendered = partial(home.rendered, root)
+
+    def _known(self, rel: str) -> dict[str, KnownVersion]:
+        return _versions(self._connection, self._home, self._root, rel)
+
+    def _below(self, rel: str) -> set[str]:
+        """The rows at and below a path."""
+        rows = self._connection.execute(
+            "SELECT rel FROM files WHERE home = ? AND root = ? AND (rel = ? OR (rel >= ? AND rel < ?))",
+            (self._home, self._root, os.fsencode(rel), *_span(rel)),
+        )
+        return {os.fsdecode(row[0]) for row in rows}
+
+    def _drop(self, rels: Iterable[str]) -> None:
+        for rel in rels:
+            self._connection.execute(
+                "DELETE FROM files WHERE home = ? AND root = ? AND rel = ?",
+                (self._home, self._root, os.fsencode(rel)),
+            )
+            self._count()
+
+    def _count(self) -> None:
+        self.changed += 1
+        self._waiting += 1
+        if self._waiting >= _BATCH:
+            self.commit()
+
+
+def _as_it_is(_rel: str, _data: bytes) -> None:
+    """Files without records are indexed as they are."""
+
+
+def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str) -> dict[str, KnownVersion]:
+    """The rows below a directory; of the whole root for ""."""
+    rows = connection.execute(
+        "SELECT rel, stamp, read_ns, blob FROM files WHERE home = ? AND root = ?"
+        + (" AND rel >= ? AND rel < ?" if rel else ""),
+        (home_id, root, *(_span(rel) if rel else ())),
+    )
+    return {
+        os.fsdecode(name): KnownVersion(_stamp(stamp), read_ns, blob) for name, stamp, read_ns, blob in rows
+    }
+
+
+def _stamp(text: str) -> Stamp:
+    """Raises `CatalogueDamaged`."""
+    try:
+        return Stamp(*map(int, text.split()))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise CatalogueDamaged(f"a stamp that is none: {text!r}") from error
+
+
+def _span(rel: str) -> tuple[bytes, bytes]:
+    """From the first name below a directory to the first beyond it: "0" is the character after "/"."""
+    return os.fsencode(f"{rel}/"), os.fsencode(f"{rel}0")
+
+
+def _is_in_any(path: Path, roots: Collection[ScopeRoot]) -> bool:
+    return any(path.is_relative_to(root.directory) for root in roots)
+
+
+def _topmost(rels: Collection[str]) -> list[str]:
+    """The paths that lie below no other of them."""
+    kept: list[str] = []
+    for rel in sorted(rels):
+        if not (kept and rel.startswith(f"{kept[-1]}/")):
+            kept.append(rel)
+    return kept
+
+
+# Rows that lead nowhere any more: beyond this share the catalogue is begun anew.
+_DEAD_AT_LEAST = 20_000
+_NO_OBSERVER = UpdateObserver()
+# Into so few parts the word lists are merged after a complete update: each costs every search.
+_MERGED = "INSERT INTO {table} ({table}) VALUES ('optimize')"
+_WORTH_MERGING = 2_000
+_Known = TypeVar("_Known")
+
+
+class FileCatalogue:
+    """One per profile, for all homes. Nothing is created before the first update."""
+
+    def __init__(self, path: Path, *, lock_dir: Path) -> None:
+        self._file = CatalogueFile(path, lock_dir=lock_dir)
+        self._damaged = False
+
+    def reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection | None]:
+        """See `CatalogueFile.reading`."""
+        return self._file.reading()
+
+    def update(
+        self,
+        home: Home,
+        home_id: str,
+        *,
+        dirty: Collection[Path] | None = None,
+        watcher: UpdateObserver = _NO_OBSERVER,
+    ) -> int:
+        """Bring the rows of a home up to date: all, or (if it is complete) what `dirty` names. Returns how
+        many changed. Raises `UpdateStopped`, `Unavailable`, `Busy`."""
+        try:
+            return self._update(home, home_id, dirty, watcher)
+        except CatalogueDamaged as damage:
+            _log.info("the catalogue is built anew: %s", damage)
+            self._damaged = False
+            self._file.remove()
+            return self._update(home, home_id, None, watcher)
+
+    def _update(
+        self, home: Home, home_id: str, dirty: Collection[Path] | None, watcher: UpdateObserver
+    ) -> int:
+        with self._file.writing() as connection:
+            if self._damaged:
+                raise CatalogueDamaged("a reader found it so")
+            if _needs_rebuild(connection):
+                raise CatalogueDamaged("most of its rows are of the past")
+            if dirty is not None and complete_homes(connection, (home_id,)):
+                return update_dirty(connection, home, home_id, dirty, watcher)
+            changed = update_all(connection, home, home_id, watcher)
+            if changed > _WORTH_MERGING:
+                for table in ("words", "names"):
+                    connection.execute(_MERGED.format(table=table))
+                connection.execute("COMMIT")
+            return changed
+
+    def rebuild(self) -> None:
+        """Delete it; the next updates build it anew."""
+        self._file.remove()
+
+    def complete(self, homes: Collection[str]) -> set[str]:
+        """Those of the homes that were read completely since the catalogue was created."""
+        with self._file.reading() as connection:
+            return complete_homes(connection, homes) if connection is not None else set()
+
+    def ids(self, home: str, root: str, rels: Collection[str]) -> dict[str, tuple[int, str]]:
+        """Row id and content hash (hex) of files of one root."""
+        with self._file.reading() as connection:
+            if connection is None:
+                return {}
+            found: dict[str, tuple[int, str]] = {}
+            for rel in rels:
+                row = connection.execute(
+                    "SELECT id, sha256 FROM files WHERE home = ? AND root = ? AND rel = ?",
+                    (home, root, os.fsencode(rel)),
+                ).fetchone()
+                if row is not None:
+                    found[rel] = (row[0], row[1].hex())
+            return found
+
+    def count(self, home_id: str) -> int | None:
+        """How many files of a home have rows; None where it was not read completely."""
+
+        def ask(connection: sqlite3.Connection) -> int | None:
+            rows = connection.execute("SELECT count(*) FROM files WHERE home = ?", (home_id,))
+            return int(rows.fetchone()[0]) if complete_homes(connection, (home_id,)) else None
+
+        return self._asked(ask, None)
+
+    def versions(self, home_id: str, root: str, rel: str = "") -> Mapping[str, KnownVersion]:
+        """What was read of the files below `rel` in a root; empty where that is not known."""
+        return self._asked(lambda connection: _versions(connection, home_id, root, rel), {})
+
+    def findings(self, home_id: str, root: str) -> Mapping[str, tuple[Stamp, tuple[LintFinding, ...]]]:
+        """What lint found in the files of a root, as they were when they were read; without what depends on a
+        listing (see `lint.with_reason`). Empty where that is not known."""
+
+        def ask(connection: sqlite3.Connection) -> dict[str, tuple[Stamp, tuple[LintFinding, ...]]]:
+            rows = connection.execute(
+                "SELECT rel, stamp, findings FROM files WHERE home = ? AND root = ? AND read_ns",
+                (home_id, root),
+            )
+            return {os.fsdecode(rel): (_stamp(stamp), _linted(findings)) for rel, stamp, findings in rows}
+
+        return self._asked(ask, {})
+
+    def _asked(self, ask: Callable[[sqlite3.Connection], _Known], nothing: _Known) -> _Known:
+        """The answer to somebody who can do without: what is wrong is a line in the log."""
+        try:
+            with self._file.reading() as connection:
+                return nothing if connection is None else ask(connection)
+        except (CatalogueDamaged, UserError) as error:
+            self._damaged = isinstance(error, CatalogueDamaged)
+            _log.info("the catalogue is not asked: %s", error)
+            return nothing
+
+
+def complete_homes(connection: sqlite3.Connection, homes: Collection[str]) -> set[str]:
+    """Those of the homes that were read completely."""
+    rows = connection.execute(
+        "SELECT home FROM homes WHERE complete AND home IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(homes)),),
+    )
+    return {str(row[0]) for row in rows}
+
+
+def _linted(findings: str) -> tuple[LintFinding, ...]:
+    try:
+        return tuple(LintFinding(*values) for values in json.loads(findings)) if findings else ()
+    except (TypeError, ValueError) as error:
+        raise CatalogueDamaged("findings that are none") from error
+
+
+def _needs_rebuild(connection: sqlite3.Connection) -> bool:
+    """Whether most rows of the word lists belong to no file any more."""
+    newest = connection.execute("SELECT max(id) FROM files").fetchone()[0] or 0
+    if newest < _DEAD_AT_LEAST:
+        return False
+    live = connection.execute("SELECT count(*) FROM files").fetchone()[0]
+    return bool(newest - live > max(_DEAD_AT_LEAST, 2 * live))
