@@ -139,7 +139,7 @@ def _states(driver: Driver) -> Iterator[tuple[str, QWidget]]:
     yield "palette", palette
     palette.close()
     window.dialogs.open_settings()
-    driver.until(lambda: window.dialogs.settings.dialog is not None and not window.settings.busy)
+    driver.until(lambda: window.dialogs.settings.dialog is not None and not window.dialogs.settings.busy)
     dialog = window.dialogs.settings.dialog
     assert dialog is not None
     for number in range(dialog.pages.count()):
