@@ -572,9 +572,9 @@ class ProfileEngine:
         for client in list(self._clients):
             client.channel.shut()
         self._left.wait(CLOSE_S)
+        self.index.close()
         if self._workers is not None:
             self._workers.close()
-        self.index.close()
 
     def open(self, path: Path) -> HomeEngine:
         """The home at `path`, opened now or before."""

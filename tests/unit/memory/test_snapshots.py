@@ -86,3 +86,24 @@ def test_every_version_a_scan_saw_comes_back_byte_for_byte(parts: HomeContainer)
 def test_a_pipe_among_the_memories_keeps_nobody_waiting(parts: HomeContainer) -> None:
     os.mkfifo(parts.home.root / "memory/global/pipe.md")
     parts.snapshots.observe(source="test", dirty=[parts.home.root / "memory/global/pipe.md"])
+
+
+def test_before_a_change_there_is_a_snapshot_only_where_the_newest_is_another(tmp_path: Path) -> None:
+    parts = sample_parts("mux-home", tmp_path)
+    root = next(each for each in parts.home.roots() if each.key == "global")
+    note = root.directory / "preferences.md"
+    parts.snapshots.observe(source="a test")
+    history, head = parts.snapshots.history, parts.snapshots.history.head()
+    parts.snapshots.preserve(root, "preferences.md")
+    assert history.head() == head
+    note.chmod(0o600)
+    parts.snapshots.preserve(root, "preferences.md")
+    after_mode = history.head()
+    assert after_mode != head
+    note.write_text("changed")
+    parts.snapshots.preserve(root, "preferences.md")
+    after_text = history.head()
+    assert after_text not in (head, after_mode)
+    note.unlink()
+    parts.snapshots.preserve(root, "preferences.md")
+    assert history.head() != after_text

@@ -198,7 +198,7 @@ class LintControl(QObject):
         self._quiet.stop()
         self._update = None
         self._dirty.clear()
-        self._take({})
+        self._take(None)
         self.complete = False
         self._lane.abandon("lint")
 
@@ -234,8 +234,8 @@ class LintControl(QObject):
         if not look.complete:
             self._look()
 
-    def _take(self, findings: dict[str, tuple[LintFinding, ...]]) -> None:
-        self._known = findings
+    def _take(self, findings: dict[str, tuple[LintFinding, ...]] | None) -> None:
+        self._known = findings or {}
         self._model.set_lint(findings)
         self._show()
 

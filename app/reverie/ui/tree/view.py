@@ -164,7 +164,7 @@ class MemoryTreeModel(NodeModel):
         self._now = now
         self._token = f"{os.getpid()}-{id(self)}"
         self._modified: frozenset[str] = frozenset()
-        self._lint: Mapping[str, tuple[LintFinding, ...]] = {}
+        self._lint: Mapping[str, tuple[LintFinding, ...]] | None = None
         self._view: MemoryView | None = None
         self.memory_tree: MemoryTree = EMPTY
 
@@ -186,12 +186,14 @@ class MemoryTreeModel(NodeModel):
         for path in changed:
             self.touch(self.index_at(path))
 
-    def set_lint(self, findings: Mapping[str, tuple[LintFinding, ...]]) -> None:
-        """What there is to look at in the memories, by memory path; only rows that change are drawn anew."""
-        before, self._lint = self._lint, findings
-        paths = before.keys() | findings.keys()
-        changed = [path for path in paths if before.get(path) != findings.get(path)]
-        if len(changed) > _FEW:
+    def set_lint(self, findings: Mapping[str, tuple[LintFinding, ...]] | None) -> None:
+        """What there is to look at in the memories, by memory path; None: that is not known. Only rows that
+        change are drawn anew."""
+        was_known, is_known = self._lint is not None, findings is not None
+        before, after = self._lint or {}, findings or {}
+        self._lint = findings
+        changed = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
+        if len(changed) > _FEW or was_known != is_known:
             self.touch_all()
             return
         for path in changed:
@@ -351,12 +353,17 @@ class MemoryTreeModel(NodeModel):
                     badge=data.changed,
                     warning=not file.seen_by_agent and not data.names_only,
                     modified=data.path in self._modified,
-                    flag=is_over_cap(file.unseen_reason) or is_marked(self._lint.get(data.path, ())),
+                    flag=self._is_flagged(data),
                     lock=sign_of(self._rule(data)),
                 )
             case FolderData():
                 return plain_look(data, lock=sign_of(self._rule(data)))
         return plain_look(data)
+
+    def _is_flagged(self, data: FileData) -> bool:
+        if self._lint is None:
+            return False
+        return is_over_cap(data.file.unseen_reason) or is_marked(self._lint.get(data.path, ()))
 
     def _rule(self, data: FileData | FolderData) -> FileRule:
         """Who may change it. Before the first view nothing is known: the store tells whoever tries."""
@@ -417,7 +424,8 @@ class MemoryTreeModel(NodeModel):
             facts.append(self.tr("Changed by an agent or a consolidation since you last opened it"))
         if not file.seen_by_agent:
             facts.append(self.tr("The agent does not see it: {reason}").format(reason=file.unseen_reason))
-        facts += [headline(each) for each in self._lint.get(data.path, ()) if each.kind != "over-cap"]
+        findings = (self._lint or {}).get(data.path, ())
+        facts += [headline(each) for each in findings if each.kind != "over-cap"]
         if data.path in self._modified:
             facts.append(self.tr("Not saved yet"))
         return facts

@@ -1,0 +1,203 @@
+"""Who reads files into the catalogue: the engine a few, a process of its own many."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from helpers.benches import sample_parts, workspace
+from reverie.clock import system_clock
+from reverie.engine import search
+from reverie.engine.codec import pack
+from reverie.engine.engine import HomeEngine, ProfileEngine
+from reverie.engine.history import HistoryRecorder, Listener
+from reverie.engine.search import EngineSearch
+from reverie.engine.server import CallControl, CallStopped
+from reverie.engine.trees import updated
+from reverie.engine.wire import IndexChanged
+from reverie.errors import Unavailable
+from reverie.files.watch import Changes
+from reverie.memory.usage import UsageRestored
+from reverie.services.container import HomeContainer
+from reverie.services.search import feed_catalogue
+from reverie.services.workbench import Workbench
+
+ACME = "a1f3c9e2b7"
+
+
+class Apart:
+    """Notes what a process of its own is asked for, and does it here."""
+
+    def __init__(self, parts: HomeContainer) -> None:
+        self.asked: list[str] = []
+        self.fails: Exception | None = None
+        self._parts = parts
+
+    def run_aside(self, control: CallControl) -> bytes:
+        self.asked.append(control.call.method)
+        if self.fails is not None:
+            raise self.fails
+        home = HomeEngine(self._parts, EngineSearch(lambda _event: None))
+        home.feed_catalogue(progress=lambda count: control.report(pack(count)), cancel=control.cancel)
+        return b""
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> HomeContainer:
+    return sample_parts("mux-home", tmp_path)
+
+
+@pytest.fixture
+def apart(parts: HomeContainer) -> Apart:
+    return Apart(parts)
+
+
+@pytest.fixture
+def index(
+    parts: HomeContainer, apart: Apart, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], EngineSearch]]:
+    monkeypatch.setattr(search, "FIRST_S", 0.0)
+    made: list[EngineSearch] = []
+
+    def make() -> EngineSearch:
+        made.append(EngineSearch(lambda _event: None, apart))
+        made[-1].add(parts)
+        assert made[-1].wait(20)
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def found(index: EngineSearch, parts: HomeContainer, text: str) -> bool:
+    answer = index.search(text, [parts], client=None, stop=lambda: False, report=lambda _answer: None)
+    return bool(answer.hits)
+
+
+def changed(*paths: Path) -> Changes:
+    return Changes(frozenset(paths), False, 1, ())
+
+
+def test_a_home_is_first_read_by_a_process_of_its_own_and_a_few_changes_by_the_engine(
+    index: Callable[[], EngineSearch], parts: HomeContainer, apart: Apart
+) -> None:
+    made = index()
+    assert apart.asked == ["feed_catalogue"]
+    assert found(made, parts, "deploy")
+    note = parts.home.root / "memory/global/new.md"
+    note.write_text("a quokka\n")
+    made.note(parts.home_id, changed(note))
+    assert made.wait(20)
+    assert found(made, parts, "quokka")
+    assert apart.asked == ["feed_catalogue"]
+
+
+def test_many_changes_are_read_by_a_process_of_its_own(
+    index: Callable[[], EngineSearch],
+    parts: HomeContainer,
+    apart: Apart,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = index()
+    monkeypatch.setattr(search, "FEW", 2)
+    notes = [parts.home.root / f"memory/global/new-{number}.md" for number in range(4)]
+    for note in notes:
+        note.write_text("a quokka\n")
+    made.note(parts.home_id, changed(*notes))
+    assert made.wait(20)
+    assert found(made, parts, "quokka")
+    assert apart.asked == ["feed_catalogue"] * 2
+
+
+def test_where_no_process_can_be_had_the_engine_reads_everything(
+    index: Callable[[], EngineSearch], parts: HomeContainer, apart: Apart
+) -> None:
+    apart.fails = Unavailable("The run could not be started.")
+    assert found(index(), parts, "deploy")
+
+
+def test_a_small_home_that_was_read_before_is_read_by_the_engine(
+    index: Callable[[], EngineSearch], parts: HomeContainer, apart: Apart
+) -> None:
+    feed_catalogue(parts, None, search.UpdateObserver())
+    assert found(index(), parts, "deploy")
+    assert apart.asked == []
+
+
+def test_reading_that_is_stopped_ends_and_says_so(parts: HomeContainer) -> None:
+    home = HomeEngine(parts, EngineSearch(lambda _event: None))
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(CallStopped):
+        home.feed_catalogue(progress=lambda _count: None, cancel=cancel)
+
+
+def test_clients_hear_how_far_a_process_of_its_own_is(
+    parts: HomeContainer, apart: Apart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "FIRST_S", 0.0)
+    heard: list[IndexChanged] = []
+    made = EngineSearch(heard.append, apart)
+    made.add(parts)
+    assert made.wait(20)
+    made.close()
+    assert heard[-1].is_ready
+    assert heard[-1].files_read > 5
+
+
+def test_trees_asked_for_beside_another_answer_are_sent_whole_and_nothing_is_listed_anew(
+    parts: HomeContainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = ProfileEngine(parts.profile, system_clock)
+    home = engine.open(parts.home.root)
+    context = workspace(parts, ACME)
+    first = home.trees(context)
+    home.trees(context, known=first.serial, dirty=())
+    asked: list[object] = []
+    view = home.view
+
+    def noting(*arguments: object, **more: object) -> object:
+        asked.append(more["previous"])
+        return view(*arguments, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(home, "view", noting)
+    late = home.trees(context, known=first.serial, dirty=())
+    assert asked != [None]
+    assert late.changes == {}
+    assert updated(late, None).scopes.keys() == first.view.scopes.keys()
+    engine.close()
+
+
+def test_what_was_noted_before_the_first_full_scan_is_not_scanned_for_again() -> None:
+    seen: list[object] = []
+    done = threading.Event()
+
+    class Bench:
+        def start_history(self) -> None:
+            seen.append("all")
+
+        def keep_usage(self) -> UsageRestored:
+            return UsageRestored()
+
+        def lost_saves(self, _changes: Changes) -> tuple[object, ...]:
+            return ()
+
+        def observe(self, changes: Changes) -> UsageRestored:
+            seen.append((changes.rescan, changes.paths))
+            return UsageRestored()
+
+    listener = Listener(lambda _count: done.set(), lambda _lost: None, lambda _sentence: None)
+    recorder = HistoryRecorder(cast(Workbench, Bench()), listener)
+    recorder.note(Changes(frozenset({Path("/a")}), True, 1, ("start",)))
+    recorder.start()
+    assert done.wait(20)
+    done.clear()
+    recorder.note(Changes(frozenset({Path("/b")}), True, 1, ("lost",)))
+    assert done.wait(20)
+    recorder.stop()
+    assert seen == ["all", (False, {Path("/a")}), (True, {Path("/b")})]
