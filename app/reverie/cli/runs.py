@@ -46,7 +46,7 @@ from reverie.errors import Ambiguous, Busy, Unavailable, UserError
 from reverie.jobs.consolidate.harvest import HarvestRequest, dream_follows, follow_up
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.jobs.consolidate.triggers import SKIP_WORDS
-from reverie.llm.keys import never_unlock
+from reverie.llm.catalogue import never_unlock
 from reverie.memory.diff import unified
 from reverie.runs.record import numbers_taken, taken_as_json
 from reverie.services.background import BackgroundJobs, ExtractionService, open_notes, open_writer

@@ -20,8 +20,7 @@ from reverie.log_level import set_debug
 from reverie.memory.lint import no_check
 
 if TYPE_CHECKING:
-    from reverie.doctor.facts import DoctorHooks
-    from reverie.doctor.findings import Finding
+    from reverie.doctor.findings import DoctorHooks, Finding
     from reverie.files.watch import WatchState
     from reverie.services.container import HomeContainer
 
@@ -96,6 +95,6 @@ class HomeDoctor:
         self, context: ScopeContext, hooks: DoctorHooks, *, with_probe: bool
     ) -> tuple[Finding, ...]:
         # Late: as above.
-        from reverie.doctor.checks import examine
+        from reverie.doctor.run_checks import examine
 
         return examine(self._parts, context, hooks, now=self._parts.clock(), with_probe=with_probe)

@@ -36,10 +36,10 @@ from reverie.llm.provider import (
     ModelTurn,
     TokenUsage,
     ToolCall,
+    ToolOutcome,
     ToolResult,
     UserMessage,
 )
-from reverie.llm.tools import ToolOutcome
 from reverie.text.redact import redacted
 
 AgentOutcome = Literal["completed", "step-limit", "time-limit", "output-limit", "cancelled", "failed"]

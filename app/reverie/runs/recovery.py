@@ -28,9 +28,8 @@ from reverie.memory.recording import Snapshots
 from reverie.memory.usage import UsageLog
 from reverie.memory.write_guard import ReadOnlyStore, WriteGuard
 from reverie.runs.activity import Activity
-from reverie.runs.journal import Journal, ops_of
 from reverie.runs.record import RunKind, RunRecord, RunStore, not_applied
-from reverie.runs.transaction import Recovered, Transaction
+from reverie.runs.transaction import Journal, Recovered, Transaction, ops_of
 from reverie.text.summaries import some
 
 

@@ -34,11 +34,10 @@ from reverie.agents.scopes import COMPANIONS, ScopeRoot
 from reverie.errors import Conflict, UserError
 from reverie.files.lease import Lease, LeaseHeld
 from reverie.memory.scope_files import FileChange
-from reverie.runs.journal import Journal, UsageDelta
 from reverie.runs.record import RunKind, RunRecord, not_applied
 from reverie.runs.recovery import RunDependencies, recover
 from reverie.runs.result import SUCCEEDED, Op, Outcome, Progress, RunResult
-from reverie.runs.transaction import LeaseLost, Recovered, Transaction
+from reverie.runs.transaction import Journal, LeaseLost, Recovered, Transaction, UsageDelta
 
 # Stops: whoever thinks calls `StopCheck.check` every few milliseconds, which is how cancel, the lease and the
 # wall clock reach it; `RunLimits.check` comes before each effect.

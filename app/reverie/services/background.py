@@ -22,12 +22,11 @@ from typing import TYPE_CHECKING
 from reverie.agents.capabilities import AgentWriterConfig, Thread
 from reverie.agents.scopes import ScopeContext
 from reverie.files.sidecar import Sidecar
-from reverie.jobs.consolidate.extractors import ModelExtractor, RulesExtractor, candidates_in, sentences
+from reverie.jobs.consolidate.harvest import ModelExtractor, RulesExtractor, candidates_in, sentences
 from reverie.jobs.consolidate.triggers import Budget, TriggerDependencies, Triggers
 from reverie.jobs.extraction.model import ModelStageOne, ModelStageTwo
 from reverie.jobs.extraction.progress import ExtractProgress, ExtractResult
-from reverie.jobs.extraction.run import ExtractDependencies
-from reverie.jobs.extraction.service import Engines, ExtractRequest, ExtractService
+from reverie.jobs.extraction.service import Engines, ExtractDependencies, ExtractRequest, ExtractService
 from reverie.jobs.extraction.stage_one import RulesStageOne, preference_in
 from reverie.jobs.extraction.stage_two import RulesMerge
 from reverie.jobs.extraction.state import SKIP_WORDS, ExtractState, SelectionLimits
@@ -46,7 +45,7 @@ from reverie.settings import System1Settings, load_settings
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Trigger
     from reverie.jobs.consolidate.engine import Engine
-    from reverie.jobs.consolidate.extractors import Extractor
+    from reverie.jobs.consolidate.harvest import Extractor
 
 
 class _Engines:

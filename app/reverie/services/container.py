@@ -37,16 +37,14 @@ from reverie.memory.usage import UsageLog
 from reverie.memory.write_guard import PERMISSIONS, WriteGuard, write_locks
 from reverie.profile import Profile
 from reverie.runs.activity import Activity
-from reverie.runs.journal import Images
 from reverie.runs.record import RunStore
-from reverie.runs.transaction import Transaction
+from reverie.runs.transaction import Images, Transaction
 from reverie.services.drafts import SaveWatch
 
 if TYPE_CHECKING:
-    from reverie.jobs.consolidate.agent_lock import AgentLocks
     from reverie.jobs.consolidate.coverage import CoverageLog
     from reverie.jobs.consolidate.harvest import HarvestService
-    from reverie.jobs.consolidate.run import DreamDependencies, DreamService
+    from reverie.jobs.consolidate.run import AgentLocks, DreamDependencies, DreamService
     from reverie.jobs.consolidate.triggers import SweepService
     from reverie.llm.trace import TraceStore
     from reverie.runs.recovery import Recovery, RunDependencies
@@ -199,7 +197,7 @@ class HomeContainer:
 
     @cached_property
     def agent_locks(self) -> AgentLocks:
-        from reverie.jobs.consolidate.agent_lock import AgentLocks
+        from reverie.jobs.consolidate.run import AgentLocks
 
         return AgentLocks(
             self.home,

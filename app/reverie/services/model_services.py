@@ -23,7 +23,7 @@ from reverie.llm.provider import Provider
 from reverie.settings import Settings
 
 if TYPE_CHECKING:
-    from reverie.llm.keys import KeyStore
+    from reverie.llm.catalogue import KeyStore
     from reverie.settings import ProvidersSettings
 
 
@@ -135,7 +135,7 @@ class ModelServices:
     def _keys(self) -> KeyStore:
         if self._given_keys is not None:
             return self._given_keys
-        from reverie.llm.keys import SystemKeys
+        from reverie.llm.catalogue import SystemKeys
 
         return SystemKeys()
 

@@ -17,6 +17,7 @@ from reverie.llm.provider import (
     AssistantMessage,
     Malformed,
     ModelTurn,
+    ServerEvent,
     ServiceRefusal,
     StreamProgress,
     TokenUsage,
@@ -24,7 +25,6 @@ from reverie.llm.provider import (
     ToolResult,
     UserMessage,
 )
-from reverie.llm.wire import ServerEvent
 
 START = {"type": "message_start", "message": {"model": "told", "usage": {"input_tokens": 3}}}
 

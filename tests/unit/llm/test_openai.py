@@ -17,8 +17,10 @@ from helpers.profiles import examples
 from reverie.llm.openai import ChatReader, OpenAiWire
 from reverie.llm.provider import (
     AssistantMessage,
+    EventParser,
     Malformed,
     ModelTurn,
+    ServerEvent,
     ServiceRefusal,
     StreamProgress,
     TokenUsage,
@@ -26,7 +28,6 @@ from reverie.llm.provider import (
     ToolResult,
     UserMessage,
 )
-from reverie.llm.wire import EventParser, ServerEvent
 
 
 def read(*events: Any) -> ModelTurn:

@@ -16,6 +16,7 @@ from reverie.llm.provider import (
     AssistantMessage,
     Malformed,
     ModelTurn,
+    ServerEvent,
     ServiceRefusal,
     StreamProgress,
     TokenUsage,
@@ -23,7 +24,6 @@ from reverie.llm.provider import (
     ToolResult,
     UserMessage,
 )
-from reverie.llm.wire import ServerEvent
 
 
 def fed(*events: Any, progress: list[StreamProgress] | None = None) -> ResponseReader:

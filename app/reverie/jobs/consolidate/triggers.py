@@ -33,8 +33,13 @@ from reverie.errors import UserError
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.coverage import Coverage, CoverageLog, Trigger
 from reverie.jobs.consolidate.engine import Engine
-from reverie.jobs.consolidate.extractors import Extractor
-from reverie.jobs.consolidate.harvest import HarvestRequest, HarvestService, dream_follows, follow_up
+from reverie.jobs.consolidate.harvest import (
+    Extractor,
+    HarvestRequest,
+    HarvestService,
+    dream_follows,
+    follow_up,
+)
 from reverie.jobs.consolidate.run import DEBOUNCE_MS, DreamRequest, DreamService
 from reverie.memory.usage import UsageLog
 from reverie.runs.activity import Activity

@@ -17,7 +17,6 @@ from collections.abc import Callable
 
 from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import StoreError
-from reverie.jobs.extraction.artifacts import HANDBOOK, INDEX, SKILLS
 from reverie.jobs.extraction.stage_one import (
     ANSWER_SCHEMA,
     Extracted,
@@ -30,6 +29,7 @@ from reverie.jobs.extraction.stage_one import (
     prompt_text,
 )
 from reverie.jobs.extraction.stage_two import StageTwoGuard, Staging
+from reverie.jobs.extraction.state import HANDBOOK, INDEX, SKILLS
 from reverie.jobs.model_work import ModelWork, last_line, step_of
 from reverie.llm.client import ModelClient, TextMarks, memory_spec, memory_tool, no_end, prompt_words
 from reverie.llm.loop import AgentEvent, AgentLimits

@@ -30,7 +30,7 @@ from reverie.agents.codex.transcript import (
 from reverie.agents.reading import as_object, as_text, texts_of
 from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import StoreError
-from reverie.jobs.extraction.artifacts import ROLLOUT_BYTES, ROLLOUT_MARKER, HeadTail, cut_summary, cut_trace
+from reverie.jobs.extraction.state import ROLLOUT_BYTES, ROLLOUT_MARKER, HeadTail, cut_summary, cut_trace
 from reverie.llm.client import Account
 from reverie.resources import resource_table
 from reverie.runs.run import StopCheck

@@ -20,7 +20,7 @@ from reverie.agents.scopes import EDITABLE, FileRule, Scope, ScopeContext, Scope
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.files.atomic import is_write_protected
 from reverie.files.rooted import RootedDirectory
-from reverie.jobs.extraction.artifacts import (
+from reverie.jobs.extraction.state import (
     HANDBOOK,
     INDEX,
     OLD_HANDBOOK,

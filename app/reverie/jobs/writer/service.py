@@ -2,7 +2,7 @@
 (formats/mux.md section 14).
 
 `on_turn_end` gets every event of a workspace's transcript that ends a turn, well or not; `run_now` is a
-person asking. What a run does is `jobs.writer.run`.
+person asking. What a run does is `jobs.writer.engine`.
 
 Threading: blocking until the run is done; any thread but the GUI's, several at once. `cancel` ends a run; it
 then stays unfinished, and is due at the next turn. Failure: what a person can mend is in the outcome; a bug
@@ -30,8 +30,7 @@ from reverie.errors import UserError
 from reverie.files.lease import Lease, LeaseHeld, Leases
 from reverie.files.locks import file_lock
 from reverie.files.sidecar import Sidecar
-from reverie.jobs.writer.engine import WriterEngine
-from reverie.jobs.writer.run import WriterJob, WriterRequest
+from reverie.jobs.writer.engine import WriterEngine, WriterJob, WriterRequest
 from reverie.jobs.writer.state import (
     Gate,
     Interval,

@@ -18,7 +18,7 @@ from reverie.errors import StoreError
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.coverage import HarvestLog
 from reverie.jobs.consolidate.engine import RulesEngine
-from reverie.jobs.consolidate.extractors import RulesExtractor
+from reverie.jobs.consolidate.harvest import RulesExtractor
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.jobs.consolidate.triggers import Budget, TriggerDependencies, Triggers
