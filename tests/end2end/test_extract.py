@@ -21,8 +21,8 @@ from reverie.agents.codex.home import CodexHome
 from reverie.agents.codex.locations import bucket_of
 from reverie.cli import main
 from reverie.errors import StoreError
-from reverie.jobs.extraction.progress import ExtractProgress
 from reverie.jobs.extraction.stage_one import RolloutSource, StageOneOutput, extracted, is_structured
+from reverie.jobs.extraction.state import ExtractProgress
 from reverie.services.host import Host
 
 

@@ -58,7 +58,7 @@ from reverie.text.summaries import some
 
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.triggers import SweepResult
-    from reverie.jobs.extraction.progress import ExtractProgress
+    from reverie.jobs.extraction.state import ExtractProgress
     from reverie.runs.result import RunResult
     from reverie.services.background import ExtractCandidate
     from reverie.services.container import HomeContainer

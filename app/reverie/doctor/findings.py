@@ -1,5 +1,5 @@
-"""What the checks judge, and what a check comes to: a state, the evidence for it in words, and a fix where one
-press can mend it.
+"""What the checks judge, and what a check comes to: a state, the evidence for it in words, and a fix where
+one press can mend it.
 
 Plain values. A fix changes only what belongs to Reverie, and the modes and names of files that Reverie writes
 in a home; never the agent's configuration or transcripts.

@@ -594,7 +594,7 @@ MACHINE_CHECKS = (
 
 # Why the writer or a consolidation did not run: every gate in its order, with evidence and a fix.
 #
-# `examine` gathers the facts and judges them; the checks (`run_checks`, `claude_checks`) are pure functions
+# `examine` gathers the facts and judges them; the checks are pure functions
 # of the facts. The first failure is the cause: later ones may only follow from it.
 #
 # Threading: blocks on disk, with `with_probe` on the network; any thread but the GUI's. Failure:

@@ -44,7 +44,7 @@ from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
     from reverie.engine.doctor import HomeDoctor
-    from reverie.runs.recovery import RunDependencies
+    from reverie.runs.run import RunDependencies
     from reverie.services.container import HomeContainer
     from reverie.services.model_services import ModelsWithoutHome
     from reverie.settings import Settings

@@ -28,7 +28,7 @@ from reverie.engine.server import CallControl, CallStopped, ClientConnection
 from reverie.engine.wire import Channel, FromEngine
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours, forget_ours
-from reverie.runs.recovery import RunDependencies, recover
+from reverie.runs.run import RunDependencies, recover
 
 log = logging.getLogger("reverie.engine")
 

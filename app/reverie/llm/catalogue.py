@@ -22,8 +22,6 @@ from urllib.parse import urlsplit
 
 from reverie.errors import Unavailable, UserError
 from reverie.files.paths import ask_each
-from reverie.llm.anthropic import AnthropicWire
-from reverie.llm.openai import OpenAiWire, ResponsesWire
 from reverie.llm.provider import (
     Malformed,
     ModelRequest,
@@ -41,6 +39,7 @@ from reverie.llm.provider import (
     problem,
     stays_here,
 )
+from reverie.llm.wire_formats import AnthropicWire, OpenAiWire, ResponsesWire
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -431,7 +430,7 @@ def _wire(provider: str, entry: _KnownService) -> Wire:
         return AnthropicWire()
     if entry.wire == "openai-responses":
         return ResponsesWire()
-    return OpenAiWire("max_completion_tokens" if provider == "openai" else "max_tokens")
+    return OpenAiWire(limit_name="max_completion_tokens" if provider == "openai" else "max_tokens")
 
 
 def _destination(wanted: ModelName, entry: _KnownService) -> str:

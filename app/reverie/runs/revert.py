@@ -37,9 +37,8 @@ from reverie.runs.record import (
     version_without,
     whole_where_complete,
 )
-from reverie.runs.recovery import RunDependencies
 from reverie.runs.result import Outcome, RunResult
-from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext
+from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext, RunDependencies
 from reverie.runs.transaction import FileIntent, Journal, Transaction
 from reverie.text.summaries import left_as_before, some, was_left
 

@@ -24,12 +24,16 @@ from reverie.agents.scopes import ScopeContext
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.harvest import ModelExtractor, RulesExtractor, candidates_in, sentences
 from reverie.jobs.consolidate.triggers import Budget, TriggerDependencies, Triggers
-from reverie.jobs.extraction.model import ModelStageOne, ModelStageTwo
-from reverie.jobs.extraction.progress import ExtractProgress, ExtractResult
 from reverie.jobs.extraction.service import Engines, ExtractDependencies, ExtractRequest, ExtractService
-from reverie.jobs.extraction.stage_one import RulesStageOne, preference_in
-from reverie.jobs.extraction.stage_two import RulesMerge
-from reverie.jobs.extraction.state import SKIP_WORDS, ExtractState, SelectionLimits
+from reverie.jobs.extraction.stage_one import ModelStageOne, RulesStageOne, preference_in
+from reverie.jobs.extraction.stage_two import ModelStageTwo, RulesMerge
+from reverie.jobs.extraction.state import (
+    SKIP_WORDS,
+    ExtractProgress,
+    ExtractResult,
+    ExtractState,
+    SelectionLimits,
+)
 from reverie.jobs.notes.engine import ModelNotes, NotesEngine, RulesNotes
 from reverie.jobs.notes.service import NotesBook, NotesDependencies, NotesOutcome, NotesService, NotesStanding
 from reverie.jobs.writer.engine import ModelWriter, RulesWriter, WriterEngine, corrections

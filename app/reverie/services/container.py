@@ -4,7 +4,7 @@
 before it is needed, so listing a tree needs neither history nor leases and has no side effects.
 
 Late imports: whoever shows or lists memories needs no runs and no settings. `jobs.consolidate` and
-`runs.recovery` load pydantic and asyncio (0.2 s), `llm.trace` loads ssl, and each command and window would
+`runs.transaction` load pydantic and asyncio (0.2 s), `llm.trace` loads ssl, and each command and window would
 pay for that at its start.
 
 Threading: the parts are safe on any thread but the GUI's. Two threads may build the same part twice, which is
@@ -47,8 +47,9 @@ if TYPE_CHECKING:
     from reverie.jobs.consolidate.run import AgentLocks, DreamDependencies, DreamService
     from reverie.jobs.consolidate.triggers import SweepService
     from reverie.llm.trace import TraceStore
-    from reverie.runs.recovery import Recovery, RunDependencies
     from reverie.runs.revert import Reverter
+    from reverie.runs.run import RunDependencies
+    from reverie.runs.transaction import Recovery
     from reverie.settings import Settings
 
 _log = logging.getLogger("reverie.services")
@@ -179,7 +180,7 @@ class HomeContainer:
 
     @cached_property
     def recovery(self) -> Recovery:
-        from reverie.runs.recovery import Recovery
+        from reverie.runs.transaction import Recovery
 
         return Recovery(
             self.runs,
@@ -213,7 +214,7 @@ class HomeContainer:
     def run_dependencies(self) -> RunDependencies:
         """What the memory writer and session notes of this home work on."""
         from reverie.jobs.consolidate.run import dream_lease_name
-        from reverie.runs.recovery import RunDependencies
+        from reverie.runs.run import RunDependencies
 
         return RunDependencies(
             home=self.home,

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from helpers.asking import VIEW, ask, json_of, provider_of, question
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.profiles import examples
-from reverie.llm.openai import ChatReader, OpenAiWire
 from reverie.llm.provider import (
     AssistantMessage,
     EventParser,
@@ -28,6 +27,7 @@ from reverie.llm.provider import (
     ToolResult,
     UserMessage,
 )
+from reverie.llm.wire_formats import ChatReader, OpenAiWire
 
 
 def read(*events: Any) -> ModelTurn:

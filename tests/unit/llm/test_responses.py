@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.asking import VIEW, question
-from reverie.llm.openai import ResponseReader, ResponsesWire
 from reverie.llm.provider import (
     AssistantMessage,
     Malformed,
@@ -24,6 +23,7 @@ from reverie.llm.provider import (
     ToolResult,
     UserMessage,
 )
+from reverie.llm.wire_formats import ResponseReader, ResponsesWire
 
 
 def fed(*events: Any, progress: list[StreamProgress] | None = None) -> ResponseReader:

@@ -36,15 +36,14 @@ from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, refuse_while_a
 from reverie.runs.activity import Activity
 from reverie.runs.guard import Guard, Retention, judge_retention
 from reverie.runs.record import RunRecord, RunStore, not_applied
-from reverie.runs.recovery import RunDependencies
 from reverie.runs.result import Op, Progress, RunResult
-from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext
+from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext, RunDependencies
 from reverie.text.summaries import with_write_protected
 
 # The agent's own lock around a dream: taken before it, given back after it, put back after a kill.
 #
 # A home whose agent consolidates, too, has a file by which it tells (`Home.agent_lock`). Before a dream
-# takes it, how it stood is kept in Reverie's own directory, so that `runs.recovery`, of whatever kind the
+# takes it, how it stood is kept in Reverie's own directory, so that `runs.transaction`, of whatever kind the
 # next run is, knows what to put back (`settle`, under the dream lease, once the killed run is settled). A
 # run by a model that changed something leaves the present as the last consolidation. Any other run restores
 # the lock, so that the agent's own consolidation comes when it would have come: a run that changed nothing,

@@ -31,24 +31,22 @@ from reverie.errors import StoreError, Unavailable, UserError
 from reverie.files.atomic import LEFT_OVER_AFTER_S, is_write_protected
 from reverie.files.lease import Lease, LeaseHeld, LeaseHolder
 from reverie.files.rooted import RootedDirectory
-from reverie.jobs.extraction.progress import (
-    ExtractionReporter,
-    ExtractProgress,
-    ExtractResult,
-    PartEnd,
-    Stage,
-    Tell,
-)
 from reverie.jobs.extraction.stage_one import Extracted, RolloutSource, StageOneEngine, normalised, redacted
 from reverie.jobs.extraction.stage_two import StageTwoEngine, Staging, is_phase_one
 from reverie.jobs.extraction.state import (
     INDEX,
     SKIP_WORDS,
     DirectoryRow,
+    ExtractionReporter,
+    ExtractProgress,
+    ExtractResult,
     ExtractState,
     NewTrace,
+    PartEnd,
     SelectionLimits,
     SkippedThread,
+    Stage,
+    Tell,
     ThreadRow,
     ThreadSelection,
     TraceHeader,
@@ -62,9 +60,20 @@ from reverie.memory.usage_rules import MemoryUsage
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes, write_locks
 from reverie.runs.activity import Activity
 from reverie.runs.record import RunKind, RunRecord
-from reverie.runs.recovery import RunDependencies, recover
 from reverie.runs.result import SUCCEEDED, Outcome, RunResult
-from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd, RunLimits, Thought, stop_of
+from reverie.runs.run import (
+    Costs,
+    Job,
+    Plan,
+    Run,
+    RunContext,
+    RunDependencies,
+    RunEnd,
+    RunLimits,
+    Thought,
+    recover,
+    stop_of,
+)
 from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import some, with_write_protected
 

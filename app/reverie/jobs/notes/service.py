@@ -56,7 +56,6 @@ from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
 from reverie.runs.record import RunRecord
-from reverie.runs.recovery import RunDependencies
 from reverie.runs.result import SUCCEEDED, Outcome, RunResult
 from reverie.runs.run import (
     CANCELLED,
@@ -66,6 +65,7 @@ from reverie.runs.run import (
     Plan,
     Run,
     RunContext,
+    RunDependencies,
     RunEnd,
     StopCheck,
     failed_by,

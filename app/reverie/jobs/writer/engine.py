@@ -44,7 +44,6 @@ from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.resources import resource_table
 from reverie.runs.record import RunRecord
-from reverie.runs.recovery import RunDependencies
 from reverie.runs.run import (
     CANCELLED,
     SWITCHED_OFF,
@@ -52,6 +51,7 @@ from reverie.runs.run import (
     Job,
     Plan,
     RunContext,
+    RunDependencies,
     RunEnd,
     failed_by,
     out_of_time,

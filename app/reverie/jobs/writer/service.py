@@ -2,7 +2,7 @@
 (formats/mux.md section 14).
 
 `on_turn_end` gets every event of a workspace's transcript that ends a turn, well or not; `run_now` is a
-person asking. What a run does is `jobs.writer.engine`.
+person asking. What a run does is `WriterJob`.
 
 Threading: blocking until the run is done; any thread but the GUI's, several at once. `cancel` ends a run; it
 then stays unfinished, and is due at the next turn. Failure: what a person can mend is in the outcome; a bug
@@ -51,9 +51,8 @@ from reverie.jobs.writer.state import (
 from reverie.llm.trace import Dumps
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
-from reverie.runs.recovery import RunDependencies
 from reverie.runs.result import SUCCEEDED, Outcome, RunResult
-from reverie.runs.run import Run, StopCheck
+from reverie.runs.run import Run, RunDependencies, StopCheck
 from reverie.text.redact import redact
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
-"""OpenAI's two wire formats, chat completions and Responses, as OpenAI speaks them and as other servers
-imitate them.
+"""The wire formats: OpenAI's two, chat completions and Responses, as OpenAI speaks them and as other servers
+imitate them; and Anthropic's.
 
 Chat requests hold what every imitation knows; the rest is left out when a server refuses it. Answers are read
 tolerantly: null fields, missing ids and indexes, whole calls in one chunk, names in pieces or repeated, a
@@ -12,7 +12,7 @@ Pure, except that the readers report progress.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,15 +66,21 @@ _ERROR_STATUS = {
 
 
 @dataclass(frozen=True, slots=True)
-class OpenAiWire:
-    """The chat format. `limit_name`: the service's name for the cap of an answer."""
+class _BearerWire:
+    """What both of OpenAI's formats have in common."""
 
-    limit_name: str = "max_tokens"
-    path: str = "/chat/completions"
     models_path: str = "/models"
 
     def headers(self, key: str | None) -> dict[str, str]:
         return {"authorization": f"Bearer {key}"} if key else {}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAiWire(_BearerWire):
+    """The chat format. `limit_name`: the service's name for the cap of an answer."""
+
+    limit_name: str = "max_tokens"
+    path: str = "/chat/completions"
 
     def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
         names = ["max_tokens", "max_completion_tokens"]
@@ -312,14 +318,10 @@ _ENDS = ("response.completed", "response.incomplete", "response.done")
 
 
 @dataclass(frozen=True, slots=True)
-class ResponsesWire:
+class ResponsesWire(_BearerWire):
     """Implements `llm.transport.Wire`."""
 
     path: str = "/responses"
-    models_path: str = "/models"
-
-    def headers(self, key: str | None) -> dict[str, str]:
-        return {"authorization": f"Bearer {key}"} if key else {}
 
     def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
         tools = [
@@ -485,3 +487,238 @@ def _responses_usage(response: Mapping[str, Any]) -> TokenUsage | None:
     cached = count_of(mapping_of(counts.get("input_tokens_details")), "cached_tokens")
     thought = count_of(mapping_of(counts.get("output_tokens_details")), "reasoning_tokens")
     return TokenUsage(input=given, output=made, cached_input=min(cached, given), reasoning=min(thought, made))
+
+
+# The Anthropic Messages format.
+#
+# The prompt's unchanging part (tools, system) and the conversation so far are marked for the service's cache,
+# because a loop sends the same text again with every step. Thinking blocks are sent back unchanged, signature
+# included. An answer is whole after its stop reason or `message_stop`.
+#
+# Pure, except that the reader reports progress.
+
+
+_VERSION = "2023-06-01"
+_CACHED = {"cache_control": {"type": "ephemeral"}}
+_MESSAGE_FINISH: Mapping[str, FinishReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool-calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content-filter",
+}
+_MESSAGE_ERRORS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AnthropicWire:
+    """Implements `llm.transport.Wire`."""
+
+    path: str = "/v1/messages"
+    models_path: str = "/v1/models"
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return {"anthropic-version": _VERSION, **({"x-api-key": key} if key else {})}
+
+    def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
+        tools = [_message_tool(tool) for tool in request.tools]
+        if tools:
+            tools[-1] |= _CACHED
+        system = [{"type": "text", "text": request.system, **_CACHED}] if request.system else []
+        return {
+            "model": model,
+            "max_tokens": capped(request.max_output_tokens, changes),
+            "stream": True,
+            "messages": _conversation(request.messages),
+            **({"system": system} if system else {}),
+            **({"tools": tools} if tools else {}),
+        }
+
+    def reader(self, model: str, progress: Progress) -> ReplyReader:
+        return MessageReader(model, progress)
+
+    def adapt(self, status: int, words: str) -> str | None:
+        return cap_named(words) if status == 400 else None
+
+
+class MessageReader(ReplyReader):
+    """Makes a `ModelTurn` from the events of a message."""
+
+    def __init__(self, model: str, progress: Progress) -> None:
+        super().__init__(model, progress)
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._pieces: dict[tuple[int, str], list[str]] = {}
+        self._counts: dict[str, Any] = {}
+        self._stop: str | None = None
+        self._started = False
+
+    @property
+    def complete(self) -> bool:
+        return self._stop is not None or self.ended
+
+    def feed(self, event: ServerEvent) -> None:
+        if not event.data.strip():
+            return
+        said = json_object(event.data)
+        kind = said.get("type") or event.name
+        if kind == "error":
+            raise _message_refusal(mapping_of(said.get("error")))
+        if kind == "message_start":
+            self._start(mapping_of(said.get("message")))
+        elif kind == "content_block_start":
+            self._open(_index(said), mapping_of(said.get("content_block")), streamed=True)
+        elif kind == "content_block_delta":
+            self._delta(_index(said), mapping_of(said.get("delta")))
+        elif kind == "message_delta":
+            self._stop = text_of(mapping_of(said.get("delta")).get("stop_reason")) or self._stop
+            self._count(mapping_of(said.get("usage")))
+        elif kind == "message_stop":
+            self.ended = True
+
+    def whole(self, document: Mapping[str, Any]) -> None:
+        if document.get("type") == "error":
+            raise _message_refusal(mapping_of(document.get("error")))
+        if document.get("type") == "message":
+            self._start(document)
+        content = document.get("content")
+        for index, block in enumerate(content if isinstance(content, list) else []):
+            self._open(index, mapping_of(block), streamed=False)
+        self._stop = text_of(document.get("stop_reason")) or None
+        self.ended = True
+
+    def turn(self) -> ModelTurn:
+        if not self._started:
+            raise Malformed("sent an answer without any message")
+        text, calls, thinking = [], [], []
+        for index, block in sorted(self._blocks.items()):
+            kind = block.get("type")
+            if kind == "text":
+                text.append(self._joined(index, "text"))
+            elif kind == "tool_use":
+                call = ToolCall(text_of(block.get("id")), text_of(block.get("name")), self._arguments(index))
+                calls.append(call)
+            elif kind == "thinking":
+                parts = {key: self._joined(index, key) for key in ("thinking", "signature")}
+                thinking.append({"type": "thinking", **parts})
+            elif kind == "redacted_thinking":
+                thinking.append(dict(block))
+        finish = finish_of(_MESSAGE_FINISH.get(self._stop, "other") if self._stop else "stop", calls)
+        extra = {"anthropic": {"thinking": thinking}} if thinking else {}
+        return ModelTurn(
+            AssistantMessage("".join(text), tuple(calls), extra), finish, self._usage(), self._model
+        )
+
+    def _start(self, message: Mapping[str, Any]) -> None:
+        self._started = True
+        self._model = text_of(message.get("model")) or self._model
+        self._count(mapping_of(message.get("usage")))
+
+    def _open(self, index: int, block: Mapping[str, Any], *, streamed: bool) -> None:
+        self._blocks[index] = dict(block)
+        for key in ("text", "thinking", "signature"):
+            self._add(index, key, block.get(key), streamed=streamed)
+        if block.get("type") == "tool_use":
+            if block.get("input"):
+                self._add(index, "partial_json", json.dumps(block["input"]), streamed=streamed)
+            if streamed:
+                self._show(tool_name=text_of(block.get("name")))
+
+    def _delta(self, index: int, delta: Mapping[str, Any]) -> None:
+        for key in ("text", "thinking", "signature", "partial_json"):
+            self._add(index, key, delta.get(key), streamed=True)
+
+    def _add(self, index: int, key: str, value: Any, *, streamed: bool) -> None:
+        piece = text_of(value)
+        if not piece:
+            return
+        self._pieces.setdefault((index, key), []).append(piece)
+        if key == "text" and streamed:
+            self._show(text=piece)
+
+    def _joined(self, index: int, key: str) -> str:
+        return sanitise("".join(self._pieces.get((index, key), [])))
+
+    def _arguments(self, index: int) -> str:
+        return self._joined(index, "partial_json") or "{}"
+
+    def _count(self, counts: Mapping[str, Any]) -> None:
+        # Counts of later events are totals; null means not counted again.
+        self._counts.update({key: value for key, value in counts.items() if value is not None})
+
+    def _usage(self) -> TokenUsage | None:
+        fresh, made = count_of(self._counts, "input_tokens"), count_of(self._counts, "output_tokens")
+        cached = count_of(self._counts, "cache_read_input_tokens")
+        written = count_of(self._counts, "cache_creation_input_tokens")
+        if not (fresh or made or cached or written):
+            return None
+        return TokenUsage(fresh + cached + written, made, cached, written)
+
+
+def _index(said: Mapping[str, Any]) -> int:
+    index = said.get("index")
+    return index if isinstance(index, int) else 0
+
+
+def _message_refusal(error: Mapping[str, Any]) -> ServiceRefusal:
+    kind = text_of(error.get("type"))
+    return ServiceRefusal(_MESSAGE_ERRORS.get(kind, 500), kind, text_of(error.get("message")))
+
+
+def _message_tool(tool: ToolSpec) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+
+
+def _conversation(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """User and assistant in turn; results and what the user says after them are one message."""
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        role = "assistant" if isinstance(message, AssistantMessage) else "user"
+        blocks = _message_blocks(message)
+        if not blocks:
+            continue
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += blocks
+        else:
+            turns.append({"role": role, "content": blocks})
+    if turns and turns[-1]["role"] == "user":
+        turns[-1]["content"][-1] |= _CACHED
+    return turns
+
+
+def _message_blocks(message: Message) -> list[dict[str, Any]]:
+    if isinstance(message, ToolResult):
+        return [
+            {
+                "type": "tool_result",
+                "tool_use_id": safe_name(message.call_id, "call"),
+                "content": message.content,
+                **({"is_error": True} if message.is_error else {}),
+            }
+        ]
+    # The service refuses blocks of text that are empty or blank.
+    text = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    if not isinstance(message, AssistantMessage):
+        return text
+    calls = [
+        {
+            "type": "tool_use",
+            "id": safe_name(call.id, "call"),
+            "name": safe_name(call.name, "unknown"),
+            "input": arguments_object(call),
+        }
+        for call in message.tool_calls
+    ]
+    thinking = mapping_of(message.extra.get("anthropic")).get("thinking", [])
+    return [*thinking, *text, *calls]
