@@ -20,6 +20,7 @@ from functools import cache
 from typing import Any, Literal, Protocol, get_args
 from urllib.parse import urlsplit
 
+from reverie.agents.reading import as_text
 from reverie.errors import UserError
 from reverie.resources import load_table
 from reverie.text.redact import redact
@@ -591,16 +592,6 @@ def sanitise(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def text_of(value: Any) -> str:
-    """A piece of text; whatever else a server puts there counts as none."""
-    return value if isinstance(value, str) else ""
-
-
-def mapping_of(value: Any) -> Mapping[str, Any]:
-    """`value` where it is a JSON object, else an empty one: what strangers send may be of any kind."""
-    return value if isinstance(value, dict) else {}
-
-
 def count_of(counts: Mapping[str, Any], *names: str) -> int:
     """The first of these counts that is a number."""
     for name in names:
@@ -612,7 +603,7 @@ def count_of(counts: Mapping[str, Any], *names: str) -> int:
 
 def text_or_json(value: Any) -> str:
     """A call's arguments as text: some servers send the object itself."""
-    return json.dumps(value) if isinstance(value, dict) else text_of(value)
+    return json.dumps(value) if isinstance(value, dict) else as_text(value)
 
 
 def finish_of(reason: FinishReason, calls: Sequence[ToolCall]) -> FinishReason:

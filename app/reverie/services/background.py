@@ -87,15 +87,11 @@ class BackgroundJobs(_Engines):
         parts = self._parts
         return Triggers(
             TriggerDependencies(
-                home=parts.home,
-                runs=parts.runs,
-                coverage=parts.coverage,
-                activity=parts.activity,
+                run=parts.dream_dependencies,
                 dreams=parts.dreams,
                 harvests=parts.harvests,
                 sweeps=parts.sweeps,
                 seen=parts.own_sidecar("seen-coverage.json"),
-                clock=parts.clock,
                 budget=self._budget,
                 engine_for=self.engine_for,
                 extractor_for=self.extractor_for,
@@ -145,12 +141,9 @@ def writer_dependencies(
 
     return WriterDependencies(
         run=parts.run_dependencies,
-        activity=parts.activity,
         dumps=Dumps(parts.home.root, parts.own_sidecar("writer-dumps.json"), require),
-        save_trace=lambda run_id, document: parts.traces.save(run_id, document),
         marks=OwnMarks(parts.own_sidecar("writer-marks.json")),
         sidecar_for=sidecar_in_home,
-        lock_dir=parts.profile.locks,
         lock_place=parts.own_sidecars,
         settings=lambda: parts.read_settings().system1,
         engine_for=engines.engine,
@@ -259,9 +252,7 @@ def open_notes(
     return NotesService(
         NotesDependencies(
             run=parts.run_dependencies,
-            activity=parts.activity,
             book=NotesBook(parts.own_sidecar("session-notes.json")),
-            save_trace=lambda run_id, document: parts.traces.save(run_id, document),
             settings=lambda: parts.read_settings().notes,
             engine_for=engines.engine,
             is_ours=is_ours,
@@ -425,8 +416,6 @@ class ExtractionService:
         return ExtractService(
             ExtractDependencies(
                 run=parts.run_dependencies,
-                activity=parts.activity,
-                save_trace=lambda run_id, document: parts.traces.save(run_id, document),
                 state=ExtractState(parts.profile.own_sidecars(parts.home_id) / "extract.sqlite"),
             )
         )

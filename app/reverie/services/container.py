@@ -206,7 +206,6 @@ class HomeContainer:
             self.activity,
             self.profile.own_sidecars(self.home_id) / "agent-lock.json",
             guard=self.write_guard,
-            lock_dir=self.profile.locks,
             clock=self.clock,
         )
 
@@ -262,7 +261,7 @@ class HomeContainer:
     def sweeps(self) -> SweepService:
         from reverie.jobs.consolidate.triggers import SweepService
 
-        return SweepService(self.home, self.coverage, self.usage, self.dreams, self.clock)
+        return SweepService(self.dream_dependencies, self.dreams)
 
     @cached_property
     def reverter(self) -> Reverter:

@@ -70,7 +70,6 @@ class AgentLocks:
         kept: Path,
         *,
         guard: WriteGuard,
-        lock_dir: Path,
         clock: Clock,
     ) -> None:
         self._guard = guard
@@ -78,7 +77,7 @@ class AgentLocks:
         self._runs = runs
         self._activity = activity
         self._kept = kept
-        self._sidecar = Sidecar(kept, lock_dir=lock_dir, clock=clock)
+        self._sidecar = Sidecar(kept, lock_dir=guard.lock_dir, clock=clock)
 
     @contextlib.contextmanager
     def hold(

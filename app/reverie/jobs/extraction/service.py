@@ -58,7 +58,6 @@ from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes, write_locks
-from reverie.runs.activity import Activity
 from reverie.runs.record import RunKind, RunRecord
 from reverie.runs.result import SUCCEEDED, Outcome, RunResult
 from reverie.runs.run import (
@@ -93,8 +92,6 @@ class ExtractDependencies:
     """What extraction works on, of one home."""
 
     run: RunDependencies
-    activity: Activity
-    save_trace: Callable[[str, Mapping[str, Any]], object]
     state: ExtractState
 
     @property
@@ -539,7 +536,7 @@ class ExtractService:
 
     def __init__(self, parts: ExtractDependencies) -> None:
         self._parts = parts
-        self._reporter = ExtractionReporter(parts.activity, str(parts.run.home.root))
+        self._reporter = ExtractionReporter(parts.run.activity, str(parts.run.home.root))
 
     def plan(self, request: ExtractRequest) -> ThreadSelection:
         """Which threads would be extracted. Reads the beginning of those whose books say too little, and

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -709,8 +710,7 @@ class ExtractionReporter:
     """Speaks for the extraction of one home."""
 
     def __init__(self, activity: Activity, home_root: str) -> None:
-        self._activity = activity
-        self._home_root = home_root
+        self._add = partial(activity.add, home=home_root, workspace_id=None)
 
     def candidates(self, selection: ThreadSelection, engine: str) -> None:
         """Which threads were chosen, and why the others were not."""
@@ -782,12 +782,4 @@ class ExtractionReporter:
         details: Mapping[str, Any],
     ) -> None:
         _log.debug("extract %s: %s", event, redact(text))
-        self._activity.add(
-            f"extract.{event}",
-            level=level,
-            text=text,
-            home=self._home_root,
-            workspace_id=None,
-            run_id=run_id,
-            details=details,
-        )
+        self._add(f"extract.{event}", level=level, text=text, run_id=run_id, details=details)

@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -54,7 +55,6 @@ from reverie.llm.client import EngineResult, spent
 from reverie.memory.scope_files import FileChange
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.runs.activity import Activity
 from reverie.runs.record import RunRecord
 from reverie.runs.result import SUCCEEDED, Outcome, RunResult
 from reverie.runs.run import (
@@ -533,9 +533,7 @@ class NotesDependencies:
     a person or a run in Reverie gave the file the content with this hash."""
 
     run: RunDependencies
-    activity: Activity
     book: NotesBook
-    save_trace: Callable[[str, Mapping[str, Any]], object]
     settings: Callable[[], NotesSettings]
     engine_for: Callable[[ScopeContext], NotesEngine]
     is_ours: Callable[[Path, str], bool]
@@ -562,6 +560,7 @@ class NotesService:
 
     def __init__(self, parts: NotesDependencies, cancel: threading.Event | None = None) -> None:
         self._parts = parts
+        self._note = partial(parts.run.activity.add, home=str(parts.run.home.root))
         self._cancel = cancel or threading.Event()
         self._scans: dict[str, SessionMeter] = {}
         self._last_gates: dict[str, Gate] = {}
@@ -817,8 +816,14 @@ class NotesService:
         level = logging.INFO if written is not None else logging.DEBUG
         line = f"{end.outcome}: {text}"
         _log.log(level, "[notes] %s session=%s run=%s %s", redact(line), session_id, end.run_id, details)
-        shown = "info" if end.succeeded else "warning"
-        self._note(f"notes.{end.outcome}", session_id, text, shown, end.run_id, details)
+        self._note(
+            f"notes.{end.outcome}",
+            level="info" if end.succeeded else "warning",
+            text=text,
+            workspace_id=session_id or None,
+            run_id=end.run_id,
+            details=details,
+        )
         self._last_gates.pop(session_id, None)
         exists = end.succeeded and self._bytes(looked.place) is not None
         return NotesOutcome(
@@ -840,27 +845,8 @@ class NotesService:
         if self._last_gates.get(session_id) != gate or level != "info":
             self._last_gates[session_id] = gate
             _log.debug("[notes] skipped (%s): %s session=%s", gate, redact(text), session_id)
-            self._note(f"notes.{gate}", session_id, text, level, None, {})
+            self._note(f"notes.{gate}", level=level, text=text, workspace_id=session_id or None)
         return NotesOutcome(gate, text, session_id, reason=gate, next_step=next_step)
-
-    def _note(
-        self,
-        event: str,
-        session_id: str,
-        text: str,
-        level: str,
-        run_id: str | None,
-        details: Mapping[str, Any],
-    ) -> None:
-        self._parts.activity.add(
-            event,
-            level=level,
-            text=text,
-            home=str(self._parts.run.home.root),
-            workspace_id=session_id or None,
-            run_id=run_id,
-            details=details,
-        )
 
 
 def _thresholds(settings: NotesSettings) -> Thresholds:
