@@ -99,7 +99,7 @@ class ModelFacts:
 class DoctorHooks:
     """What the checks ask of others. None: nobody to ask, and the checks say so. `probe` really asks the
     model and costs money; `run_writer` runs the writer now; `watch` tells how this window watches.
-    `log_level`: how much the log of who asks tells; empty for that of this process."""
+    `files.log_file`: how much the log of who asks tells; empty for that of this process."""
 
     model: Callable[[], ModelFacts] | None = None
     dream_model: Callable[[], ModelFacts] | None = None

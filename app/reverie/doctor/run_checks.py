@@ -48,6 +48,7 @@ from reverie.doctor.findings import (
     size,
 )
 from reverie.errors import UserError
+from reverie.files.log_file import level_in_words
 from reverie.jobs.consolidate.run import DEBOUNCE_MS, dream_lease_name
 from reverie.jobs.consolidate.triggers import counts, tokens_of
 from reverie.jobs.writer.service import writer_lease_name
@@ -55,7 +56,6 @@ from reverie.jobs.writer.state import PROJECT_MEMORY, interval_of
 from reverie.llm.trace_facts import facts_of
 from reverie.llm.trace_facts import judge as trace_verdict
 from reverie.llm.trace_reader import read_dump
-from reverie.log_level import level_in_words
 from reverie.runs.record import started_of
 from reverie.settings import Settings, load_settings
 from reverie.text.summaries import some

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from reverie.agents.scopes import ScopeContext
 from reverie.doctor.findings import FindingView, ProbeFacts
-from reverie.log_level import set_debug
+from reverie.files.log_file import set_debug
 from reverie.memory.lint import no_check
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Examination:
 
 
 class HomeDoctor:
-    """The checks and fixes of one home. `log_level`: how much the log of the client tells, in words."""
+    """The checks and fixes of one home. `files.log_file`: how much the log of the client tells, in words."""
 
     def __init__(self, parts: HomeContainer, watch_state: Callable[[], WatchState | None]) -> None:
         self._parts = parts

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from reverie.agents.capabilities import AgentWriterConfig, Thread
 from reverie.agents.scopes import ScopeContext
+from reverie.files.log_file import asked_by, is_debug
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.harvest import ModelExtractor, RulesExtractor, candidates_in, sentences
 from reverie.jobs.consolidate.triggers import Budget, TriggerDependencies, Triggers
@@ -40,7 +41,6 @@ from reverie.jobs.writer.engine import ModelWriter, RulesWriter, WriterEngine, c
 from reverie.jobs.writer.service import WriterDependencies, WriterService
 from reverie.jobs.writer.state import OwnMarks
 from reverie.llm.trace import Dumps
-from reverie.log_level import asked_by, is_debug
 from reverie.memory.attribution import AGENT, OUTSIDE
 from reverie.services.container import HomeContainer
 from reverie.services.models import AUTO, RULES, ModelChoice, Models, own_instructions

@@ -53,9 +53,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 from reverie.clock import Clock, system_clock
 from reverie.engine.address import MachineAddress
 from reverie.errors import UserError
-from reverie.files.log_file import log_handler
+from reverie.files.log_file import asked_by, log_handler
 from reverie.files.paths import MOST_LIMITS, ask_each, open_regular
-from reverie.log_level import asked_by
 from reverie.profile import Profile
 from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, read_window_style
 from reverie.ui.jobs import JobControl, single_shot, stuck_lanes

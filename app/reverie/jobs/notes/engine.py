@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -354,6 +355,19 @@ class NotesTask:
     deadline: float
 
 
+def _head(task: NotesTask, existing: str, cost: Decimal | None = None) -> TraceHead:
+    """What the trace of a run says of it. `existing`: the notes before, without secrets."""
+    return TraceHead(
+        run_id=task.run_id,
+        kind="notes",
+        workspace_id=task.session_id,
+        workspace_name=task.title,
+        timeout_ms=task.timeout_ms,
+        existing_memory=existing,
+        cost_usd=cost,
+    )
+
+
 class NotesEngine(Protocol):
     """One run's engine. `name` is `rules` or `PROVIDER:MODEL`. Faults of a model are in the `EngineResult`;
     only bugs are raised."""
@@ -484,16 +498,7 @@ class RulesNotes:
                 ToolOutcome(words, is_error=refused is not None, wrote=refused is None),
             )
         trace.end("failed" if refused else "completed", None, refused)
-        return trace.to_document(
-            TraceHead(
-                run_id=task.run_id,
-                kind="notes",
-                workspace_id=task.session_id,
-                workspace_name=task.title,
-                timeout_ms=task.timeout_ms,
-                existing_memory=redact(draft.original),
-            )
-        )
+        return trace.to_document(_head(task, redact(draft.original)))
 
 
 def found_in(messages: Iterable[Message], corrections: Callable[[str], Iterable[str]]) -> Findings:
@@ -731,14 +736,6 @@ class ModelNotes:
         except ProviderError as refused:
             return EngineResult("failed", refused)
         cost = self._asking.cost(result)
-        head = TraceHead(
-            run_id=task.run_id,
-            kind="notes",
-            workspace_id=task.session_id,
-            workspace_name=task.title,
-            timeout_ms=task.timeout_ms,
-            existing_memory=vault.hide(draft.original),
-            cost_usd=cost,
-        )
+        head = _head(task, vault.hide(draft.original), cost)
         account = Account(result.usage, cost, trace.to_document(head))
         return end_of(result, account, max_steps=MAX_STEPS)
