@@ -26,7 +26,7 @@ from reverie.services.container import HomeContainer, HomeKey
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
-    from reverie.doctor.facts import DoctorHooks
+    from reverie.doctor.findings import DoctorHooks
     from reverie.services.workbench import Workbench
     from reverie.settings import Settings
 
@@ -84,8 +84,7 @@ def open_workbench(path: Path, profile: Profile, clock: Clock) -> Workbench:
 
 def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
     """What the Doctor asks of this home's services: models, a real test of one, a run of the writer."""
-    from reverie.doctor.facts import DoctorHooks, ModelFacts
-    from reverie.doctor.findings import ProbeFacts
+    from reverie.doctor.findings import DoctorHooks, ModelFacts, ProbeFacts
     from reverie.services.models import Models
 
     models, workspace_id = Models(parts), context.workspace_id

@@ -166,7 +166,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a model that dies mid-stream has not answered",
-        "llm/openai.py",
+        "llm/wire_formats.py",
         "        return self._finish is not None or self.ended",
         "        return True",
         ("tests/unit/llm/test_openai.py", "tests/unit/llm/test_transport.py"),

@@ -21,8 +21,8 @@ from reverie.agents.codex.home import CodexHome
 from reverie.agents.codex.locations import bucket_of
 from reverie.cli import main
 from reverie.errors import StoreError
-from reverie.jobs.extraction.progress import ExtractProgress
 from reverie.jobs.extraction.stage_one import RolloutSource, StageOneOutput, extracted, is_structured
+from reverie.jobs.extraction.state import ExtractProgress
 from reverie.services.host import Host
 
 
@@ -313,7 +313,7 @@ def test_what_a_killed_process_was_writing_is_swept_once_it_is_old(
     extract(home, profile)
     assert all(path.exists() for path in half), "somebody may be at it"
     age(next((home / "sessions").rglob(f"*{thread_id(1)}.jsonl")), 500)
-    monkeypatch.setattr("reverie.jobs.extraction.run.LEFT_OVER_AFTER_S", -1.0)
+    monkeypatch.setattr("reverie.jobs.extraction.service.LEFT_OVER_AFTER_S", -1.0)
     extract(home, profile)
     assert not any(path.exists() for path in half)
 

@@ -18,8 +18,8 @@ from helpers.isolation import TEST_PROFILE
 from helpers.model_runs import MODEL, memory, settle_on, turn
 from helpers.model_server import Call, ModelServer, ParsedRequest, Reply
 from helpers.rollouts import meta, said, shell
-from reverie.jobs.extraction.progress import ExtractProgress
 from reverie.jobs.extraction.stage_one import is_structured
+from reverie.jobs.extraction.state import ExtractProgress
 from reverie.runs.record import RunRecord
 from reverie.services.background import ExtractionService
 

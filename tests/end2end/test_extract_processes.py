@@ -17,7 +17,7 @@ from helpers.long_rollouts import write_long
 from reverie.agents.codex.locations import bucket_of
 from reverie.errors import Busy
 from reverie.files.lease import Leases
-from reverie.jobs.extraction.run import LEASE_S, directory_lease_name, rollout_lease_name
+from reverie.jobs.extraction.service import LEASE_S, directory_lease_name, rollout_lease_name
 from reverie.jobs.extraction.stage_two import RulesMerge, Staging
 from reverie.jobs.extraction.state import ExtractState
 

@@ -22,8 +22,7 @@ from reverie.compose import open_parts
 from reverie.files import atomic as checkpoint
 from reverie.jobs.consolidate.apply import ApplyService
 from reverie.jobs.consolidate.engine import RulesEngine
-from reverie.jobs.consolidate.extractors import RulesExtractor
-from reverie.jobs.consolidate.harvest import HarvestRequest
+from reverie.jobs.consolidate.harvest import HarvestRequest, RulesExtractor
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.profile import Profile

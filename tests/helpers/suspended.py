@@ -39,12 +39,12 @@ from reverie.errors import StoreError, UserError
 from reverie.files import atomic as checkpoints
 from reverie.files.locks import file_lock
 from reverie.jobs.consolidate.run import dream_lease_name
+from reverie.jobs.model_work import FileDraft
 from reverie.memory import write_guard as write_lock
 from reverie.memory.history import history
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs import record as fence
-from reverie.runs.draft import FileDraft
 from reverie.runs.record import RunRecord
 from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext
 from reverie.services.container import HomeContainer

@@ -25,8 +25,7 @@ from reverie.agents.codex.locations import bucket_of
 from reverie.agents.scopes import ScopeContext
 from reverie.compose import open_parts
 from reverie.jobs.consolidate.apply import ApplyService
-from reverie.jobs.consolidate.extractors import RulesExtractor
-from reverie.jobs.consolidate.harvest import HarvestRequest
+from reverie.jobs.consolidate.harvest import HarvestRequest, RulesExtractor
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.jobs.notes.engine import NotesDraft, NotesTask

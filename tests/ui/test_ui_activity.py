@@ -19,8 +19,8 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
 from ui_windows import ACME, Windows
 
 from reverie.clock import fixed_clock
+from reverie.files.log_file import asked_by
 from reverie.jobs.consolidate.run import dream_lease_name
-from reverie.log_level import asked_by
 from reverie.runs.activity import Activity, ActivityEntry
 from reverie.ui.appearance import Icons
 from reverie.ui.background.activity import (

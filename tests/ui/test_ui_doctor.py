@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QScrollArea
 from ui_windows import ACME, INGEST, Windows
 
 from helpers.codex_home import CodexHomeMaker
-from reverie import log_level
 from reverie.doctor.findings import FindingView, FixOffer
 from reverie.errors import UserError
+from reverie.files.log_file import is_debug, set_debug
 from reverie.settings import load_settings
 from reverie.ui.appearance import Icons, contrast, dark_palette
 from reverie.ui.background.doctor import DoctorTab
@@ -245,13 +245,13 @@ def test_a_home_whose_agent_has_no_workspaces_is_examined_whatever_is_selected(
 def test_debug_logging_is_switched_on_here_too_and_a_fix_that_does_not_work_says_why(
     windows: Windows, home: Path, quiet_log: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log_level.set_debug(False)
+    set_debug(False)
     driver = windows.open(home, watching=False)
     tab = examined(driver)
     row = tab.rows.row("log-level")
     assert row.button.isVisibleTo(tab)
     row.button.click()
-    driver.until(log_level.is_debug)
+    driver.until(is_debug)
     driver.until(lambda: tab.rows.row("log-level").button.isHidden())
     assert driver.services.activity.debug_log.isChecked()
     driver.until(lambda: not driver.services.doctor_control.busy)
@@ -259,7 +259,7 @@ def test_debug_logging_is_switched_on_here_too_and_a_fix_that_does_not_work_says
     def refuse(*_arguments: Any, **_named: Any) -> None:
         raise UserError("The disk is full.", next_step="Make room.")
 
-    monkeypatch.setattr("reverie.doctor.fixes.save_settings", refuse)
+    monkeypatch.setattr("reverie.doctor.findings.save_settings", refuse)
     tab.rows.row("feature").button.click()
     driver.until(lambda: "Make room." in tab.message.text)
     assert len(tab.findings) > 1

@@ -17,7 +17,7 @@ from helpers.turns import say_turns
 from reverie.clock import system_clock
 from reverie.files.lease import LeaseHolder, Leases
 from reverie.files.locks import ProcessId
-from reverie.log_level import set_debug
+from reverie.files.log_file import set_debug
 from reverie.services.host import HostStatus, host_lease_name
 from reverie.ui.background.services import host_label
 from reverie.ui.widgets.lists import VALUE

@@ -14,7 +14,7 @@ from ui_windows import Windows
 from helpers.audit import problems
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
 from reverie.agents.scopes import Scope
-from reverie.jobs.notes.sections import current_template
+from reverie.jobs.notes.engine import current_template
 from reverie.ui.memory.edit_dialogs import MoveDialog
 
 BASE = "/memories/project"

@@ -16,8 +16,8 @@ from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_json, print_text, printable
 from reverie.cli.homes import every_home, the_context, the_home
 from reverie.compose import doctor_hooks
-from reverie.doctor.checks import examine
 from reverie.doctor.findings import Finding, first_cause
+from reverie.doctor.run_checks import examine
 from reverie.doctor.self_checks import examine_self
 from reverie.errors import StoreError
 

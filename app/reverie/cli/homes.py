@@ -34,7 +34,7 @@ from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.engine.place import socket_path, surroundings
 from reverie.errors import Ambiguous, Unavailable, UserError
-from reverie.log_level import wanted_level
+from reverie.files.log_file import wanted_level
 from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.contexts import asked_context
 from reverie.services.workbench import Workbench

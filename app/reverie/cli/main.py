@@ -309,7 +309,7 @@ def debug_log(env: Mapping[str, str] | None = None) -> Iterator[None]:
         return
     import logging
 
-    from reverie.log_level import wanted_level
+    from reverie.files.log_file import wanted_level
 
     level = wanted_level(env)
     if level is None:

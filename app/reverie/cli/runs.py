@@ -45,7 +45,7 @@ from reverie.cli.main import Invocation
 from reverie.compose import open_parts
 from reverie.errors import Ambiguous, Busy, Unavailable, UserError
 from reverie.jobs.consolidate.triggers import SKIP_WORDS
-from reverie.llm.keys import never_unlock
+from reverie.llm.catalogue import never_unlock
 from reverie.memory.diff import unified
 from reverie.runs.record import numbers_taken, taken_as_json
 from reverie.services.host import Host
@@ -53,7 +53,7 @@ from reverie.text.summaries import some
 
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.triggers import SweepResult
-    from reverie.jobs.extraction.progress import ExtractProgress
+    from reverie.jobs.extraction.state import ExtractProgress
     from reverie.runs.result import RunResult
     from reverie.services.background import ExtractCandidate
     from reverie.services.container import HomeContainer

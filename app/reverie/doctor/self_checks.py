@@ -20,8 +20,7 @@ from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 import reverie
-from reverie.doctor.facts import free_bytes, look_at
-from reverie.doctor.findings import Finding, Fix, State, Verdict, size
+from reverie.doctor.findings import Finding, Fix, State, Verdict, free_bytes, look_at, size
 from reverie.doctor.run_checks import space_state
 from reverie.errors import UserError, user_error_from_os
 from reverie.files.lease import Leases

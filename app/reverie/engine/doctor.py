@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 
 from reverie.agents.scopes import ScopeContext
 from reverie.doctor.findings import FindingView, ProbeFacts
-from reverie.log_level import set_debug
+from reverie.files.log_file import set_debug
 from reverie.memory.lint import no_check
 
 if TYPE_CHECKING:
-    from reverie.doctor.facts import DoctorHooks
-    from reverie.doctor.findings import Finding
+    from reverie.doctor.findings import DoctorHooks, Finding
     from reverie.files.watch import WatchState
     from reverie.services.container import HomeContainer
 
@@ -36,7 +35,7 @@ class Examination:
 
 
 class HomeDoctor:
-    """The checks and fixes of one home. `log_level`: how much the log of the client tells, in words."""
+    """The checks and fixes of one home. `files.log_file`: how much the log of the client tells, in words."""
 
     def __init__(self, parts: HomeContainer, watch_state: Callable[[], WatchState | None]) -> None:
         self._parts = parts
@@ -96,6 +95,6 @@ class HomeDoctor:
         self, context: ScopeContext, hooks: DoctorHooks, *, with_probe: bool
     ) -> tuple[Finding, ...]:
         # Late: as above.
-        from reverie.doctor.checks import examine
+        from reverie.doctor.run_checks import examine
 
         return examine(self._parts, context, hooks, now=self._parts.clock(), with_probe=with_probe)

@@ -35,9 +35,9 @@ from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnec
 from reverie.engine.trees import NamesUpdate, TreesUpdate, names_of, update_of
 from reverie.engine.wire import CallMessage, Event, HomeChanged, Notice, Overwritten, Recorded
 from reverie.errors import Unavailable, UserError
+from reverie.files.log_file import set_debug, wanted_level
 from reverie.files.watch import Changes, Watcher, WatchState
 from reverie.files.watch_sources import WatchTarget
-from reverie.log_level import set_debug, wanted_level
 from reverie.memory.catalogue import UpdateObserver, UpdateStopped
 from reverie.memory.lint import no_check
 from reverie.profile import Profile
@@ -51,7 +51,7 @@ from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
     from reverie.engine.doctor import HomeDoctor
-    from reverie.runs.recovery import RunDependencies
+    from reverie.runs.run import RunDependencies
     from reverie.services.activity import ActivityService
     from reverie.services.container import HomeContainer
     from reverie.services.model_services import ModelsWithoutHome

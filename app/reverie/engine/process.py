@@ -48,8 +48,7 @@ from reverie.engine.wire import (
 from reverie.engine.workers import Workers
 from reverie.errors import Busy, UserError, user_error_from_os
 from reverie.files.locks import held_lock
-from reverie.files.log_file import log_handler
-from reverie.log_level import wanted_level
+from reverie.files.log_file import log_handler, wanted_level
 from reverie.profile import Profile
 
 log = logging.getLogger("reverie.engine")

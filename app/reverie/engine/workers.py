@@ -30,8 +30,8 @@ from reverie.engine.server import CallControl, CallStopped, ClientConnection
 from reverie.engine.wire import Channel, FromEngine
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours, forget_ours
-from reverie.log_level import is_debug
-from reverie.runs.recovery import RunDependencies, recover
+from reverie.files.log_file import is_debug
+from reverie.runs.run import RunDependencies, recover
 
 log = logging.getLogger("reverie.engine")
 

@@ -108,24 +108,15 @@ _HELD = re.compile(r"\.[0-9a-f]{8}\.(?P<name>.*)\.reverie-held", re.DOTALL)
 _NAME_BYTES = 255
 
 
-def atomic_write(
-    path: Path, data: bytes, *, mode: int | None = None, before_replace: Callable[[], None] | None = None
-) -> None:
+def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Give the file `path` the bytes `data`, durably. Its directory must exist; a symlink at `path` is
     replaced.
 
     `mode`: permission bits; None keeps those of the existing file, a new one gets 0666 less the umask.
-    `before_replace` is called at the last moment and may raise to leave everything as it was.
     """
     try:
         with Directory.open(path.parent) as directory:
-            _write_and_place(
-                directory,
-                path.name,
-                data,
-                mode,
-                lambda temp: _replace(directory, temp, path.name, before_replace),
-            )
+            replace_file(directory, path.name, data, mode=mode)
     except OSError as error:
         raise file_error(error, path.name, "written") from error
 
@@ -163,7 +154,7 @@ def replace_file(
     when others replace the file again and again.
     """
     if check is None:
-        _write_and_place(directory, name, data, mode, lambda temp: _replace(directory, temp, name, None))
+        _write_and_place(directory, name, data, mode, lambda temp: _replace(directory, temp, name))
         return
 
     def place(temp: str) -> bool:
@@ -406,9 +397,7 @@ def _taken_away(whose: str) -> StoreError:
     )
 
 
-def _replace(directory: Directory, temp: str, name: str, before: Callable[[], None] | None) -> bool:
-    if before is not None:
-        before()
+def _replace(directory: Directory, temp: str, name: str) -> bool:
     directory.replace(temp, name)
     return True
 

@@ -14,12 +14,14 @@ raised after the trace is complete. Threading: one event loop; tools run in it.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from typing import Any, Literal
+from functools import cache
+from typing import Any, Literal, NoReturn, Protocol
 
 from reverie.errors import StoreError, UserError
 from reverie.llm.provider import (
@@ -32,13 +34,15 @@ from reverie.llm.provider import (
     StreamProgress,
     TokenUsage,
     ToolCall,
+    ToolOutcome,
     ToolResult,
+    ToolSpec,
     UserMessage,
     problem,
 )
-from reverie.llm.tools import Tool, ToolOutcome, argument_problem, decode_arguments, unknown_tool
 from reverie.llm.trace import AgentOutcome, Trace
 from reverie.llm.vault import Vault
+from reverie.resources import resource_table
 from reverie.text.summaries import estimate_tokens
 
 # Sanitises what a model sent: no half characters, calls with ids of their own, plausible token counts.
@@ -420,3 +424,157 @@ def _note_late_bug(task: asyncio.Future[ModelTurn]) -> None:
     error = None if task.cancelled() else task.exception()
     if error is not None and not isinstance(error, UserError):
         _log.error("A cancelled model request failed with %s.", type(error).__name__)
+
+
+# Tools as the loop knows them: a description for the model, and a function behind a check.
+#
+# What a model sends is text from outside: `decode_arguments` makes an object of it or says what is wrong, and
+# `argument_problem` compares it with the tool's own JSON schema (types, required names, fixed choices; names
+# that the schema does not know pass, because the commands accept aliases). A tool is synchronous and cheap: a
+# guarded command on the copy that a run works on.
+#
+# Failure: everything a model can mend is an error result (`ToolOutcome.is_error`), never an exception; a tool
+# that raises anything but `UserError` has a bug, which ends the run.
+
+
+_SHOWN_CHARS = 80
+_MAX_DEPTH = 20
+
+
+class Tool(Protocol):
+    """One tool of a run."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    @property
+    def restored(self) -> frozenset[str]:
+        """Arguments that carry memory text: placeholders in them are replaced by the secrets they hide."""
+
+    @property
+    def remarks(self) -> frozenset[str]:
+        """Arguments in the model's own words, which are recorded and written nowhere: placeholders stay. One
+        in any other argument (a path would carry the secret into records) is an error."""
+
+    def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
+        """Execute the call. `arguments` fit the schema of `spec`. Raises `UserError` for what the model can
+        correct."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTool:
+    """A tool made of a function."""
+
+    spec: ToolSpec
+    function: Callable[[Mapping[str, Any]], ToolOutcome]
+    restored: frozenset[str] = frozenset()
+    remarks: frozenset[str] = frozenset()
+
+    def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
+        """What `function` does; what it raises, the loop tells the model."""
+        return self.function(arguments)
+
+
+def tool_spec(name: str) -> ToolSpec:
+    """A tool as `resources/tools.toml` describes it."""
+    row = _table()[name]
+    return ToolSpec(name, row["description"], row["parameters"])
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return resource_table("tools.toml")
+
+
+def decode_arguments(text: str) -> dict[str, Any]:
+    """The object that a model sent as arguments; nothing at all is an empty one. Raises `StoreError`."""
+    if not text.strip():
+        return {}
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise _unusable("They are nested too deeply.") from None
+    except json.JSONDecodeError as error:
+        raise _unusable(f"They are not JSON: {error.msg} (character {error.pos}).") from None
+    except ValueError as error:  # a constant refused below, or more digits than Python converts
+        raise _unusable(f"They are not JSON: {str(error)[:_SHOWN_CHARS]}.") from None
+    if not isinstance(value, dict):
+        raise _unusable("They are JSON, but not an object.")
+    _refuse_strange(value, 0)
+    return value
+
+
+def argument_problem(schema: Mapping[str, Any], value: Any, name: str = "") -> str | None:
+    """What is wrong with `value` as `schema` (a JSON schema: `type`, `enum`, `required`, `properties`,
+    `items`) describes it, as a sentence; None when nothing is. A null stands for an absent optional
+    argument."""
+    shown = name or "The arguments"
+    types = schema.get("type")
+    allowed = [types] if isinstance(types, str) else list(types or ())
+    if allowed and not any(_is(value, kind) for kind in allowed):
+        return f"{shown} must be {' or '.join(allowed)}."
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{shown} must be one of {', '.join(map(str, schema['enum']))}."
+    if isinstance(value, dict):
+        return _object_problem(schema, value, name)
+    if isinstance(value, list) and "items" in schema:
+        problems = (argument_problem(schema["items"], item, f"{name}[{at}]") for at, item in enumerate(value))
+        return next((problem for problem in problems if problem is not None), None)
+    return None
+
+
+def unknown_tool(name: str, tools: Sequence[Tool]) -> StoreError:
+    """The refusal of a tool that the model made up; it names those there are."""
+    known = ", ".join(tool.spec.name for tool in tools) or "none"
+    return StoreError(f"There is no tool {name[:_SHOWN_CHARS]!r}.", next_step=f"Available: {known}.")
+
+
+def _object_problem(schema: Mapping[str, Any], value: Mapping[str, Any], name: str) -> str | None:
+    required = schema.get("required", ())
+    missing = [key for key in required if value.get(key) is None]
+    if missing:
+        return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} required."
+    properties = schema.get("properties", {})
+    for key, below in properties.items():
+        if value.get(key) is not None:
+            problem = argument_problem(below, value[key], f"{name}.{key}" if name else key)
+            if problem is not None:
+                return problem
+    return None
+
+
+def _is(value: Any, kind: str) -> bool:
+    if kind in ("integer", "number"):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        return kind == "number" or isinstance(value, int) or value.is_integer()
+    python = {"string": str, "boolean": bool, "array": list, "object": dict, "null": type(None)}
+    return isinstance(value, python[kind])
+
+
+def _refuse_strange(value: Any, depth: int) -> None:
+    """Refuse lone surrogates, which no file can hold, and deep nesting."""
+    if depth > _MAX_DEPTH:
+        raise _unusable("They are nested too deeply.")
+    if isinstance(value, str) and _SURROGATE.search(value):
+        raise _unusable("They hold half of a surrogate pair, which is no text.")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _refuse_strange(key, depth + 1)
+            _refuse_strange(item, depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            _refuse_strange(item, depth + 1)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _unusable(cause: str) -> StoreError:
+    return StoreError(
+        "The arguments cannot be used.",
+        cause=cause,
+        next_step="Call the tool again with one JSON object.",
+        reason="arguments",
+    )

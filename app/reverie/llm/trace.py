@@ -23,6 +23,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
+from reverie.agents.reading import as_list, objects_of
 from reverie.clock import Clock, system_clock
 from reverie.errors import Conflict, StoreError, UserError, user_error_from_os
 from reverie.files.atomic import atomic_write
@@ -36,10 +37,10 @@ from reverie.llm.provider import (
     ModelTurn,
     TokenUsage,
     ToolCall,
+    ToolOutcome,
     ToolResult,
     UserMessage,
 )
-from reverie.llm.tools import ToolOutcome
 from reverie.text.redact import redacted
 
 AgentOutcome = Literal["completed", "step-limit", "time-limit", "output-limit", "cancelled", "failed"]
@@ -408,8 +409,7 @@ class Dumps:
         entry = asdict(_Written(rel, hashlib.sha256(data).hexdigest(), len(data)))
 
         def add(ledger: dict[str, Any]) -> dict[str, Any]:
-            known = ledger.get("dumps")
-            return {**ledger, "dumps": [*(known if isinstance(known, list) else []), entry]}
+            return {**ledger, "dumps": [*as_list(ledger.get("dumps")), entry]}
 
         self._ledger.update(add)
         return self._root / rel
@@ -467,13 +467,10 @@ class Dumps:
 
 def _listed(ledger: Mapping[str, Any]) -> list[_Written]:
     """Oldest first; what is no entry is passed over."""
-    found = ledger.get("dumps")
-    items = found if isinstance(found, list) else []
     return [
         _Written(item["rel"], item["sha256"], item["size"])
-        for item in items
-        if isinstance(item, dict)
-        and isinstance(item.get("rel"), str)
+        for item in objects_of(ledger.get("dumps"))
+        if isinstance(item.get("rel"), str)
         and isinstance(item.get("sha256"), str)
         and isinstance(item.get("size"), int)
     ]

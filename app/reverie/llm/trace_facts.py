@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
+from reverie.agents.reading import as_list, as_object, as_text
 from reverie.llm.trace import NO_OP_TOOL
 
 WRITER = "writer"
@@ -125,30 +126,30 @@ class TraceFacts:
 
 def facts_of(document: Mapping[str, Any]) -> TraceFacts:
     """The facts of a document, however little it holds."""
-    ours = _object(document.get("reverie"))
+    ours = as_object(document.get("reverie"))
     raw = document.get("attempts")
-    attempts = tuple(_attempt(item, place) for place, item in enumerate(_list(raw), start=1))
+    attempts = tuple(_attempt(item, place) for place, item in enumerate(as_list(raw), start=1))
     steps = [step for attempt in attempts for step in attempt.steps]
-    usage = _object(ours.get("usage"))
+    usage = as_object(ours.get("usage"))
     return TraceFacts(
-        kind=_text(ours.get("kind")) or WRITER,
-        run_id=_text(ours.get("runId")),
-        workspace_id=_text(document.get("workspaceId")),
-        workspace_name=_text(document.get("workspaceName")),
-        project_path=_text(document.get("projectPath")),
-        trigger_message_id=_text(document.get("triggerMessageId")),
+        kind=as_text(ours.get("kind")) or WRITER,
+        run_id=as_text(ours.get("runId")),
+        workspace_id=as_text(document.get("workspaceId")),
+        workspace_name=as_text(document.get("workspaceName")),
+        project_path=as_text(document.get("projectPath")),
+        trigger_message_id=as_text(document.get("triggerMessageId")),
         started_at=whole(document.get("runStartedAt")),
         ended_at=whole(ours.get("endedAt")),
         timeout_ms=whole(document.get("timeoutMs")) or 0,
-        model=_text(document.get("modelString")),
-        outcome=_text(ours.get("outcome")),
+        model=as_text(document.get("modelString")),
+        outcome=as_text(ours.get("outcome")),
         timed_out=document.get("timedOut") is True,
         wrote=document.get("didWriteMemory") is True,
         satisfied=_flag(document.get("satisfiedMemoryToolPolicy")),
-        system_prompt=_text(document.get("systemPrompt")),
-        user_message=_text(document.get("userMessage")),
-        existing_memory=_text(document.get("existingMemory")),
-        memory_path=_text(document.get("memoryPath")),
+        system_prompt=as_text(document.get("systemPrompt")),
+        user_message=as_text(document.get("userMessage")),
+        existing_memory=as_text(document.get("existingMemory")),
+        memory_path=as_text(document.get("memoryPath")),
         attempts=attempts,
         has_attempts=isinstance(raw, list),
         input_tokens=whole(usage.get("input")) or sum(step.input_tokens for step in steps),
@@ -170,7 +171,7 @@ def words_of(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        name, message = _text(value.get("name")), _text(value.get("message"))
+        name, message = as_text(value.get("name")), as_text(value.get("message"))
         if message:
             return f"{name}: {message}" if name and name not in message else message
     return json.dumps(value, ensure_ascii=False)
@@ -183,37 +184,38 @@ def short(text: str) -> str:
 
 
 def _attempt(raw: Any, place: int) -> Attempt:
-    item = _object(raw)
+    item = as_object(raw)
     index = whole(item.get("attemptIndex")) or place
     steps = [
-        _step(_object(step), index, number) for number, step in enumerate(_list(item.get("stepResults")), 1)
+        _step(as_object(step), index, number)
+        for number, step in enumerate(as_list(item.get("stepResults")), 1)
     ]
-    executions = [_execution(_object(raw_call), index) for raw_call in _list(item.get("toolExecutions"))]
+    executions = [_execution(as_object(raw_call), index) for raw_call in as_list(item.get("toolExecutions"))]
     steps, calls = _joined(steps, executions)
     return Attempt(
         index=index,
-        messages=tuple(_message(_object(message)) for message in _list(item.get("messages"))),
+        messages=tuple(_message(as_object(message)) for message in as_list(item.get("messages"))),
         steps=tuple(steps),
         calls=tuple(calls),
         error=words_of(item.get("error")),
         aborted=item.get("aborted") is True,
         wrote=item.get("wrote") is True,
-        finish=_text(item.get("finishReason")),
+        finish=as_text(item.get("finishReason")),
         started_at=steps[0].started_at if steps else None,
     )
 
 
 def _step(item: Mapping[str, Any], attempt: int, index: int) -> Step:
-    usage = _object(item.get("usage"))
+    usage = as_object(item.get("usage"))
     return Step(
         attempt=attempt,
         index=index,
-        text=_text(item.get("text")) or _content_text(item.get("content")),
-        finish=_text(item.get("finishReason")),
+        text=as_text(item.get("text")) or _content_text(item.get("content")),
+        finish=as_text(item.get("finishReason")),
         calls=tuple(_calls(item, attempt, index)),
         input_tokens=whole(usage.get("inputTokens", usage.get("input"))) or 0,
         output_tokens=whole(usage.get("outputTokens", usage.get("output"))) or 0,
-        answered_at=_moment(_object(item.get("response")).get("timestamp")),
+        answered_at=_moment(as_object(item.get("response")).get("timestamp")),
         started_at=whole(item.get("startedAt")),
         duration_ms=whole(item.get("durationMs")),
     )
@@ -221,27 +223,27 @@ def _step(item: Mapping[str, Any], attempt: int, index: int) -> Step:
 
 def _calls(item: Mapping[str, Any], attempt: int, step: int) -> list[Call]:
     """The calls that an answer asked for. The SDK lists them in `toolCalls` and as parts of `content`."""
-    parts = [_object(part) for part in _list(item.get("content"))]
-    raw = [_object(call) for call in _list(item.get("toolCalls"))]
-    known = {_text(call.get("toolCallId")) for call in raw}
+    parts = [as_object(part) for part in as_list(item.get("content"))]
+    raw = [as_object(call) for call in as_list(item.get("toolCalls"))]
+    known = {as_text(call.get("toolCallId")) for call in raw}
     raw += [
         part
         for part in parts
-        if part.get("type") == "tool-call" and _text(part.get("toolCallId")) not in known
+        if part.get("type") == "tool-call" and as_text(part.get("toolCallId")) not in known
     ]
     errors = {
-        _text(part.get("toolCallId")): words_of(part.get("error"))
+        as_text(part.get("toolCallId")): words_of(part.get("error"))
         for part in parts
         if part.get("type") == "tool-error"
     }
     return [
         Call(
-            name=_text(call.get("toolName")),
-            id=_text(call.get("toolCallId")),
+            name=as_text(call.get("toolName")),
+            id=as_text(call.get("toolCallId")),
             attempt=attempt,
             step=step,
             input=call.get("input"),
-            problem=words_of(call.get("error")) or errors.get(_text(call.get("toolCallId")), ""),
+            problem=words_of(call.get("error")) or errors.get(as_text(call.get("toolCallId")), ""),
             broken_input=call.get("invalid") is True or _is_broken(call.get("input")),
         )
         for call in raw
@@ -251,8 +253,8 @@ def _calls(item: Mapping[str, Any], attempt: int, step: int) -> list[Call]:
 def _execution(item: Mapping[str, Any], attempt: int) -> Call:
     output = item.get("output")
     return Call(
-        name=_text(item.get("toolName")),
-        id=_text(item.get("toolCallId")),
+        name=as_text(item.get("toolName")),
+        id=as_text(item.get("toolCallId")),
         attempt=attempt,
         step=0,
         input=item.get("input"),
@@ -296,7 +298,7 @@ def _joined(steps: Sequence[Step], executions: Sequence[Call]) -> tuple[list[Ste
 
 
 def _output_problem(output: Any) -> str:
-    answer = _object(output)
+    answer = as_object(output)
     if answer.get("success") is False or answer.get("isError") is True:
         return words_of(answer.get("error")) or words_of(answer.get("output")) or "It gave no reason."
     return ""
@@ -316,18 +318,18 @@ def _message(item: Mapping[str, Any]) -> TraceMessage:
     content = item.get("content")
     text = content if isinstance(content, str) else _content_text(content)
     calls = [
-        f"{_text(call.get('toolName'))} {words_of(call.get('input'))}".strip()
-        for call in map(_object, _list(item.get("toolCalls")))
+        f"{as_text(call.get('toolName'))} {words_of(call.get('input'))}".strip()
+        for call in map(as_object, as_list(item.get("toolCalls")))
     ]
-    return TraceMessage(_text(item.get("role")), "\n".join(part for part in (text, *calls) if part))
+    return TraceMessage(as_text(item.get("role")), "\n".join(part for part in (text, *calls) if part))
 
 
 def _content_text(content: Any) -> str:
     pieces = []
-    for part in map(_object, _list(content)):
+    for part in map(as_object, as_list(content)):
         kind = part.get("type")
         if kind in ("text", "reasoning"):
-            pieces.append(_text(part.get("text")))
+            pieces.append(as_text(part.get("text")))
         elif kind == "tool-result":
             pieces.append(words_of(part.get("output", part.get("result"))))
     return "\n".join(piece for piece in pieces if piece)
@@ -356,18 +358,6 @@ def _moment(value: Any) -> int | None:
 
 def _flag(value: Any) -> bool | None:
     return value if isinstance(value, bool) else None
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 # The timeline: attempts, answers and tool calls on one scale. Dumps of mux record when a tool ran and when

@@ -30,16 +30,21 @@ import httpx
 from reverie.llm import provider
 from reverie.llm.provider import (
     AssistantMessage,
+    EventParser,
     Malformed,
     ModelRequest,
     ModelTurn,
+    Progress,
     ProviderError,
+    ReplyReader,
     Service,
     ServiceProblem,
     ServiceRefusal,
     StreamProgress,
+    Wire,
+    json_object,
+    stays_here,
 )
-from reverie.llm.wire import EventParser, Progress, ReplyReader, Wire, json_object, stays_here
 from reverie.text.redact import failed_checks
 
 ANSWER_LIMIT_MIB = 8

@@ -499,8 +499,7 @@ def _others_fields(path: Path) -> dict[str, Any]:
 
 
 def _started(run_id: str) -> tuple[int, str]:
-    head = run_id.partition("-")[0]
-    return (int(head) if head.isdecimal() else 0, run_id)
+    return started_of(run_id), run_id
 
 
 _TEXTS = ("id", "kind", "home_id", "home_root", "trigger", "engine", "reason", "summary")

@@ -26,7 +26,6 @@ from reverie.memory.recording import Snapshots
 from reverie.memory.scope_files import FileChange
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
-from reverie.runs.journal import FileIntent, Journal
 from reverie.runs.record import (
     Parts,
     RunRecord,
@@ -38,10 +37,9 @@ from reverie.runs.record import (
     version_without,
     whole_where_complete,
 )
-from reverie.runs.recovery import RunDependencies
 from reverie.runs.result import Outcome, RunResult
-from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext
-from reverie.runs.transaction import Transaction
+from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext, RunDependencies
+from reverie.runs.transaction import FileIntent, Journal, Transaction
 from reverie.text.summaries import left_as_before, some, was_left
 
 # The plan: where each file goes by three-way merge. Reads only.

@@ -30,15 +30,72 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+from reverie.agents.base import Home
 from reverie.agents.scopes import COMPANIONS, ScopeRoot
+from reverie.clock import Clock
 from reverie.errors import Conflict, UserError
-from reverie.files.lease import Lease, LeaseHeld
+from reverie.files.lease import Lease, LeaseHeld, Leases
+from reverie.memory.recording import Snapshots
 from reverie.memory.scope_files import FileChange
-from reverie.runs.journal import Journal, UsageDelta
-from reverie.runs.record import RunKind, RunRecord, not_applied
-from reverie.runs.recovery import RunDependencies, recover
+from reverie.memory.usage import UsageLog
+from reverie.memory.write_guard import WriteGuard
+from reverie.runs.activity import Activity
+from reverie.runs.record import RunKind, RunRecord, RunStore, not_applied
 from reverie.runs.result import SUCCEEDED, Op, Outcome, Progress, RunResult
-from reverie.runs.transaction import LeaseLost, Recovered, Transaction
+from reverie.runs.transaction import Journal, LeaseLost, Recovered, Recovery, Transaction, UsageDelta
+
+
+@dataclass(frozen=True, slots=True)
+class RunDependencies:
+    """What a run works on, of one home. `lease_name` is that of its dreams."""
+
+    home: Home
+    home_id: str
+    leases: Leases
+    lease_name: str
+    runs: RunStore
+    usage: UsageLog
+    snapshots: Snapshots
+    guard: WriteGuard
+    recovery: Recovery
+    transaction_for: Callable[[str, str], Transaction]
+    clock: Clock
+    activity: Activity
+    save_trace: Callable[[str, Mapping[str, Any]], object]
+
+    def new_record(
+        self,
+        kind: RunKind,
+        started_at: int,
+        *,
+        workspace_id: str | None,
+        project_path: str | None,
+        trigger: str,
+        engine: str,
+        details: Mapping[str, Any],
+    ) -> RunRecord:
+        """A new run of this home, which nothing knows of yet. `started_at`: UTC ms."""
+        return RunRecord(
+            id=self.runs.new_id(started_at),
+            kind=kind,
+            home_id=self.home_id,
+            home_root=str(self.home.root),
+            workspace_id=workspace_id,
+            project_path=project_path,
+            trigger=trigger,
+            engine=engine,
+            started_at=started_at,
+            details=details,
+        )
+
+
+def recover(parts: RunDependencies, purpose: str) -> None:
+    """Settle what a killed run left. While another run is at work on the home, that one has done so."""
+    if not parts.runs.unsettled():
+        return
+    with contextlib.suppress(LeaseHeld), parts.leases.acquire(parts.lease_name, purpose=purpose):
+        parts.recovery.run()
+
 
 # Stops: whoever thinks calls `StopCheck.check` every few milliseconds, which is how cancel, the lease and the
 # wall clock reach it; `RunLimits.check` comes before each effect.
@@ -550,21 +607,16 @@ class Run(Generic[Thought]):
 
     def _new_record(self) -> RunRecord:
         parts, job = self._parts, self._job
-        started = parts.clock()
-        return RunRecord(
-            id=parts.runs.new_id(started),
-            kind=job.kind,
-            home_id=parts.home_id,
-            home_root=str(parts.home.root),
+        record = parts.new_record(
+            job.kind,
+            parts.clock(),
             workspace_id=job.workspace_id,
             project_path=job.project_path,
             trigger=job.trigger,
             engine=job.engine,
-            started_at=started,
-            dry_run=job.dry_run,
-            reverts=job.reverts,
             details=dict(job.details),
         )
+        return replace(record, dry_run=job.dry_run, reverts=job.reverts)
 
     def _begin(self) -> None:
         self._record = self._parts.runs.begin(self._now)

@@ -21,23 +21,26 @@ from typing import TYPE_CHECKING
 
 from reverie.agents.capabilities import AgentWriterConfig, Thread
 from reverie.agents.scopes import ScopeContext
+from reverie.files.log_file import asked_by, is_debug
 from reverie.files.sidecar import Sidecar
-from reverie.jobs.consolidate.extractors import ModelExtractor, RulesExtractor, candidates_in, sentences
+from reverie.jobs.consolidate.harvest import ModelExtractor, RulesExtractor, candidates_in, sentences
 from reverie.jobs.consolidate.triggers import Budget, TriggerDependencies, Triggers
-from reverie.jobs.extraction.model import ModelStageOne, ModelStageTwo
-from reverie.jobs.extraction.progress import ExtractProgress, ExtractResult
-from reverie.jobs.extraction.run import ExtractDependencies
-from reverie.jobs.extraction.service import Engines, ExtractRequest, ExtractService
-from reverie.jobs.extraction.stage_one import RulesStageOne, preference_in
-from reverie.jobs.extraction.stage_two import RulesMerge
-from reverie.jobs.extraction.state import SKIP_WORDS, ExtractState, SelectionLimits
+from reverie.jobs.extraction.service import Engines, ExtractDependencies, ExtractRequest, ExtractService
+from reverie.jobs.extraction.stage_one import ModelStageOne, RulesStageOne, preference_in
+from reverie.jobs.extraction.stage_two import ModelStageTwo, RulesMerge
+from reverie.jobs.extraction.state import (
+    SKIP_WORDS,
+    ExtractProgress,
+    ExtractResult,
+    ExtractState,
+    SelectionLimits,
+)
 from reverie.jobs.notes.engine import ModelNotes, NotesEngine, RulesNotes
 from reverie.jobs.notes.service import NotesBook, NotesDependencies, NotesOutcome, NotesService, NotesStanding
 from reverie.jobs.writer.engine import ModelWriter, RulesWriter, WriterEngine, corrections
 from reverie.jobs.writer.service import WriterDependencies, WriterService
 from reverie.jobs.writer.state import OwnMarks
 from reverie.llm.trace import Dumps
-from reverie.log_level import asked_by, is_debug
 from reverie.memory.attribution import AGENT, OUTSIDE
 from reverie.services.container import HomeContainer
 from reverie.services.models import AUTO, RULES, ModelChoice, Models, own_instructions
@@ -46,7 +49,7 @@ from reverie.settings import System1Settings, load_settings
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Trigger
     from reverie.jobs.consolidate.engine import Engine
-    from reverie.jobs.consolidate.extractors import Extractor
+    from reverie.jobs.consolidate.harvest import Extractor
 
 
 class _Engines:
@@ -84,15 +87,11 @@ class BackgroundJobs(_Engines):
         parts = self._parts
         return Triggers(
             TriggerDependencies(
-                home=parts.home,
-                runs=parts.runs,
-                coverage=parts.coverage,
-                activity=parts.activity,
+                run=parts.dream_dependencies,
                 dreams=parts.dreams,
                 harvests=parts.harvests,
                 sweeps=parts.sweeps,
                 seen=parts.own_sidecar("seen-coverage.json"),
-                clock=parts.clock,
                 budget=self._budget,
                 engine_for=self.engine_for,
                 extractor_for=self.extractor_for,
@@ -142,12 +141,9 @@ def writer_dependencies(
 
     return WriterDependencies(
         run=parts.run_dependencies,
-        activity=parts.activity,
         dumps=Dumps(parts.home.root, parts.own_sidecar("writer-dumps.json"), require),
-        save_trace=lambda run_id, document: parts.traces.save(run_id, document),
         marks=OwnMarks(parts.own_sidecar("writer-marks.json")),
         sidecar_for=sidecar_in_home,
-        lock_dir=parts.profile.locks,
         lock_place=parts.own_sidecars,
         settings=lambda: parts.read_settings().system1,
         engine_for=engines.engine,
@@ -256,9 +252,7 @@ def open_notes(
     return NotesService(
         NotesDependencies(
             run=parts.run_dependencies,
-            activity=parts.activity,
             book=NotesBook(parts.own_sidecar("session-notes.json")),
-            save_trace=lambda run_id, document: parts.traces.save(run_id, document),
             settings=lambda: parts.read_settings().notes,
             engine_for=engines.engine,
             is_ours=is_ours,
@@ -422,8 +416,6 @@ class ExtractionService:
         return ExtractService(
             ExtractDependencies(
                 run=parts.run_dependencies,
-                activity=parts.activity,
-                save_trace=lambda run_id, document: parts.traces.save(run_id, document),
                 state=ExtractState(parts.profile.own_sidecars(parts.home_id) / "extract.sqlite"),
             )
         )

@@ -18,7 +18,7 @@ from reverie.jobs.consolidate.coverage import Trigger
 from reverie.jobs.consolidate.harvest import HarvestRequest, dream_follows, follow_up
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.jobs.consolidate.triggers import Sweep, SweepResult
-from reverie.jobs.extraction.progress import ExtractProgress, ExtractResult
+from reverie.jobs.extraction.state import ExtractProgress, ExtractResult
 from reverie.jobs.notes.service import NotesOutcome
 from reverie.jobs.writer.service import WriterOutcome
 from reverie.runs.result import RunResult

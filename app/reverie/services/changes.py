@@ -42,9 +42,8 @@ from reverie.memory.scope_files import FileChange
 from reverie.memory.store import MemoryStore, refuse_untouchable, sha256_of_bytes
 from reverie.memory.usage_rules import UNUSED, MemoryUsage
 from reverie.memory.write_guard import ReadOnlyStore, write_locks
-from reverie.runs.journal import FileIntent, Journal, UsageDelta, load_journal
 from reverie.runs.revert import taken_back
-from reverie.runs.transaction import Recovered, Transaction
+from reverie.runs.transaction import FileIntent, Journal, Recovered, Transaction, UsageDelta, load_journal
 from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.views import FilesChanged, HandChange, Undo
 from reverie.text.summaries import some, was_left

@@ -4,7 +4,7 @@
 before it is needed, so listing a tree needs neither history nor leases and has no side effects.
 
 Late imports: whoever shows or lists memories needs no runs and no settings. `jobs.consolidate` and
-`runs.recovery` load pydantic and asyncio (0.2 s), `llm.trace` loads ssl, and each command and window would
+`runs.transaction` load pydantic and asyncio (0.2 s), `llm.trace` loads ssl, and each command and window would
 pay for that at its start.
 
 Threading: the parts are safe on any thread but the GUI's. Two threads may build the same part twice, which is
@@ -38,20 +38,19 @@ from reverie.memory.usage import UsageLog
 from reverie.memory.write_guard import PERMISSIONS, WriteGuard, write_locks
 from reverie.profile import Profile
 from reverie.runs.activity import Activity
-from reverie.runs.journal import Images
 from reverie.runs.record import RunStore
-from reverie.runs.transaction import Transaction
+from reverie.runs.transaction import Images, Transaction
 from reverie.services.drafts import SaveWatch
 
 if TYPE_CHECKING:
-    from reverie.jobs.consolidate.agent_lock import AgentLocks
     from reverie.jobs.consolidate.coverage import CoverageLog
     from reverie.jobs.consolidate.harvest import HarvestService
-    from reverie.jobs.consolidate.run import DreamDependencies, DreamService
+    from reverie.jobs.consolidate.run import AgentLocks, DreamDependencies, DreamService
     from reverie.jobs.consolidate.triggers import SweepService
     from reverie.llm.trace import TraceStore
-    from reverie.runs.recovery import Recovery, RunDependencies
     from reverie.runs.revert import Reverter
+    from reverie.runs.run import RunDependencies
+    from reverie.runs.transaction import Recovery
     from reverie.settings import Settings
 
 _log = logging.getLogger("reverie.services")
@@ -187,7 +186,7 @@ class HomeContainer:
 
     @cached_property
     def recovery(self) -> Recovery:
-        from reverie.runs.recovery import Recovery
+        from reverie.runs.transaction import Recovery
 
         return Recovery(
             self.runs,
@@ -205,7 +204,7 @@ class HomeContainer:
 
     @cached_property
     def agent_locks(self) -> AgentLocks:
-        from reverie.jobs.consolidate.agent_lock import AgentLocks
+        from reverie.jobs.consolidate.run import AgentLocks
 
         return AgentLocks(
             self.home,
@@ -213,7 +212,6 @@ class HomeContainer:
             self.activity,
             self.profile.own_sidecars(self.home_id) / "agent-lock.json",
             guard=self.write_guard,
-            lock_dir=self.profile.locks,
             clock=self.clock,
         )
 
@@ -221,7 +219,7 @@ class HomeContainer:
     def run_dependencies(self) -> RunDependencies:
         """What the memory writer and session notes of this home work on."""
         from reverie.jobs.consolidate.run import dream_lease_name
-        from reverie.runs.recovery import RunDependencies
+        from reverie.runs.run import RunDependencies
 
         return RunDependencies(
             home=self.home,
@@ -269,7 +267,7 @@ class HomeContainer:
     def sweeps(self) -> SweepService:
         from reverie.jobs.consolidate.triggers import SweepService
 
-        return SweepService(self.home, self.coverage, self.usage, self.dreams, self.clock)
+        return SweepService(self.dream_dependencies, self.dreams)
 
     @cached_property
     def reverter(self) -> Reverter:

@@ -31,7 +31,7 @@ from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import MemoryStore, sha256_of_bytes, sha256_of_text
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.runs.journal import Journal
+from reverie.runs.transaction import Journal
 from reverie.services.changes import ChangeSet, all_steps_or_none, joined, lenient_path
 from reverie.services.container import HomeContainer
 from reverie.services.failures import RecordEdits

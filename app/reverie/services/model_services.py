@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 from reverie.agents.capabilities import ModelService
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import UserError
-from reverie.llm.catalogue import Catalogue, ProviderInfo
-from reverie.llm.keys import NETWORK_VARIABLES
+from reverie.llm.catalogue import NETWORK_VARIABLES, Catalogue, ProviderInfo
 from reverie.llm.provider import Provider
 from reverie.settings import Settings
 
 if TYPE_CHECKING:
-    from reverie.llm.keys import KeyStore
+    from reverie.llm.catalogue import KeyStore
     from reverie.settings import ProvidersSettings
 
 
@@ -141,7 +140,7 @@ class ModelServices:
     def _keys(self) -> KeyStore:
         if self._given_keys is not None:
             return self._given_keys
-        from reverie.llm.keys import SystemKeys
+        from reverie.llm.catalogue import SystemKeys
 
         return SystemKeys()
 

@@ -30,7 +30,7 @@ from reverie.services.model_services import ModelServices, ModelsView
 from reverie.services.views import ConsentView
 
 if TYPE_CHECKING:
-    from reverie.llm.keys import KeyStore
+    from reverie.llm.catalogue import KeyStore
 
 
 # The agent's own prompt for a run. One that cannot be used is reported in Activity, and the built-in one is

@@ -20,9 +20,9 @@ from reverie.jobs.consolidate.review import Review
 from reverie.memory.listing import ScopeListing
 from reverie.memory.store import sha256_of_text
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.journal import Journal
 from reverie.runs.record import Parts
 from reverie.runs.result import Outcome
+from reverie.runs.transaction import Journal
 
 
 @dataclass(frozen=True, slots=True)

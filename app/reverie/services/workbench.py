@@ -418,7 +418,7 @@ class Workbench:
     def start_history(self) -> None:
         """Catch up with what changed while nobody looked, and recover a dead run. Slow the first time."""
 
-        from reverie.runs.recovery import recover
+        from reverie.runs.run import recover
 
         try:
             settle(self.parts)

@@ -1,7 +1,7 @@
 """The one redactor: finds secrets in text that leaves the memory files (requests, traces, logs, Activity) and
 in memories that are shown (marks).
 
-A secret is known by its own shape (`text.secret_shapes`, `text.secret_table`), by the name in front of it
+A secret is known by its own shape (`text.secret_shapes`, `text.secret_values`), by the name in front of it
 (`text.secret_values`), or by the sentence, table or command around it. Prose about secrets ("token budget:
 12000", "password policy"), checksums, commits, UUIDs and identifiers in code are left alone; in doubt the
 text is redacted, because a hole in a log costs less than a leaked key. Invisible characters, and letters in
@@ -21,7 +21,6 @@ from functools import cache
 from typing import Any
 
 from reverie.text.secret_shapes import places_of, shaped_secrets
-from reverie.text.secret_table import secret_table, secret_words
 from reverie.text.secret_values import (
     NO_VALUE,
     PUBLIC_KEY,
@@ -42,6 +41,8 @@ from reverie.text.secret_values import (
     kind_of_words,
     named_secrets,
     secret_lines,
+    secret_table,
+    secret_words,
     small_letters,
 )
 

@@ -1,6 +1,6 @@
 """Secrets that are known by their own shape, whatever is around them.
 
-The prefixes and patterns of services are in `text.secret_table`; here are the forms that no table holds:
+The prefixes and patterns of services are in `text.secret_values`; here are the forms that no table holds:
 private keys, signed tokens, headers, addresses and command lines. Every pattern begins at a boundary, and
 what it consumes is bounded or followed by a character it cannot hold, so no input makes it slow. Possessive
 quantifiers and atomic groups are not used: Python before 3.11.5 matches them wrongly. Pure functions; spans
@@ -16,8 +16,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from reverie.text.secret_table import LONG_WORD, Prefixed, Shaped, secret_table
-from reverie.text.secret_values import SecretSpan, holds_any, is_mask, is_placeholder, is_random
+from reverie.text.secret_values import (
+    LONG_WORD,
+    Prefixed,
+    SecretSpan,
+    Shaped,
+    holds_any,
+    is_mask,
+    is_placeholder,
+    is_random,
+    secret_table,
+)
 
 # Without a provider's own prefix after it, `sk-` also begins ordinary names in kebab case.
 _PLAIN_SK = re.compile(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}")

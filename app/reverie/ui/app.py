@@ -55,9 +55,8 @@ from reverie.engine.address import MachineAddress
 from reverie.engine.asking import never_wait
 from reverie.engine.start import StartingEngine
 from reverie.errors import UserError
-from reverie.files.log_file import log_handler
+from reverie.files.log_file import asked_by, log_handler
 from reverie.files.paths import MOST_LIMITS, ask_each, open_regular
-from reverie.log_level import asked_by
 from reverie.profile import Profile
 from reverie.services.window_state import Remembered, read_remembered
 from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, read_window_style

@@ -12,8 +12,7 @@ import pytest
 from helpers.claude_home import NOW_S, ClaudeHomeMaker, topic
 from helpers.ordinary_user import without_power
 from helpers.samples import snapshot
-from reverie.doctor.findings import Finding
-from reverie.doctor.fixes import agent_findings
+from reverie.doctor.findings import Finding, agent_findings
 
 
 @pytest.fixture

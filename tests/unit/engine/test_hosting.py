@@ -23,9 +23,9 @@ from reverie.engine.reach import connect
 from reverie.engine.wire import Event, HomeChanged, HostChanged
 from reverie.files.lease import LeaseHolder, Leases
 from reverie.files.locks import is_running
+from reverie.files.log_file import is_debug
 from reverie.files.watch import Changes
 from reverie.files.watch_sources import WatchTarget
-from reverie.log_level import is_debug
 from reverie.profile import Profile
 from reverie.services.host import HostStatus, host_lease_name
 from unit.engine.test_engine_process import short_lived

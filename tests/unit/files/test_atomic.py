@@ -109,11 +109,11 @@ def test_a_replaced_file_of_old_date_under_a_temporary_name_counts_as_young(tmp_
     assert sweep_temporaries(tmp_path, older_than_s=60) == 0
 
 
-def test_the_steps_come_in_order_and_the_hook_after_the_sync(tmp_path: Path) -> None:
+def test_the_steps_come_in_order(tmp_path: Path) -> None:
     heard: list[str] = []
     set_observer(heard.append)
-    atomic_write(tmp_path / "a", b"x", before_replace=lambda: heard.append("hook"))
-    assert heard == ["temp", "fsync", "hook", "replace"]
+    atomic_write(tmp_path / "a", b"x")
+    assert heard == ["temp", "fsync", "replace"]
 
 
 def test_an_existing_file_keeps_its_mode_and_a_new_one_follows_the_umask(tmp_path: Path) -> None:
@@ -192,18 +192,6 @@ def test_a_shared_file_keeps_its_group_or_stays_as_it_is(
     assert (status.st_uid, status.st_gid) == (after or owner)
     assert stat.S_IMODE(status.st_mode) == mode
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
-
-
-def test_a_hook_that_raises_leaves_everything_as_it_was(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"old")
-
-    def refuse() -> None:
-        raise Conflict("no")
-
-    with pytest.raises(Conflict):
-        atomic_write(tmp_path / "a", b"new", before_replace=refuse)
-    assert _names(tmp_path) == ["a"]
-    assert (tmp_path / "a").read_bytes() == b"old"
 
 
 def test_a_full_disk_leaves_the_old_content_and_says_so(tmp_path: Path) -> None:

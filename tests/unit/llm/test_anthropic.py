@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from helpers.asking import ask, json_of, provider_of, question
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.profiles import examples
-from reverie.llm.anthropic import AnthropicWire, MessageReader
 from reverie.llm.provider import (
     AssistantMessage,
     Malformed,
     ModelTurn,
+    ServerEvent,
     ServiceRefusal,
     StreamProgress,
     TokenUsage,
@@ -24,7 +24,7 @@ from reverie.llm.provider import (
     ToolResult,
     UserMessage,
 )
-from reverie.llm.wire import ServerEvent
+from reverie.llm.wire_formats import AnthropicWire, MessageReader
 
 START = {"type": "message_start", "message": {"model": "told", "usage": {"input_tokens": 3}}}
 

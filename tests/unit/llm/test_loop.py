@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reverie.errors import StoreError
-from reverie.llm.loop import MAX_CALLS_PER_TURN, AgentEvent, AgentLimits, AgentResult, run_agent
+from reverie.llm.loop import MAX_CALLS_PER_TURN, AgentEvent, AgentLimits, AgentResult, FunctionTool, run_agent
 from reverie.llm.provider import (
     AssistantMessage,
     FinishReason,
@@ -22,11 +22,11 @@ from reverie.llm.provider import (
     StreamProgress,
     TokenUsage,
     ToolCall,
+    ToolOutcome,
     ToolResult,
     ToolSpec,
     UserMessage,
 )
-from reverie.llm.tools import FunctionTool, ToolOutcome
 from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import EXAMPLE, Vault
 from reverie.text.redact import find_secrets

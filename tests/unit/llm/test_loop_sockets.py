@@ -12,9 +12,8 @@ import pytest
 
 from helpers.asking import KEY, provider_of
 from helpers.model_server import Call, ModelServer, ParsedRequest, Reply
-from reverie.llm.loop import AgentLimits, AgentResult, run_agent
-from reverie.llm.provider import ToolSpec, UserMessage
-from reverie.llm.tools import FunctionTool, ToolOutcome
+from reverie.llm.loop import AgentLimits, AgentResult, FunctionTool, run_agent
+from reverie.llm.provider import ToolOutcome, ToolSpec, UserMessage
 from reverie.llm.trace import TraceHead
 from reverie.llm.vault import Vault
 

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from helpers.asking import VIEW, ask, json_of, provider_of, question
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.profiles import examples
-from reverie.llm.openai import ChatReader, OpenAiWire
 from reverie.llm.provider import (
     AssistantMessage,
+    EventParser,
     Malformed,
     ModelTurn,
+    ServerEvent,
     ServiceRefusal,
     StreamProgress,
     TokenUsage,
@@ -26,7 +27,7 @@ from reverie.llm.provider import (
     ToolResult,
     UserMessage,
 )
-from reverie.llm.wire import EventParser, ServerEvent
+from reverie.llm.wire_formats import ChatReader, OpenAiWire
 
 
 def read(*events: Any) -> ModelTurn:

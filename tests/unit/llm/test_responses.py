@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.asking import VIEW, question
-from reverie.llm.openai import ResponseReader, ResponsesWire
 from reverie.llm.provider import (
     AssistantMessage,
     Malformed,
     ModelTurn,
+    ServerEvent,
     ServiceRefusal,
     StreamProgress,
     TokenUsage,
@@ -23,7 +23,7 @@ from reverie.llm.provider import (
     ToolResult,
     UserMessage,
 )
-from reverie.llm.wire import ServerEvent
+from reverie.llm.wire_formats import ResponseReader, ResponsesWire
 
 
 def fed(*events: Any, progress: list[StreamProgress] | None = None) -> ResponseReader:

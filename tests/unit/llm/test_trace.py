@@ -12,8 +12,15 @@ import pytest
 from helpers.samples import SAMPLES
 from reverie.errors import StoreError
 from reverie.files.sidecar import stringify
-from reverie.llm.provider import AssistantMessage, ModelTurn, TokenUsage, ToolCall, ToolResult, UserMessage
-from reverie.llm.tools import ToolOutcome
+from reverie.llm.provider import (
+    AssistantMessage,
+    ModelTurn,
+    TokenUsage,
+    ToolCall,
+    ToolOutcome,
+    ToolResult,
+    UserMessage,
+)
 from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
 

@@ -17,8 +17,7 @@ from reverie.files.atomic import set_observer
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs import record as fence
-from reverie.runs.journal import FileIntent, Images, Journal, ops_of
-from reverie.runs.transaction import LeaseLost, Recovered, Transaction
+from reverie.runs.transaction import FileIntent, Images, Journal, LeaseLost, Recovered, Transaction, ops_of
 from reverie.services.container import HomeContainer
 
 RUN = "1787300000000-0000abcd"

@@ -12,7 +12,7 @@ from helpers.benches import sample_parts, workspace
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import StoreError, UserError
 from reverie.jobs.consolidate.engine import ModelEngine, RulesEngine
-from reverie.jobs.consolidate.extractors import ModelExtractor, RulesExtractor
+from reverie.jobs.consolidate.harvest import ModelExtractor, RulesExtractor
 from reverie.services.background import BackgroundJobs
 from reverie.services.container import HomeContainer
 from reverie.services.models import Models

@@ -18,7 +18,7 @@ from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.llm.provider import ProviderError
 from reverie.profile import Profile
 from reverie.runs.record import RunRecord
-from reverie.runs.recovery import Recovery
+from reverie.runs.transaction import Recovery
 from reverie.services.container import HomeContainer, HomeKey
 from reverie.services.views import Relevance
 from reverie.services.workbench import Workbench

@@ -9,8 +9,8 @@ import pytest
 from helpers.benches import sample_parts, workspace
 from reverie.agents.capabilities import AgentWriterConfig
 from reverie.errors import UserError
+from reverie.files.log_file import wanted_level
 from reverie.jobs.writer.engine import system_prompt
-from reverie.log_level import wanted_level
 from reverie.services.background import WriterEngines, debugging
 from reverie.services.container import HomeContainer
 from reverie.services.models import Models, own_instructions

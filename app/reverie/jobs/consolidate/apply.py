@@ -46,11 +46,10 @@ from reverie.memory.history.repository import merge_versions
 from reverie.memory.paths import memory_path, parse_memory_path
 from reverie.memory.scope_files import FileChange
 from reverie.runs.guard import judge_retention
-from reverie.runs.journal import FileIntent, Journal
 from reverie.runs.record import RunRecord, RunStore
 from reverie.runs.result import Progress, RunResult
 from reverie.runs.run import Holding, Job, Plan, Run, RunContext
-from reverie.runs.transaction import Transaction
+from reverie.runs.transaction import FileIntent, Journal, Transaction
 from reverie.text.summaries import some
 
 # Planning: three-way per file (as the run saw it, as chosen, as it is now). Where both sides changed the same

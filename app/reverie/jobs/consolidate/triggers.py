@@ -25,20 +25,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from reverie.agents.base import Home, Workspace
+from reverie.agents.base import Workspace
 from reverie.agents.reading import as_object
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
-from reverie.clock import DAY_MS, HOUR_MS, Clock
+from reverie.clock import DAY_MS, HOUR_MS
 from reverie.errors import UserError
 from reverie.files.sidecar import Sidecar
-from reverie.jobs.consolidate.coverage import Coverage, CoverageLog, Trigger
+from reverie.jobs.consolidate.coverage import Coverage, Trigger
 from reverie.jobs.consolidate.engine import Engine
-from reverie.jobs.consolidate.extractors import Extractor
-from reverie.jobs.consolidate.harvest import HarvestRequest, HarvestService, dream_follows, follow_up
-from reverie.jobs.consolidate.run import DEBOUNCE_MS, DreamRequest, DreamService
-from reverie.memory.usage import UsageLog
-from reverie.runs.activity import Activity
-from reverie.runs.record import RunRecord, RunStore, started_of
+from reverie.jobs.consolidate.harvest import (
+    Extractor,
+    HarvestRequest,
+    HarvestService,
+    dream_follows,
+    follow_up,
+)
+from reverie.jobs.consolidate.run import DEBOUNCE_MS, DreamDependencies, DreamRequest, DreamService
+from reverie.runs.record import RunRecord, started_of
 from reverie.runs.result import Progress, RunResult
 
 # The launch sweep (formats/mux.md section 10): a workspace qualifies by writes newer than what covers them.
@@ -235,23 +238,19 @@ class SweepResult:
 class SweepService:
     """The launch sweep of one home."""
 
-    def __init__(
-        self, home: Home, coverage: CoverageLog, usage: UsageLog, dreams: DreamService, clock: Clock
-    ) -> None:
-        self._home = home
-        self._coverage = coverage
-        self._usage = usage
+    def __init__(self, parts: DreamDependencies, dreams: DreamService) -> None:
+        self._parts = parts
+        self._home = parts.home
         self._dreams = dreams
-        self._clock = clock
 
     def plan(self) -> Sweep:
         """What `run` would do now; changes nothing."""
         return plan_sweep(
             self._workspaces(),
-            Anchors.of(self._coverage.load()),
+            Anchors.of(self._parts.coverage.load()),
             self._writes(),
             global_keys=self._keys(self._home.context(), Scope.GLOBAL),
-            now=self._clock(),
+            now=self._parts.clock(),
         )
 
     def run(
@@ -267,15 +266,17 @@ class SweepService:
         cancel = cancel or threading.Event()
         self._dreams.require_writable("launch")
         # A write time that the agent overwrote would make a workspace look untouched.
-        self._usage.reapply_lost()
+        self._parts.usage.reapply_lost()
         global_keys = self._keys(self._home.context(), Scope.GLOBAL)
-        anchors, writes = Anchors.of(self._coverage.load()), self._writes()
+        anchors, writes = Anchors.of(self._parts.coverage.load()), self._writes()
         skipped: list[SkippedWorkspace] = []
         runs: list[SweptRun] = []
         stopped = False
         for workspace in self._workspaces():
             room = sum(run.result.outcome != "skipped" for run in runs) < SWEEP_CAP
-            reason = judge(workspace, anchors, writes, global_keys=global_keys, now=self._clock(), room=room)
+            reason = judge(
+                workspace, anchors, writes, global_keys=global_keys, now=self._parts.clock(), room=room
+            )
             if reason is None and not stopped:
                 stopped = cancel.is_set() or not may_run(workspace.id)
             if reason is not None or stopped:
@@ -283,7 +284,7 @@ class SweepService:
                 continue
             runs.append(SweptRun(workspace.id, self._one(workspace.id, engine_for, cancel, progress)))
             # What the run covered, and what others did meanwhile.
-            anchors, writes = Anchors.of(self._coverage.load()), self._writes()
+            anchors, writes = Anchors.of(self._parts.coverage.load()), self._writes()
         return SweepResult(Sweep(tuple(run.workspace_id for run in runs), tuple(skipped)), tuple(runs))
 
     def _one(
@@ -329,7 +330,7 @@ class SweepService:
             return None
 
     def _writes(self) -> WriteTimes:
-        return WriteTimes({key: usage.last_write_at for key, usage in self._usage.load().items()})
+        return WriteTimes({key: usage.last_write_at for key, usage in self._parts.usage.load().items()})
 
 
 _WAIT_STEP_S = 0.5
@@ -364,15 +365,11 @@ class TriggerDependencies:
     `seen` is Reverie's own note of the coverage it has looked at. `wait` waits so many seconds, and says
     whether to stop."""
 
-    home: Home
-    runs: RunStore
-    coverage: CoverageLog
-    activity: Activity
+    run: DreamDependencies
     dreams: DreamService
     harvests: HarvestService
     sweeps: SweepService
     seen: Sidecar
-    clock: Clock
     budget: Callable[[], Budget]
     engine_for: Callable[[ScopeContext, Trigger], Engine]
     extractor_for: Callable[[ScopeContext], Extractor]
@@ -424,7 +421,7 @@ class Triggers:
             cancel=self._parts.cancel,
             may_run=may_run,
         )
-        self._parts.coverage.look_again(self._parts.wait)
+        self._parts.run.coverage.look_again(self._parts.wait)
         self._look("launch", None)
         swept = tuple(run.result for run in sweep.runs)
         gate, text = (stopped[0].gate, stopped[0].text) if stopped else (None, "")
@@ -432,7 +429,7 @@ class Triggers:
 
     def _compacted(self, workspace_id: str, key: str | None) -> Triggered:
         parts = self._parts
-        context = parts.home.context(workspace_id=workspace_id)
+        context = parts.run.home.context(workspace_id=workspace_id)
         extractor = parts.extractor_for(context)
         harvest = self._queued(
             lambda: parts.harvests.run(HarvestRequest(context, key), extractor, cancel=parts.cancel)
@@ -443,15 +440,15 @@ class Triggers:
         if refused is not None:
             stopped = self._say("compaction", workspace_id, *refused)
             return Triggered(stopped.gate, stopped.text, harvests=(harvest,))
-        request = follow_up(parts.home, context, "")
+        request = follow_up(parts.run.home, context, "")
         dream = self._queued(lambda: self._dream(context, request.trigger))
         text = dream.summary if harvest.succeeded else f"{harvest.summary} {dream.summary}"
         return Triggered(None, text, (dream,), (harvest,))
 
     def _archived(self, workspace_id: str) -> Triggered:
         parts = self._parts
-        context = parts.home.context(workspace_id=workspace_id)
-        asked_at = parts.clock()
+        context = parts.run.home.context(workspace_id=workspace_id)
+        asked_at = parts.run.clock()
         done: list[Triggered] = []
 
         def made_already() -> bool:
@@ -478,13 +475,13 @@ class Triggers:
         engine = self._parts.engine_for(context, trigger)
         request = DreamRequest(context, trigger, engine.name, debounce=False)
         result = self._parts.dreams.run(request, engine, cancel=self._parts.cancel)
-        self._parts.coverage.look_again(self._parts.wait)
+        self._parts.run.coverage.look_again(self._parts.wait)
         if context.workspace_id is not None:
             self._look(trigger, context.workspace_id)
         return result
 
     def _covered_since(self, workspace_id: str, asked_at: int) -> bool:
-        record = self._parts.coverage.load().workspaces.get(workspace_id)
+        record = self._parts.run.coverage.load().workspaces.get(workspace_id)
         return record is not None and record["trigger"] == "archive" and record["lastRunAt"] >= asked_at
 
     # Gates
@@ -542,12 +539,12 @@ class Triggers:
 
     def _recent_runs(self) -> Iterator[RunRecord]:
         """Runs of the last 24 hours; ids begin with their time, so older records are not even read."""
-        since = self._parts.clock() - DAY_MS
-        for run_id in self._parts.runs.ids():
+        since = self._parts.run.clock() - DAY_MS
+        for run_id in self._parts.run.runs.ids():
             if started_of(run_id) <= since:
                 return
             try:
-                yield self._parts.runs.load(run_id)
+                yield self._parts.run.runs.load(run_id)
             except UserError:
                 continue  # the list of runs names a damaged record
 
@@ -561,7 +558,7 @@ class Triggers:
         newest = self._newest_foreign(workspace_id)
         key = _seen_key(name, workspace_id)
         mark = as_object(self._parts.seen.read().data.get("seen")).get(key)
-        known = mark if isinstance(mark, int | float) else self._parts.clock() - DEBOUNCE_MS
+        known = mark if isinstance(mark, int | float) else self._parts.run.clock() - DEBOUNCE_MS
         if newest <= known:
             return False
         self._look(name, workspace_id)
@@ -569,9 +566,9 @@ class Triggers:
 
     def _newest_foreign(self, workspace_id: str | None) -> float:
         """When somebody else last covered the workspace, or anything; 0: never."""
-        records = self._parts.coverage.load().workspaces
+        records = self._parts.run.coverage.load().workspaces
         found = records.items() if workspace_id is None else [(workspace_id, records.get(workspace_id))]
-        ours = set(self._parts.runs.ids())
+        ours = set(self._parts.run.runs.ids())
         starts = {started_of(run_id) for run_id in ours}
         return max(
             (
@@ -595,11 +592,11 @@ class Triggers:
     def _say(
         self, name: str, workspace_id: str | None, gate: Gate, text: str, *, level: str = "info"
     ) -> Triggered:
-        self._parts.activity.add(
+        self._parts.run.activity.add(
             f"trigger.{name}",
             level=level,
             text=text,
-            home=str(self._parts.home.root),
+            home=str(self._parts.run.home.root),
             workspace_id=workspace_id,
             details={"gate": gate},
         )

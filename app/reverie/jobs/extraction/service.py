@@ -15,47 +15,484 @@ result whatever happens; only a bug of ours is raised.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
+from reverie.agents.base import Extraction
 from reverie.agents.capabilities import Thread
 from reverie.agents.codex.locations import bucket_of, normalised_cwd
 from reverie.agents.codex.transcript import RolloutHead, rollout_head
-from reverie.errors import Unavailable, UserError
-from reverie.files.lease import LeaseHolder
-from reverie.jobs.extraction.progress import (
+from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
+from reverie.errors import StoreError, Unavailable, UserError
+from reverie.files.atomic import LEFT_OVER_AFTER_S, is_write_protected
+from reverie.files.lease import Lease, LeaseHeld, LeaseHolder
+from reverie.files.rooted import RootedDirectory
+from reverie.jobs.extraction.stage_one import Extracted, RolloutSource, StageOneEngine, normalised, redacted
+from reverie.jobs.extraction.stage_two import StageTwoEngine, Staging, is_phase_one
+from reverie.jobs.extraction.state import (
+    INDEX,
+    SKIP_WORDS,
+    DirectoryRow,
     ExtractionReporter,
     ExtractProgress,
     ExtractResult,
+    ExtractState,
+    NewTrace,
     PartEnd,
-    Stage,
-    Tell,
-)
-from reverie.jobs.extraction.run import (
-    Around,
-    DirectoryRun,
-    ExtractDependencies,
-    RolloutRun,
-    asked_again,
-    directory_lease_name,
-)
-from reverie.jobs.extraction.stage_one import StageOneEngine
-from reverie.jobs.extraction.stage_two import StageTwoEngine
-from reverie.jobs.extraction.state import (
-    SKIP_WORDS,
-    DirectoryRow,
     SelectionLimits,
     SkippedThread,
+    Stage,
+    Tell,
+    ThreadRow,
     ThreadSelection,
+    TraceHeader,
+    laid_out,
     select,
 )
-from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
-from reverie.runs.recovery import recover
-from reverie.runs.result import Outcome
-from reverie.runs.run import RunLimits
-from reverie.text.summaries import some
+from reverie.llm.client import spent
+from reverie.memory.paths import memory_path
+from reverie.memory.scope_files import FileChange
+from reverie.memory.usage_rules import MemoryUsage
+from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes, write_locks
+from reverie.runs.record import RunKind, RunRecord
+from reverie.runs.result import SUCCEEDED, Outcome, RunResult
+from reverie.runs.run import (
+    Costs,
+    Job,
+    Plan,
+    Run,
+    RunContext,
+    RunDependencies,
+    RunEnd,
+    RunLimits,
+    Thought,
+    recover,
+    stop_of,
+)
+from reverie.runs.transaction import LeaseLost
+from reverie.text.summaries import some, with_write_protected
+
+# The two jobs of an extraction (`runs.run`): a rollout becomes a trace, a directory's traces its handbook.
+#
+# Each has a lease of its own (600 s, renewed while it works, taken over when its owner died), so that only
+# one of two processes does it. The home's lease is held for the moment of writing only, and what is written
+# is planned under it, from the files as they are then. A row in Reverie's own state must be saved too: where
+# that fails, the files are put back.
+#
+# Threading: one event loop; blocking on disk. Failure: never raises for what a person can fix; a bug is
+# recorded and raised.
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractDependencies:
+    """What extraction works on, of one home."""
+
+    run: RunDependencies
+    state: ExtractState
+
+    @property
+    def extraction(self) -> Extraction:
+        """What the home has to extract from. Raises `Unavailable` for an agent without threads."""
+        extraction = self.run.home.extraction
+        if extraction is None:
+            raise Unavailable(
+                "There is nothing to extract here.",
+                cause="Only Codex keeps rollouts that become memories this way.",
+                next_step="Choose a Codex home.",
+                reason="not-codex",
+            )
+        return extraction
+
+
+def context_of(cwd: str, bucket: str) -> ScopeContext:
+    """The context of a directory's memory as the first generation keeps it, whatever else is there."""
+    return ScopeContext(None, cwd, None, store=f"project/{bucket}")
+
+
+def sweep(parts: ExtractDependencies, root: ScopeRoot) -> None:
+    """Hidden files that a killed process left harm nobody."""
+    home, lock_dir = parts.run.home, parts.run.guard.lock_dir
+    with contextlib.suppress(UserError), write_locks(home, (root,), lock_dir=lock_dir):
+        RootedDirectory(root.directory).sweep(older_than_s=LEFT_OVER_AFTER_S)
+
+
+LEASE_S = 600.0
+KIND: RunKind = "extract"
+READ_ALREADY = "read-already"
+"""Why a directory was left: its traces are those that the last consolidation read."""
+
+
+def rollout_lease_name(home_id: str, thread_id: str) -> str:
+    """The lease of one rollout: it is extracted by one process at a time."""
+    return f"extract:{home_id}:{thread_id}"
+
+
+def directory_lease_name(home_id: str, bucket: str) -> str:
+    """Held while the traces of a directory are consolidated."""
+    return f"consolidate:{home_id}:{bucket}"
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What every run of one extraction shares. `limits_for` makes the limits of a run that holds a lease."""
+
+    parts: ExtractDependencies
+    reporter: ExtractionReporter
+    limits_for: Callable[[Lease], RunLimits]
+    time_limit_s: float
+    trigger: str
+    to_notes: bool = False
+    """Each result becomes a note to the agent; no directory has files of its own."""
+
+    def root(self, cwd: str, bucket: str) -> ScopeRoot:
+        """Where the memory of a directory lies. Raises `StoreError` where a link stands in its place."""
+        root = self.parts.run.home.scope_root(context_of(cwd, bucket), Scope.PROJECT)
+        _refuse_links(f"The memory of {cwd}", root, root.directory, *root.directory.parents[:2])
+        return root
+
+    def notes_root(self) -> ScopeRoot:
+        """Where notes to the agent go. Raises `StoreError` where it has no memory that takes them."""
+        home = self.parts.run.home
+        root = home.scope_root(home.context(), Scope.GLOBAL)
+        _refuse_links("The memory of Codex", root, root.directory)
+        return root
+
+
+class ExtractJob(Job[Thought]):
+    """What both stages have in common. `part`: what the result is about."""
+
+    kind = KIND
+    before = "before an extraction"
+
+    def __init__(self, around: Around, engine: StageOneEngine | StageTwoEngine, part: PartEnd) -> None:
+        self._around = around
+        self._parts = around.parts
+        self._part = part
+        self._account = engine.account
+        self.workspace_id = None
+        self.project_path = part.project_path
+        self.trigger = around.trigger
+        self.engine = engine.name
+        self.purpose = "extraction"
+        self.time_limit_s = around.time_limit_s
+
+    @property
+    def source(self) -> str:
+        """What the history says of it."""
+        return self.engine
+
+    def costs(self) -> Costs:
+        """What the engine used."""
+        account = self._account()
+        return Costs(*spent(account), account.trace)
+
+    def keeps(self, outcome: Outcome) -> bool:
+        """A run that found nothing to write leaves no record."""
+        return outcome not in (*SUCCEEDED, "interrupted")
+
+    def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> dict[str, Any]:
+        """The trace, with what only the run knows."""
+        ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": record.outcome}
+        return {
+            **trace,
+            "didWriteMemory": record.outcome == "completed",
+            "projectPath": record.project_path or "",
+            "reverie": ours,
+        }
+
+    async def carried_out(self, limits: RunLimits) -> PartEnd:
+        """The run to its end."""
+        return self._part_end(await Run(self._parts.run, self, limits=limits).go())
+
+    def _part_end(self, result: RunResult) -> PartEnd:
+        """The result as that of a part of the extraction."""
+        return replace(
+            self._part,
+            outcome=result.outcome,
+            summary=result.summary,
+            reason=result.reason,
+            next_step=result.next_step,
+            run_id=result.run_id,
+            usage=result.usage,
+            cost_usd=result.cost_usd,
+        )
+
+    def failed(self, error: UserError) -> PartEnd:
+        """It did not even begin."""
+        stop = stop_of(error, self.time_limit_s)
+        return replace(
+            self._part,
+            outcome=stop.outcome,
+            summary=f"{stop.why}.",
+            reason=stop.reason,
+            next_step=stop.next_step,
+        )
+
+
+class RolloutRun(ExtractJob[Extracted]):
+    """One rollout, from its lease to its trace."""
+
+    attempts = 4
+
+    def __init__(
+        self,
+        around: Around,
+        thread: Thread,
+        engine: StageOneEngine,
+        tell: Callable[[Stage, str], None],
+    ) -> None:
+        self._thread = thread
+        self._engine = engine
+        self._tell = tell
+        self._known: ThreadRow | None = None
+        self._cwd = normalised_cwd(thread.cwd)
+        self._bucket = bucket_of(self._cwd)
+        part = PartEnd("rollout", thread.id, thread.title, self._cwd, "failed", "", bucket=self._bucket)
+        super().__init__(around, engine, part)
+        self.details = {"stage": 1, "threadId": thread.id, "rollout": str(thread.path)}
+
+    async def go(self) -> PartEnd | SkippedThread:
+        """The outcome; `Skipped` where somebody else has done it, or is at it."""
+        thread = self._thread
+        name = rollout_lease_name(self._parts.run.home_id, thread.id)
+        try:
+            lease = self._parts.run.leases.acquire(name, purpose=f"extraction of {thread.id}", ttl_s=LEASE_S)
+        except LeaseHeld:
+            return SkippedThread(thread, "lease-held")
+        except UserError as error:
+            return self.failed(error)
+        with lease:
+            try:
+                known = self._known = self._parts.state.rows().get(thread.id)
+            except UserError as error:
+                return self.failed(error)
+            again = known is not None and asked_again(self._parts, known, self._around.trigger)
+            if known is not None and not again and known.source_updated_at >= (thread.updated_at or 0):
+                return SkippedThread(thread, "changed")
+            return await self.carried_out(self._around.limits_for(lease))
+
+    async def think(self, run: RunContext) -> Extracted | Plan:
+        """Read the rollout, and say what it taught."""
+        thread = self._thread
+        if thread.path is None:
+            raise StoreError("The rollout is gone.", reason="no-rollout")
+        source = RolloutSource(thread.id, thread.path, thread.title, self._cwd, thread.git_branch)
+        self._tell("reading", "")
+        try:
+            found = await self._engine.extract(source, run.limits, lambda text: self._tell("thinking", text))
+        except FileNotFoundError as error:
+            raise StoreError("The rollout went away while it was read.", reason="no-rollout") from error
+        self._around.reporter.read(thread.id, found.reading, truncated=found.truncated)
+        if found.nothing:
+            return Plan(_nothing_in(found), outcome="unchanged")
+        self._tell("writing", "")
+        return replace(found, output=normalised(found.output))
+
+    def accept(self, thought: Extracted, run: RunContext) -> Plan:
+        """Its trace, in the directory as it is now."""
+        thread, output = self._thread, thought.output
+        header = TraceHeader(thread.id, self._cwd, str(thread.path), thread.updated_at)
+        trace = NewTrace(header, redacted(thread.title), output.trace, output.summary)
+        to_notes = self._around.to_notes
+        root = self._around.notes_root() if to_notes else self._around.root(self._cwd, self._bucket)
+        self._parts.run.guard.require(root)
+        sweep(self._parts, root)
+        plan = (
+            planned_note(self._parts, root, trace) if to_notes else planned_traces(self._parts, root, [trace])
+        )
+        return replace(plan, outcome="completed", record={"summary": output.summary})
+
+    def commit(self, plan: Plan, record: RunRecord) -> None:
+        """The row that keeps the thread from being extracted again before it goes on. Raises `LeaseLost`
+        where another extraction left one."""
+        thread, now, summary = self._thread, self._parts.run.clock(), str(plan.record.get("summary", ""))
+        row = ThreadRow(thread.id, self._bucket, self._cwd, summary, thread.updated_at or 0, now, record.id)
+        if not self._parts.state.put(row, after=None if self._known is None else self._known.run_id):
+            raise LeaseLost(
+                "Another extraction of this session came first, while this process was held up.",
+                next_step="Nothing is left to do.",
+            )
+
+    def ended(self, end: RunEnd, record: RunRecord) -> None:
+        """One that failed only loses its place to others."""
+        if end.outcome == "failed":
+            with contextlib.suppress(UserError):
+                self._parts.state.failed(self._thread.id, self._thread.updated_at or 0)
+
+
+class DirectoryRun(ExtractJob[Staging]):
+    """One directory, from its lease to its handbook."""
+
+    def __init__(
+        self,
+        around: Around,
+        directory: DirectoryRow,
+        engine: StageTwoEngine,
+        tell: Callable[[Stage, str], None],
+    ) -> None:
+        self._directory = directory
+        self._engine = engine
+        self._tell = tell
+        self._summary = ""
+        part = PartEnd("directory", directory.bucket, directory.cwd, directory.cwd, "failed", "")
+        super().__init__(around, engine, replace(part, bucket=directory.bucket))
+        self.details = {"stage": 2, "bucket": directory.bucket}
+
+    async def go(self) -> PartEnd | None:
+        """The outcome; None where somebody else consolidates it."""
+        name = directory_lease_name(self._parts.run.home_id, self._directory.bucket)
+        if self._held_by_agent():
+            text = "Codex itself holds the lock of this directory; Reverie stands down."
+            self._around.reporter.held_elsewhere(self._directory.cwd, text)
+            return None
+        try:
+            lease = self._parts.run.leases.acquire(
+                name, purpose=f"consolidation of {self._directory.cwd}", ttl_s=LEASE_S
+            )
+        except LeaseHeld as held:
+            self._around.reporter.held_elsewhere(self._directory.cwd, str(held))
+            return None
+        except UserError as error:
+            return self.failed(error)
+        with lease:
+            # Under the lease: another process may have done it a moment ago.
+            now = self._parts.state.directories().get(self._directory.bucket, self._directory)
+            if not now.waiting:
+                return None
+            self._directory = now
+            end = await self.carried_out(self._around.limits_for(lease))
+            return None if end.reason == READ_ALREADY else end
+
+    async def think(self, run: RunContext) -> Staging | Plan:
+        """What its traces come to, in a copy."""
+        directory, parts = self._directory, self._parts
+        root = self._around.root(directory.cwd, directory.bucket)
+        context = context_of(directory.cwd, directory.bucket)
+        staging = Staging(parts.run.home, context, root, parts.run.usage.load(), directory.cwd)
+        if not any(trace.rel != INDEX for trace in staging.traces):
+            return Plan("No traces are left to consolidate.", outcome="unchanged")
+        if staging.previous and staging.fingerprint() == parts.state.fingerprint(directory.bucket):
+            # A trace of another process stood there before its row did: the last one has read it already.
+            return Plan("", outcome="completed", reason=READ_ALREADY)
+        self._around.reporter.consolidating(
+            directory.cwd, sum(trace.rel != INDEX for trace in staging.traces)
+        )
+        self._tell("thinking", "")
+        self._summary = await self._engine.consolidate(
+            staging, staging.guard, run.limits, lambda text: self._tell("thinking", text)
+        )
+        run.limits.check()
+        self._tell("writing", "")
+        return staging
+
+    def accept(self, thought: Staging, run: RunContext) -> Plan:
+        """The copy, where nothing changed meanwhile."""
+        staging = thought
+        self._parts.run.guard.require(staging.root)
+        sweep(self._parts, staging.root)
+        staging.require_current()
+        left = [str(memory_path(staging.root.scope, rel)) for rel in staging.write_protected]
+        summary = with_write_protected(self._summary, left)
+        record = {"fingerprint": staging.fingerprint()}
+        return Plan(summary, staging.changes(), emptied=staging.emptied(), record=record)
+
+    def commit(self, plan: Plan, _record: RunRecord) -> None:
+        """The directory waits no longer."""
+        more = {"fingerprint": str(plan.record["fingerprint"])} if plan.record else {}
+        outcome: Outcome = plan.outcome or "completed"
+        now = self._parts.run.clock()
+        self._parts.state.consolidated(self._directory, at=now, outcome=outcome, done=True, **more)
+
+    def ended(self, end: RunEnd, record: RunRecord) -> None:
+        """One that did not come to pass waits on."""
+        if end.outcome not in SUCCEEDED:
+            with contextlib.suppress(UserError):
+                self._parts.state.consolidated(
+                    self._directory, at=self._parts.run.clock(), outcome=end.outcome, done=False
+                )
+
+    def _held_by_agent(self) -> bool:
+        context = context_of(self._directory.cwd, self._directory.bucket)
+        with contextlib.suppress(UserError):
+            jobs = self._parts.run.home.jobs
+            return any(
+                line.scope is Scope.PROJECT and line.state == "running"
+                for line in (() if jobs is None else jobs.agent_status(context))
+            )
+        return False
+
+
+def asked_again(parts: ExtractDependencies, row: ThreadRow, trigger: str) -> bool:
+    """Whether the extraction that a row tells of was taken back, and a person asks for another. What they
+    took back does not come again by itself."""
+    with contextlib.suppress(UserError):  # nothing to remember, or the run was tidied away
+        return trigger != "launch" and parts.run.runs.load(row.run_id).reverted
+    return False
+
+
+def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTrace]) -> Plan:
+    """What stage one has to write, from the directory as it is now."""
+    files = RootedDirectory(root.directory)
+    found = [entry for entry in files.walk().entries if entry.kind == "file" and is_phase_one(entry.rel)]
+    before = {entry.rel: files.read(entry.rel) for entry in found}
+    usage = parts.run.usage.load()
+    pinned = frozenset(
+        entry.rel
+        for entry in found
+        if is_write_protected(entry.mode)
+        or usage.get(parts.run.home.usage_key(root, entry.rel) or "", MemoryUsage()).pinned
+    )
+    summaries = {row.thread_id: row.summary for row in parts.state.rows().values() if row.summary}
+    layout = laid_out(before, new, summaries, pinned)
+    # The traces are what counts: the index is made of them, and an old one harms nobody.
+    kept = [entry.rel for entry in found if entry.rel == INDEX and is_write_protected(entry.mode)]
+    left = [str(memory_path(root.scope, rel)) for rel in kept if rel in layout.files]
+    changes = [
+        FileChange(root, rel, before.get(rel), after)
+        for rel, after in layout.files.items()
+        if rel not in kept
+    ]
+    # A trace before the index that names it, and deletes last.
+    changes.sort(key=lambda each: (each.after is None, each.rel == INDEX, each.rel))
+    shown = ", ".join(trace.summary[:80].rstrip(".") for trace in new)
+    gone = f" {len(layout.pruned)} older traces pruned." if layout.pruned else ""
+    return Plan(with_write_protected(f"Trace written: {shown}.{gone}", left), changes)
+
+
+def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> Plan:
+    """One rollout's result as a note to the agent, which folds it into its memory itself."""
+    header, title = new.header, " ".join(new.title.split())
+    rel = parts.extraction.note_path(title, parts.run.clock(), header.thread_id)
+    about = f"About the session {header.thread_id} in {header.cwd}"
+    text = f"{about}{f' ({title})' if title else ''}:\n\n{new.trace.strip()}\n"
+    change = FileChange(root, rel, None, text.encode("utf-8", "surrogateescape"))
+    return Plan(f"Note for Codex written: {new.summary[:80].rstrip('.')}.", (change,))
+
+
+def _refuse_links(what: str, root: ScopeRoot, *directories: Path) -> None:
+    """As the agent, which clears no memories that it reaches through a link; and nothing goes into a store
+    that is read-only."""
+    if root.read_only:
+        raise StoreError(f"{what} was left alone.", cause=root.read_only, reason="read-only")
+    if any(each.is_symlink() for each in directories):
+        raise StoreError(
+            f"{what} was left alone.",
+            cause=f"{root.directory} is reached through a link.",
+            next_step="Put a directory in the link's place.",
+            reason="link",
+        )
+
+
+def _nothing_in(found: Extracted) -> str:
+    """Why a rollout gave nothing, as a sentence."""
+    if found.reading.broken or found.reading.half_written:
+        return "Nothing in it could be read; it is looked at again when it changes."
+    return "Nothing in it to remember; it is looked at again when it goes on."
+
 
 _EMPTY = RolloutHead()
 _ROUNDS = 3
@@ -99,7 +536,7 @@ class ExtractService:
 
     def __init__(self, parts: ExtractDependencies) -> None:
         self._parts = parts
-        self._reporter = ExtractionReporter(parts.activity, str(parts.run.home.root))
+        self._reporter = ExtractionReporter(parts.run.activity, str(parts.run.home.root))
 
     def plan(self, request: ExtractRequest) -> ThreadSelection:
         """Which threads would be extracted. Reads the beginning of those whose books say too little, and

@@ -30,8 +30,11 @@ from reverie.agents.codex.transcript import (
 from reverie.agents.reading import as_object, as_text, texts_of
 from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import StoreError
-from reverie.jobs.extraction.artifacts import ROLLOUT_BYTES, ROLLOUT_MARKER, HeadTail, cut_summary, cut_trace
-from reverie.llm.client import Account
+from reverie.jobs.extraction.state import ROLLOUT_BYTES, ROLLOUT_MARKER, HeadTail, cut_summary, cut_trace
+from reverie.jobs.model_work import ModelWork, step_of
+from reverie.llm.client import Account, ModelClient, TextMarks, no_end, prompt_words
+from reverie.llm.loop import AgentEvent, AgentLimits
+from reverie.llm.vault import Vault
 from reverie.resources import resource_table
 from reverie.runs.run import StopCheck
 from reverie.text.redact import REDACTED, codex_redact, find_secrets
@@ -664,3 +667,120 @@ def preference_in(sentence: str) -> str | None:
         if len(clause.split()) >= _LEAST_WORDS:
             return clause[0].upper() + clause[1:]
     return None
+
+
+# A model, through the one agent loop, without tools: the answer is a JSON object, held to a schema where the
+# service can be, and asked for once more where it is none. No secret leaves (a vault stands before the
+# model); what is stored holds none either, placeholders included. Every ending but a plain one fails the
+# run. What was spent and the trace are kept in each case.
+#
+# Rollouts are read on a thread. `Cancelled`, `TimedOut` and `LeaseLost` come from `StopCheck.check`, which
+# the loop asks every 50 ms.
+#
+# The prompts are `resources/prompts/rollout-*.md`. Text of rollouts and memories is put between marks with a
+# random part, so it cannot close them.
+
+
+class PromptEvidence(TextMarks):
+    """The marks around text of a rollout or a memory."""
+
+    kind = "evidence"
+
+
+def trace_system(marks: PromptEvidence) -> str:
+    """The instructions of stage one."""
+    return f"{prompt_words('rollout-trace').strip()}\n\n{marks.explained('The record')}\n"
+
+
+def trace_task(source: RolloutSource, prompt: PromptText, title: str, marks: PromptEvidence) -> str:
+    """The rollout of one thread. `title` is as it may be shown."""
+    cut = " Its middle was left out." if prompt.truncated else ""
+    messages = "\n".join(
+        line
+        for line in (
+            f"cwd: {source.cwd}",
+            f"branch: {source.git_branch}" if source.git_branch else "",
+            f"title: {title}" if title else "",
+        )
+        if line
+    )
+    evidence = marks.around(f"{messages}\n\n{prompt.text}")
+    return f"{prompt.items} items.{cut}\n\n{evidence}\n"
+
+
+def trace_reminder() -> str:
+    """The reminder for a model that answered stage one in the wrong form."""
+    return prompt_words("rollout-trace-reminder").strip()
+
+
+TRACE_STEPS, TRACE_TOKENS = 2, 16_384
+_TOKEN = re.compile(r"\{\{REVERIE_SECRET_\d{1,9}\}\}")
+
+
+class ModelStage(ModelWork):
+    """One run of the loop with its account."""
+
+    def __init__(self, asking: ModelClient) -> None:
+        super().__init__(asking)
+        self._vault = Vault()
+
+
+class ModelStageOne(ModelStage):
+    """Implements `StageOneEngine`."""
+
+    kind = "extract"
+
+    async def extract(
+        self, source: RolloutSource, limits: StopCheck, tell: Callable[[str], None]
+    ) -> Extracted:
+        reading, marks = ReadStatistics(), PromptEvidence.random()
+        prompt = await asyncio.to_thread(
+            lambda: prompt_text(items_of(source.path, reading, limits.check), hide=self._hidden)
+        )
+        if not prompt.items:
+            return Extracted(StageOneOutput("", ""), reading, nothing=True)
+        limits.check()
+        reminded: list[bool] = []
+
+        def follow_up(text: str) -> str | None:
+            try:
+                normalised(parse_answer(text))
+            except StoreError:
+                if not reminded:
+                    reminded.append(True)
+                    return trace_reminder()
+            return None
+
+        tell("")
+        result = await self._ask(
+            limits,
+            AgentLimits(TRACE_STEPS, limits.deadline, TRACE_TOKENS),
+            self._vault,
+            system=trace_system(marks),
+            task=trace_task(source, prompt, self._hidden(source.title), marks),
+            observer=reporting(tell),
+            follow_up=follow_up,
+            answer_schema=ANSWER_SCHEMA,
+        )
+        if result.outcome != "completed":
+            raise no_end(result.outcome, TRACE_STEPS)
+        answer = parse_answer(result.text)
+        # What a placeholder stands for is a secret, which no memory holds.
+        output = StageOneOutput(_TOKEN.sub(REDACTED, answer.trace), _TOKEN.sub(REDACTED, answer.summary))
+        return Extracted(output, reading, prompt.truncated)
+
+    def _hidden(self, text: str) -> str:
+        """Nothing of a rollout is given back, so what only the agent's own redaction knows goes for good."""
+        return self._vault.hide(codex_redact(text))
+
+
+def reporting(tell: Callable[[str], None]) -> Callable[[AgentEvent], None]:
+    """An observer of the loop that tells what goes on."""
+
+    def on_event(event: AgentEvent) -> None:
+        if event.kind == "retry":
+            tell(event.text)
+        elif event.kind == "tool":
+            tell(step_of(event))
+
+    return on_event

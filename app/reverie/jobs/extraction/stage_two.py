@@ -20,7 +20,8 @@ from reverie.agents.scopes import EDITABLE, FileRule, Scope, ScopeContext, Scope
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.files.atomic import is_write_protected
 from reverie.files.rooted import RootedDirectory
-from reverie.jobs.extraction.artifacts import (
+from reverie.jobs.extraction.stage_one import ModelStage, PromptEvidence, reporting
+from reverie.jobs.extraction.state import (
     HANDBOOK,
     INDEX,
     OLD_HANDBOOK,
@@ -30,7 +31,9 @@ from reverie.jobs.extraction.artifacts import (
     cut_summary,
     parse_header,
 )
-from reverie.llm.client import Account
+from reverie.jobs.model_work import last_line
+from reverie.llm.client import Account, memory_spec, memory_tool, no_end, prompt_words
+from reverie.llm.loop import AgentLimits
 from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import FileChange, OverlayFiles
@@ -454,3 +457,68 @@ def _once(lines: Iterable[str]) -> list[str]:
 
 def _when(trace: DirectoryTrace) -> int:
     return parse_header(trace.text.encode()).updated_at or 0
+
+
+# A model with the memory commands, behind the guard of the staging copy. The rails in the prompt are rendered
+# from the guard's own values. The rest is as in stage one.
+
+
+HANDBOOK_STEPS = 48
+
+
+def consolidation_system(guard: StageTwoGuard, staging: Staging, marks: PromptEvidence) -> str:
+    """The instructions of stage two, with the limits as the guard has them."""
+    rails = (
+        "Limits of this run, which the tool enforces:\n"
+        f"- Written may be /memories/project/{HANDBOOK} and files in /memories/project/{SKILLS}/; "
+        "nothing else.\n"
+        f"- At most {guard.rails.budget} changes; one that fails counts too. Viewing is free.\n"
+        f"- A file holds at most {staging.caps.file_bytes:,} bytes."
+    )
+    return (
+        f"{prompt_words('rollout-consolidate').strip()}\n\n{rails}\n\n{marks.explained('Text of memories')}\n"
+    )
+
+
+def consolidation_task(staging: Staging, marks: PromptEvidence) -> str:
+    """The index in full, and what traces there are."""
+    index = next((trace.text for trace in staging.traces if trace.rel == INDEX), "")
+    files = [
+        f"/memories/project/{trace.rel} ({len(trace.text.encode()):,} bytes)"
+        for trace in staging.traces
+        if trace.rel != INDEX
+    ]
+    directory = marks.around("\n".join([f"cwd: {staging.cwd}", "", index, *files]))
+    return f"Write the handbook of this directory.\n\n{directory}\n"
+
+
+def tool_words() -> str:
+    """What a model is told of its tool."""
+    return " ".join(prompt_words("rollout-tool").split())
+
+
+class ModelStageTwo(ModelStage):
+    """Implements `StageTwoEngine`."""
+
+    kind = "consolidate"
+
+    async def consolidate(
+        self, staging: Staging, guard: StageTwoGuard, limits: StopCheck, tell: Callable[[str], None]
+    ) -> str:
+        marks = PromptEvidence.random()
+        for trace in staging.traces:
+            limits.check()
+            self._vault.learn(trace.text)
+        tell("")
+        result = await self._ask(
+            limits,
+            AgentLimits(HANDBOOK_STEPS, limits.deadline),
+            self._vault,
+            system=consolidation_system(guard, staging, marks),
+            task=consolidation_task(staging, marks),
+            tools=[memory_tool(guard, memory_spec(tool_words()), marks, budget=guard.rails.budget)],
+            observer=reporting(tell),
+        )
+        if result.outcome != "completed":
+            raise no_end(result.outcome, HANDBOOK_STEPS)
+        return last_line(result.text) or "The handbook was written."

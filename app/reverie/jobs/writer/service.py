@@ -2,7 +2,7 @@
 (formats/mux.md section 14).
 
 `on_turn_end` gets every event of a workspace's transcript that ends a turn, well or not; `run_now` is a
-person asking. What a run does is `jobs.writer.run`.
+person asking. What a run does is `WriterJob`.
 
 Threading: blocking until the run is done; any thread but the GUI's, several at once. `cancel` ends a run; it
 then stays unfinished, and is due at the next turn. Failure: what a person can mend is in the outcome; a bug
@@ -18,6 +18,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,13 +26,11 @@ from reverie.agents.base import SessionPlace, Workspace
 from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import Tail, TailEvent, TailPosition, Turn
-from reverie.clock import Clock
 from reverie.errors import UserError
-from reverie.files.lease import Lease, LeaseHeld, Leases
+from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.locks import file_lock
 from reverie.files.sidecar import Sidecar
-from reverie.jobs.writer.engine import WriterEngine
-from reverie.jobs.writer.run import WriterJob, WriterRequest
+from reverie.jobs.writer.engine import WriterEngine, WriterJob, WriterRequest
 from reverie.jobs.writer.state import (
     Gate,
     Interval,
@@ -52,9 +51,8 @@ from reverie.jobs.writer.state import (
 from reverie.llm.trace import Dumps
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
-from reverie.runs.recovery import RunDependencies
 from reverie.runs.result import SUCCEEDED, Outcome, RunResult
-from reverie.runs.run import Run, StopCheck
+from reverie.runs.run import Run, RunDependencies, StopCheck
 from reverie.text.redact import redact
 
 if TYPE_CHECKING:
@@ -117,26 +115,14 @@ def writer_lease_name(home_id: str, workspace_id: str) -> str:
 
 
 class TurnCounter:
-    """The counters of one home's workspaces. `lock_place` names the locks; nothing is written there."""
+    """The counters of one home's workspaces. `parts.lock_place` names the locks; nothing is written there."""
 
-    def __init__(
-        self,
-        *,
-        home_id: str,
-        leases: Leases,
-        marks: OwnMarks,
-        sidecar_for: Callable[[Path], Sidecar],
-        lock_dir: Path,
-        lock_place: Path,
-        clock: Clock,
-    ) -> None:
-        self._home_id = home_id
-        self._leases = leases
-        self._marks = marks
-        self._sidecar_for = sidecar_for
-        self._lock_dir = lock_dir
-        self._lock_place = lock_place
-        self._clock = clock
+    def __init__(self, parts: WriterDependencies) -> None:
+        self._parts = parts
+        self._home_id = parts.run.home_id
+        self._leases = parts.run.leases
+        self._marks = parts.marks
+        self._clock = parts.run.clock
 
     def read(self, state_file: Path) -> StateRead:
         """The state as the file has it; coerced where it is damaged."""
@@ -251,11 +237,12 @@ class TurnCounter:
     @contextlib.contextmanager
     def _alone(self, workspace_id: str) -> Iterator[None]:
         """Alone with the counters of one workspace, among all Reverie processes of the profile."""
-        with file_lock(self._lock_dir, self._lock_place / f"writer-{workspace_id}"):
+        parts = self._parts
+        with file_lock(parts.run.guard.lock_dir, parts.lock_place / f"writer-{workspace_id}"):
             yield
 
     def _file(self, state_file: Path) -> StateFile:
-        return StateFile(self._sidecar_for(state_file))
+        return StateFile(self._parts.sidecar_for(state_file))
 
 
 def _is_foreign(marks: StateMarks, found: StateRead) -> bool:
@@ -328,15 +315,14 @@ class WriterReporter:
     """Speaks for the writer of one home."""
 
     def __init__(self, activity: Activity, home_root: str) -> None:
-        self._activity = activity
-        self._home_root = home_root
+        self._note = partial(activity.add, home=home_root)
 
     def say(
         self, gate: Gate, workspace_id: str, text: str, message_id: str = "", *, level: str = "info"
     ) -> WriterOutcome:
         """A gate that stopped a run."""
         self._line(logging.DEBUG, f"skipped ({gate}): {text}", workspace_id, message_id)
-        self._note(f"writer.{gate}", workspace_id, text, level, None, {})
+        self._note(f"writer.{gate}", level=level, text=text, workspace_id=workspace_id)
         return WriterOutcome(gate, text, workspace_id, message_id)
 
     def started(self, workspace_id: str, message_id: str, model: str, *, crashed: bool) -> None:
@@ -344,7 +330,7 @@ class WriterReporter:
         text = "Started. The run before did not come to its end." if crashed else "Started."
         self._line(logging.DEBUG, f"started: {text}", workspace_id, message_id, model)
         details = {"triggerMessageId": message_id, "model": model}
-        self._note("writer.started", workspace_id, text, "info", None, details)
+        self._note("writer.started", level="info", text=text, workspace_id=workspace_id, details=details)
 
     def ended(self, workspace_id: str, message_id: str, job: WriterJob, end: RunResult, text: str) -> None:
         """A run came to its end, its attempts and their tool calls first."""
@@ -360,8 +346,14 @@ class WriterReporter:
             "timedOut": job.timed_out,
             "attempts": job.attempts_made,
         }
-        shown = "info" if end.outcome in SUCCEEDED else "warning"
-        self._note(f"writer.{event}", workspace_id, text, shown, end.run_id, details)
+        self._note(
+            f"writer.{event}",
+            level="info" if end.outcome in SUCCEEDED else "warning",
+            text=text,
+            workspace_id=workspace_id,
+            run_id=end.run_id,
+            details=details,
+        )
 
     def _attempted(
         self, workspace_id: str, message_id: str, model: str, run_id: str, attempt: Mapping[str, Any]
@@ -369,9 +361,10 @@ class WriterReporter:
         """The log has a line for each call, Activity one entry for those that came to the same."""
         index = attempt.get("attemptIndex")
         text = f"Attempt {index}: {_attempt_words(attempt)}"
+        note = partial(self._note, level="info", workspace_id=workspace_id, run_id=run_id)
         details = {"triggerMessageId": message_id, "model": model, "attempt": index}
         self._line(logging.DEBUG, f"attempt: {text}", workspace_id, message_id, model)
-        self._note("writer.attempt", workspace_id, text, "info", run_id, details)
+        note("writer.attempt", text=text, details=details)
         calls: Counter[tuple[str, bool]] = Counter()
         for execution in attempt.get("toolExecutions", ()):
             name, worked = str(execution.get("toolName")), _worked(execution)
@@ -381,7 +374,7 @@ class WriterReporter:
         for (name, worked), times in calls.items():
             line = f"Attempt {index}: {name} {'succeeded' if worked else 'failed'}"
             line += "." if times == 1 else f", {times} times."
-            self._note("writer.tool-call", workspace_id, line, "info", run_id, {**details, "tool": name})
+            note("writer.tool-call", text=line, details={**details, "tool": name})
 
     def _line(
         self,
@@ -401,25 +394,6 @@ class WriterReporter:
             message_id or "-",
             str(timed_out).lower(),
             model or "-",
-        )
-
-    def _note(
-        self,
-        event: str,
-        workspace_id: str,
-        text: str,
-        level: str,
-        run_id: str | None,
-        details: Mapping[str, Any],
-    ) -> None:
-        self._activity.add(
-            event,
-            level=level,
-            text=text,
-            home=self._home_root,
-            workspace_id=workspace_id,
-            run_id=run_id,
-            details=details,
         )
 
 
@@ -484,12 +458,9 @@ class WriterDependencies:
     say."""
 
     run: RunDependencies
-    activity: Activity
     dumps: Dumps
-    save_trace: Callable[[str, Mapping[str, Any]], object]
     marks: OwnMarks
     sidecar_for: Callable[[Path], Sidecar]
-    lock_dir: Path
     lock_place: Path
     settings: Callable[[], System1Settings]
     engine_for: Callable[[ScopeContext, AgentWriterConfig, str | None], WriterEngine]
@@ -530,16 +501,8 @@ class WriterService:
     def __init__(self, parts: WriterDependencies, cancel: threading.Event | None = None) -> None:
         self._parts = parts
         self._cancel = cancel or threading.Event()
-        self._reporter = WriterReporter(parts.activity, str(parts.run.home.root))
-        self._counters = TurnCounter(
-            home_id=parts.run.home_id,
-            leases=parts.run.leases,
-            marks=parts.marks,
-            sidecar_for=parts.sidecar_for,
-            lock_dir=parts.lock_dir,
-            lock_place=parts.lock_place,
-            clock=parts.run.clock,
-        )
+        self._reporter = WriterReporter(parts.run.activity, str(parts.run.home.root))
+        self._counters = TurnCounter(parts)
 
     # What the host calls
 

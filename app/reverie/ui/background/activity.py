@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.log_level import is_debug, set_debug
+from reverie.files.log_file import is_debug, set_debug
 from reverie.runs.activity import ActivityEntry
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible

@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 from reverie.doctor.findings import first_cause
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.log_level import level_in_words, set_debug
+from reverie.files.log_file import level_in_words, set_debug
 from reverie.ui import dialogs
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
 from reverie.ui.display_text import visible

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QLabel
 from reverie.clock import Clock
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.log_level import is_debug
+from reverie.files.log_file import is_debug
 from reverie.ui.appearance import GAP, Icons
 from reverie.ui.background.activity import ActivityControl, ActivityTab
 from reverie.ui.background.doctor import DoctorControl, DoctorTab

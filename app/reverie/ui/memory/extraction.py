@@ -47,7 +47,7 @@ from reverie.ui.widgets.layouts import FlowLayout, column, size_sections
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
-    from reverie.jobs.extraction.progress import ExtractProgress, ExtractResult, PartEnd
+    from reverie.jobs.extraction.state import ExtractProgress, ExtractResult, PartEnd
     from reverie.services.background import ExtractCandidate, ExtractView
     from reverie.services.views import ConsentView
 

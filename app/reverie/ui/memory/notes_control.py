@@ -32,7 +32,7 @@ from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import row_of
 
 if TYPE_CHECKING:
-    from reverie.jobs.notes.sections import NotesProblem
+    from reverie.jobs.notes.engine import NotesProblem
     from reverie.jobs.notes.service import NotesOutcome, NotesStanding
 
 

@@ -19,8 +19,15 @@ from reverie.agents.scopes import ScopeContext
 from reverie.errors import StoreError
 from reverie.jobs.consolidate.coverage import HarvestLog, pending
 from reverie.jobs.consolidate.engine import RulesEngine
-from reverie.jobs.consolidate.extractors import Chunk, Extractor, RulesExtractor
-from reverie.jobs.consolidate.harvest import HarvestRequest, HarvestService, RunResult, follow_up
+from reverie.jobs.consolidate.harvest import (
+    Chunk,
+    Extractor,
+    HarvestRequest,
+    HarvestService,
+    RulesExtractor,
+    RunResult,
+    follow_up,
+)
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.llm.client import Account
 from reverie.runs.run import StopCheck

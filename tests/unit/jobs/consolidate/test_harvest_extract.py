@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from helpers.profiles import examples
 from helpers.samples import copy_sample
 from reverie.agents.transcripts import Boundary, Turn, TurnKind
-from reverie.jobs.consolidate.extractors import (
+from reverie.jobs.consolidate.harvest import (
     Checked,
     Chunk,
     InboxCandidate,

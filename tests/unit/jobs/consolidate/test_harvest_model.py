@@ -13,7 +13,7 @@ import pytest
 
 from helpers.benches import NOW
 from reverie.errors import UserError
-from reverie.jobs.consolidate.extractors import (
+from reverie.jobs.consolidate.harvest import (
     LEAST_CONFIDENCE,
     TEXT_CHARS,
     Category,
@@ -23,6 +23,7 @@ from reverie.jobs.consolidate.extractors import (
     Said,
 )
 from reverie.llm.client import ModelClient, ModelRunFailed
+from reverie.llm.loop import tool_spec
 from reverie.llm.provider import (
     AssistantMessage,
     ModelRequest,
@@ -32,7 +33,6 @@ from reverie.llm.provider import (
     TokenUsage,
     ToolCall,
 )
-from reverie.llm.tools import tool_spec
 from reverie.runs.run import Cancelled, StopCheck, TimedOut
 
 SECRET = "sk-test-FAKE-FAKE-FAKE-FAKE-0000000000"

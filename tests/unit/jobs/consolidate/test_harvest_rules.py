@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.jobs.consolidate.extractors import Checked, Chunk, RulesExtractor, Said, candidates_in, sentences
+from reverie.jobs.consolidate.harvest import Checked, Chunk, RulesExtractor, Said, candidates_in, sentences
 from reverie.runs.run import Cancelled, StopCheck
 
 LASTING = [

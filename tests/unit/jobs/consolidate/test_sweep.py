@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +168,7 @@ def parts(tmp_path: Path, time: Time) -> HomeContainer:
 
 
 def sweeps(parts: HomeContainer) -> SweepService:
-    return SweepService(parts.home, parts.coverage, parts.usage, parts.dreams, parts.clock)
+    return SweepService(parts.dream_dependencies, parts.dreams)
 
 
 def reasons(sweep: Sweep) -> dict[str, str]:
@@ -268,7 +269,7 @@ def test_an_old_sidecar_without_projects_is_swept_for_its_project_writes(tmp_pat
 
 def test_a_home_without_activity_sweeps_nothing(tmp_path: Path, parts: HomeContainer) -> None:
     home = make_foreign_home(tmp_path / "jotter", "/p")
-    service = SweepService(home, parts.coverage, parts.usage, parts.dreams, parts.clock)
+    service = SweepService(replace(parts.dream_dependencies, home=home), parts.dreams)
     assert service.plan() == Sweep((), ())
 
 

@@ -18,7 +18,7 @@ from reverie.errors import StoreError
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.coverage import HarvestLog
 from reverie.jobs.consolidate.engine import RulesEngine
-from reverie.jobs.consolidate.extractors import RulesExtractor
+from reverie.jobs.consolidate.harvest import RulesExtractor
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.jobs.consolidate.triggers import Budget, TriggerDependencies, Triggers
@@ -50,17 +50,13 @@ def parts(tmp_path: Path, time: Time) -> HomeContainer:
 def dependencies(parts: HomeContainer, budget: Budget = OPEN, **more: Any) -> TriggerDependencies:
     cancel = threading.Event()
     found = TriggerDependencies(
-        home=parts.home,
-        runs=parts.runs,
-        coverage=parts.coverage,
-        activity=parts.activity,
+        run=parts.dream_dependencies,
         dreams=parts.dreams,
         harvests=parts.harvests,
         sweeps=parts.sweeps,
         seen=Sidecar(
             parts.own_sidecars / "seen-coverage.json", lock_dir=parts.profile.locks, clock=parts.clock
         ),
-        clock=parts.clock,
         budget=lambda: budget,
         engine_for=lambda _context, _trigger: RulesEngine(),
         extractor_for=lambda _context: RulesExtractor(),

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.jobs.consolidate.rules import vocabulary
+from reverie.jobs.consolidate.rules import wording
 from reverie.resources import resource
 
 DATA = tomllib.loads(resource("vocabulary.toml").read_text("utf-8"))
@@ -28,13 +28,13 @@ DATA = tomllib.loads(resource("vocabulary.toml").read_text("utf-8"))
     ],
 )  # fmt: skip
 def test_a_list_is_complete(name: str, count: int) -> None:
-    assert len(getattr(vocabulary, name)) == count
+    assert len(getattr(wording, name)) == count
 
 
 def test_every_list_of_the_file_is_read() -> None:
     """A list under a name that nobody asks for would be a list that is missing."""
     names = {name for section in ("words", "groups", "patterns") for name in DATA[section]}
-    text = Path(vocabulary.__file__).read_text("utf-8")
+    text = Path(wording.__file__).read_text("utf-8")
     assert {name for name in names if f'"{name}"' not in text} == set()
 
 
@@ -44,13 +44,13 @@ def test_words_are_in_lower_case() -> None:
 
 
 def test_a_word_that_excludes_others_has_at_least_one_of_them() -> None:
-    assert all(len(group) >= 2 for group in vocabulary.EXCLUSIVE)
+    assert all(len(group) >= 2 for group in wording.EXCLUSIVE)
 
 
 def test_every_month_has_a_number_from_one_to_twelve() -> None:
     lines = DATA["groups"]["months"].strip().splitlines()
     assert [len(line.split()) for line in lines] == [12] * 5
-    assert set(vocabulary.MONTHS.values()) == {str(number) for number in range(1, 13)}
+    assert set(wording.MONTHS.values()) == {str(number) for number in range(1, 13)}
 
 
 def test_a_word_stands_for_one_number_and_one_unit() -> None:
@@ -63,9 +63,7 @@ def test_a_word_stands_for_one_number_and_one_unit() -> None:
 _NOT_SEARCHED = {"cannot", "not anymore"}
 
 
-@pytest.mark.parametrize(
-    ("triggers", "pattern", "_new"), vocabulary._PHRASES, ids=range(len(vocabulary._PHRASES))
-)
+@pytest.mark.parametrize(("triggers", "pattern", "_new"), wording._PHRASES, ids=range(len(wording._PHRASES)))
 @settings(max_examples=examples(20, least=5))
 @given(data=st.data())
 def test_whatever_a_phrase_matches_holds_one_of_its_words(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reverie.jobs.consolidate.rules.vocabulary import word
-from reverie.jobs.consolidate.rules.wording import read_wording
+from reverie.jobs.consolidate.rules.wording import read_wording, word
 
 
 def canons(text: str) -> list[tuple[str, str]]:

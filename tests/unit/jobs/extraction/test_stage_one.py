@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from reverie.errors import StoreError
-from reverie.jobs.extraction.artifacts import (
+from reverie.jobs.extraction.stage_one import StageOneOutput, is_structured, normalised, parse_answer
+from reverie.jobs.extraction.state import (
     ROLLOUT_MARKER,
     SUMMARY_BYTES,
     SUMMARY_MARKER,
@@ -20,7 +21,6 @@ from reverie.jobs.extraction.artifacts import (
     cut_summary,
     cut_trace,
 )
-from reverie.jobs.extraction.stage_one import StageOneOutput, is_structured, normalised, parse_answer
 
 GOOD = {"traceMemory": "# T", "summary": "s"}
 SHAPE = "# T\n\nTrace context: x\n\nUser preferences: none\n\n## Task: a\n\nOutcome: success\n"

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from reverie.agents.transcripts import Message
-from reverie.jobs.notes.engine import NotesTask, reminder, system_prompt, user_message, with_values
-from reverie.jobs.notes.sections import default_template
+from reverie.jobs.notes.engine import (
+    NotesTask,
+    default_template,
+    reminder,
+    system_prompt,
+    user_message,
+    with_values,
+)
 
 TEMPLATE = default_template()
 

@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 from helpers.notes_home import SECTIONS
 from helpers.profiles import examples
 from reverie.agents.transcripts import Message, MessageKind, Speaker, ToolUse
-from reverie.jobs.notes.engine import as_json, filled, found_in, newest
-from reverie.jobs.notes.sections import default_template, over_limits, parse_sections, structure_break
+from reverie.jobs.notes.engine import (
+    as_json,
+    default_template,
+    filled,
+    found_in,
+    newest,
+    over_limits,
+    parse_sections,
+    structure_break,
+)
 from reverie.jobs.writer.engine import corrections
 
 TEMPLATE = default_template()

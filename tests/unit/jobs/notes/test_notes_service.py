@@ -17,8 +17,7 @@ from helpers.benches import Time
 from helpers.claude_transcripts import SESSION, Chat, jsonl
 from helpers.notes_home import notes_file, notes_parts, parts_of, session_path, settle
 from reverie.errors import StoreError
-from reverie.jobs.notes.engine import NotesDraft, NotesTask, edit_tool, replaced
-from reverie.jobs.notes.sections import default_template
+from reverie.jobs.notes.engine import NotesDraft, NotesTask, default_template, edit_tool, replaced
 from reverie.jobs.notes.service import NotesService, notes_lease_name
 from reverie.llm.client import EngineResult
 from reverie.services.background import open_notes

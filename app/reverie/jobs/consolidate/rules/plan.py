@@ -23,7 +23,6 @@ from typing import Any, Literal
 from reverie.agents.capabilities import ComparableText, Records
 from reverie.agents.scopes import Caps
 from reverie.errors import PathRuleError
-from reverie.jobs.consolidate.rules import vocabulary
 from reverie.jobs.consolidate.rules.merge import merge
 from reverie.jobs.consolidate.rules.reading import (
     CONTRADICTION,
@@ -38,8 +37,14 @@ from reverie.jobs.consolidate.rules.reading import (
     table_cells,
 )
 from reverie.jobs.consolidate.rules.similarity import candidate_pairs, compare, folded_body, no_check
-from reverie.jobs.consolidate.rules.vocabulary import POOR_NAME_WORDS
-from reverie.jobs.consolidate.rules.wording import read_wording
+from reverie.jobs.consolidate.rules.wording import (
+    HOLDING,
+    LOADED_HEADINGS,
+    NEGATIONS_CLAUSE,
+    NEGATIONS_FORWARD,
+    POOR_NAME_WORDS,
+    read_wording,
+)
 from reverie.memory import front_matter
 from reverie.memory.paths import parse_memory_path, utf16_key
 from reverie.runs.guard import INBOX, folded_words, line_key
@@ -134,7 +139,7 @@ _CANDIDATE = re.compile(
     re.DOTALL,
 )
 _HEAD = re.compile(r"\s*# Harvest inbox: [^\n]+\n\nSource boundary: [^\n]+\nSummary message: [^\n]+\n\n")
-_LOADED = vocabulary.LOADED_HEADINGS | vocabulary.NEGATIONS_FORWARD | vocabulary.NEGATIONS_CLAUSE
+_LOADED = LOADED_HEADINGS | NEGATIONS_FORWARD | NEGATIONS_CLAUSE
 _LEAST_WORDS = 3
 _LOOKED_AT = 200
 
@@ -198,14 +203,14 @@ class KnownTexts:
         for number in rarest[:_LOOKED_AT]:
             path, line = self._lines[number]
             around = frozenset(line.replace(folded, " ", 1).split()) if folded in line else None
-            if around is None or around & (_LOADED | vocabulary.HOLDING):
+            if around is None or around & (_LOADED | HOLDING):
                 continue
             if len(own) >= _LEAST_WORDS or not around:
                 yield path
 
 
 def _is_loaded(name: Iterable[str]) -> bool:
-    return bool(set(name) & vocabulary.LOADED_HEADINGS)
+    return bool(set(name) & LOADED_HEADINGS)
 
 
 # Single notes: empty ones, missing descriptions, noise. Each function returns the new text, or None where

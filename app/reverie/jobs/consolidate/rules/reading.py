@@ -11,9 +11,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from reverie.jobs.consolidate.rules import vocabulary
-from reverie.jobs.consolidate.rules.vocabulary import word
-from reverie.jobs.consolidate.rules.wording import Wording, read_wording
+from reverie.jobs.consolidate.rules.wording import (
+    CONTRADICTION_CUES,
+    ENVIRONMENT_MARKERS,
+    HEDGES,
+    LOADED_HEADINGS,
+    MONTHS,
+    PLACEHOLDERS,
+    PRONOUNS,
+    STATUS_MARKERS,
+    Wording,
+    read_wording,
+    word,
+)
 from reverie.memory import front_matter, yaml12
 
 # Passages: the smallest stretches of Markdown that can be moved without breaking a sentence. Judging splits
@@ -375,12 +385,12 @@ class NoteReading:
     @property
     def loaded(self) -> frozenset[str]:
         """Words of the head that turn everything below them, such as "pitfalls"."""
-        return (self.head | set(self.name)) & vocabulary.LOADED_HEADINGS - {"todo"}
+        return (self.head | set(self.name)) & LOADED_HEADINGS - {"todo"}
 
     @property
     def is_placeholder(self) -> bool:
         """Nothing but words such as TODO: two of those are not about the same thing."""
-        return all(statement.wording.seen <= vocabulary.PLACEHOLDERS for statement in self.statements)
+        return all(statement.wording.seen <= PLACEHOLDERS for statement in self.statements)
 
 
 _NAME_WORD = re.compile(r"v\d+(?:\.\d+)*|\d+(?:\.\d+)+|\d+|[^\W\d_]+\d+|[^\W\d_]+", re.IGNORECASE)
@@ -393,9 +403,9 @@ _SENTENCES = re.compile(
 )
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|nr|z\. ?b|bzw|ca|ex|max|min)\.$", re.IGNORECASE)
 _ORDINAL = re.compile(r"\b\d{1,2}\.$")
-_MONTH = re.compile(rf"(?:{'|'.join(vocabulary.MONTHS)})\b", re.IGNORECASE)
+_MONTH = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 _KEY = re.compile(r"^(\S.{0,60}?)\s*(?:[:：=]|->|→|=>)\s+(?=\S)|^([\w.-]{1,40})\s*=\s*(?=\S)")
-CONTRADICTION = re.compile(vocabulary.CONTRADICTION_CUES, re.IGNORECASE)
+CONTRADICTION = re.compile(CONTRADICTION_CUES, re.IGNORECASE)
 _VERSION = re.compile(r"^v\d+(?:\.\d+)*$")
 _DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _YEAR = re.compile(r"^(?:19|20)\d{2}$")
@@ -449,7 +459,7 @@ def read_note(
         body_markers=_markers(body_canons),
         bigrams=bigrams(f"{note.path}\n{note.text}"),
         keys=None if keys is None else keys.meanings(),
-        described_state=described.seen & (vocabulary.STATUS_MARKERS | vocabulary.HEDGES),
+        described_state=described.seen & (STATUS_MARKERS | HEDGES),
         doubted=bool(CONTRADICTION.search(note.text[:start].replace("_", " "))),
         weight=sum(each.wording.weight for each in said),
     )
@@ -500,11 +510,9 @@ def _head_markers(
     for title in titles[:1]:
         canons += [*title.seen, *(token.canon for token in title.tokens)]
     found = _markers(canons)
-    status = frozenset(each for each in (*name, *folders) if each in vocabulary.STATUS_MARKERS)
+    status = frozenset(each for each in (*name, *folders) if each in STATUS_MARKERS)
     status |= (
-        described.seen
-        & vocabulary.STATUS_MARKERS
-        & {"old", "legacy", "deprecated", "obsolete", "outdated", "draft"}
+        described.seen & STATUS_MARKERS & {"old", "legacy", "deprecated", "obsolete", "outdated", "draft"}
     )
     return {**found, "status": status}
 
@@ -514,9 +522,7 @@ def _markers(canons: list[str]) -> dict[str, frozenset[str]]:
     return {
         "version": frozenset(canon for canon in canons if _VERSION.match(canon)),
         "environment": frozenset(
-            vocabulary.ENVIRONMENT_MARKERS[canon]
-            for canon in canons
-            if canon in vocabulary.ENVIRONMENT_MARKERS
+            ENVIRONMENT_MARKERS[canon] for canon in canons if canon in ENVIRONMENT_MARKERS
         ),
         "date": frozenset("-".join(canon[1:].split("-")[:2]) for canon in canons if canon.startswith("@")),
         "year": frozenset(canon.lstrip("#") for canon in canons if _YEAR.match(canon.lstrip("#"))),
@@ -585,7 +591,7 @@ def _sentence(
         ordered=passage.ordered,
         key=canons,
         contradiction=doubts is not None and bool(doubts.search(text)),
-        anaphoric=text.split(" ", 1)[0].strip("*_'`").casefold() in vocabulary.PRONOUNS,
+        anaphoric=text.split(" ", 1)[0].strip("*_'`").casefold() in PRONOUNS,
     )
 
 

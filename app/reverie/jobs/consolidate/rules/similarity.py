@@ -1,7 +1,7 @@
 """Whether two notes say the same: conservative, explainable, without a model.
 
 Statements of the smaller note are looked for in the other one after folding wording, spelling and units
-(`vocabulary`, `wording`, `statements`). The score is the share of the smaller note that is found. Then every
+(`wording`, `statements`). The score is the share of the smaller note that is found. Then every
 doubt is a veto: numbers, identifiers, names, negations, antonyms,
 versions, environments, states, order. A missed duplicate costs a line in a list; a wrong merge would cost
 trust, so unknown words count as differences.
@@ -22,7 +22,6 @@ from functools import lru_cache
 from itertools import combinations, islice
 from zlib import crc32
 
-from reverie.jobs.consolidate.rules import vocabulary
 from reverie.jobs.consolidate.rules.reading import NoteLike, NoteReading, Statement, bigrams, read_note
 from reverie.jobs.consolidate.rules.statements import (
     Alignment,
@@ -31,8 +30,15 @@ from reverie.jobs.consolidate.rules.statements import (
     statement_conflicts,
     substituted,
 )
-from reverie.jobs.consolidate.rules.vocabulary import NUMBER_WORDS, PRODUCTS, excludes, word
-from reverie.jobs.consolidate.rules.wording import read_wording
+from reverie.jobs.consolidate.rules.wording import (
+    ENTITY_FOLDERS,
+    FILLER_NAME_WORDS,
+    NUMBER_WORDS,
+    PRODUCTS,
+    excludes,
+    read_wording,
+    word,
+)
 from reverie.memory import front_matter
 
 # Vetoes on subjects: names, folders, descriptions and titles that speak against one thing. Reasons name kinds
@@ -83,7 +89,7 @@ def _front_matter(a: NoteReading, b: NoteReading) -> Iterator[str]:
 
 
 def _subject_words(reading: NoteReading) -> frozenset[str]:
-    named = {each for each in (*reading.name, *reading.folders) if each not in vocabulary.FILLER_NAME_WORDS}
+    named = {each for each in (*reading.name, *reading.folders) if each not in FILLER_NAME_WORDS}
     described = {each for each in reading.head if each not in reading.name and each not in reading.folders}
     return frozenset(named | described)
 
@@ -118,7 +124,7 @@ def _names(a: NoteReading, b: NoteReading, same_body: bool) -> Iterator[str]:
     own_a, own_b = _own_words(a.name, b), _own_words(b.name, a)
     if not own_a or not own_b:
         return
-    if set(a.folders) & vocabulary.ENTITY_FOLDERS and a.folders == b.folders:
+    if set(a.folders) & ENTITY_FOLDERS and a.folders == b.folders:
         yield "their names stand for different things in a folder of such"
     elif not same_body and _name_context(a) & _name_context(b):
         yield "their names differ where they name the subject"
@@ -129,7 +135,7 @@ def _own_words(named: Iterable[str], other: NoteReading) -> set[str]:
     return {
         each
         for each in named
-        if each not in vocabulary.FILLER_NAME_WORDS
+        if each not in FILLER_NAME_WORDS
         and (len(each) > 1 or not each.isascii())
         and not each.startswith("@")
         and not is_known(each, other)
@@ -137,7 +143,7 @@ def _own_words(named: Iterable[str], other: NoteReading) -> set[str]:
 
 
 def _name_context(reading: NoteReading) -> set[str]:
-    return {word(each) for each in reading.name if each not in vocabulary.FILLER_NAME_WORDS and len(each) > 1}
+    return {word(each) for each in reading.name if each not in FILLER_NAME_WORDS and len(each) > 1}
 
 
 def _templates(a: NoteReading, b: NoteReading) -> Iterator[str]:

@@ -14,10 +14,28 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 
-from reverie.jobs.consolidate.rules import vocabulary
 from reverie.jobs.consolidate.rules.reading import Statement
-from reverie.jobs.consolidate.rules.vocabulary import excludes, excluding_words
-from reverie.jobs.consolidate.rules.wording import MARKS, Negation, Wording, WordToken, read_wording
+from reverie.jobs.consolidate.rules.wording import (
+    ANTONYM_PREFIXES,
+    ENVIRONMENT_MARKERS,
+    GERMAN_ARTICLES,
+    LOADED_HEADINGS,
+    MARKS,
+    NEGATIONS_CLAUSE,
+    NEGATIONS_FORWARD,
+    OPPOSITE_RELATIONS,
+    PASSIVE_BY,
+    PRESENT_WORDS,
+    RELATIONS,
+    STRONG_MODALS,
+    WEAK_MODALS,
+    Negation,
+    Wording,
+    WordToken,
+    excludes,
+    excluding_words,
+    read_wording,
+)
 
 # A pair of statements with at least this much of both in common says the same, unless a veto speaks.
 SAME = 0.5
@@ -335,7 +353,7 @@ def _agents_differ(a: Wording, b: Wording, pairs: _Pairs) -> bool:
     """One is passive: who stands after "by" there must stand before the verb in the other one."""
     if b.passive:
         a, b, pairs = b, a, [(other, number) for number, other in pairs]
-    agents = {thing for connector, thing in a.relations if connector in vocabulary.PASSIVE_BY}
+    agents = {thing for connector, thing in a.relations if connector in PASSIVE_BY}
     partner = dict(pairs)
     return any(
         a.tokens[number].canon in agents
@@ -375,7 +393,7 @@ def _play_roles(a: Wording, b: Wording, first: tuple[int, int], last: tuple[int,
     if any(token.kind in ("weak", "number") or token.canon in adverbial for token in (one, other)):
         return False
     # German may put an adverb first; only nouns, which have capitals there, are subject or object.
-    is_german = not vocabulary.GERMAN_ARTICLES.isdisjoint(a.seen & b.seen)
+    is_german = not GERMAN_ARTICLES.isdisjoint(a.seen & b.seen)
     return not is_german or all(a.tokens[x].capital and b.tokens[y].capital for x, y in (first, last))
 
 
@@ -423,12 +441,7 @@ def _neighbours(wording: Wording, number: int) -> set[str]:
 # numbers and kinds of difference, never words of a note: reasons are logged.
 
 
-_LOADED = (
-    vocabulary.LOADED_HEADINGS
-    | vocabulary.NEGATIONS_FORWARD
-    | vocabulary.NEGATIONS_CLAUSE
-    | vocabulary.ENVIRONMENT_MARKERS.keys()
-)
+_LOADED = LOADED_HEADINGS | NEGATIONS_FORWARD | NEGATIONS_CLAUSE | ENVIRONMENT_MARKERS.keys()
 # A key with more words than this for a value is a sentence, not a setting.
 _SHORT_VALUE = 6
 _EXCLUDED = "words that exclude each other"
@@ -506,7 +519,7 @@ class _Pairing:
         left_a, left_b = (
             {token.canon for token in left if token.kind in ("word", "weak")} for left in self._left(link)
         )
-        for prefix in vocabulary.ANTONYM_PREFIXES:
+        for prefix in ANTONYM_PREFIXES:
             if any(prefix + each in left_b for each in left_a) or any(
                 prefix + each in left_a for each in left_b
             ):
@@ -623,12 +636,12 @@ def _is_predicate(wording: Wording, negation: Negation, pairs: Sequence[tuple[in
 def _relations(a: Wording, b: Wording) -> str:
     """From and to, before and after: the same relation to another thing, or the opposite one to the same."""
     shared = {each for each, _thing in a.relations} & {each for each, _thing in b.relations}
-    for connector in shared & vocabulary.RELATIONS:
+    for connector in shared & RELATIONS:
         of_a = {thing for each, thing in a.relations if each == connector}
         of_b = {thing for each, thing in b.relations if each == connector}
         if not of_a & of_b and (of_a & b.canons or of_b & a.canons):
             return "what a relation points at"
-    for one, other in vocabulary.OPPOSITE_RELATIONS:
+    for one, other in OPPOSITE_RELATIONS:
         for left, right in ((one, other), (other, one)):
             things = {thing for each, thing in a.relations if each in left}
             if things & {thing for each, thing in b.relations if each in right}:
@@ -683,16 +696,16 @@ def _modals_differ(a: Wording, b: Wording) -> bool:
     return (
         not a.negations
         and not b.negations
-        and not vocabulary.STRONG_MODALS.isdisjoint(a.seen)
-        and not vocabulary.WEAK_MODALS.isdisjoint(b.seen)
-        and vocabulary.WEAK_MODALS.isdisjoint(a.seen)
-        and vocabulary.STRONG_MODALS.isdisjoint(b.seen)
+        and not STRONG_MODALS.isdisjoint(a.seen)
+        and not WEAK_MODALS.isdisjoint(b.seen)
+        and WEAK_MODALS.isdisjoint(a.seen)
+        and STRONG_MODALS.isdisjoint(b.seen)
     )
 
 
 def _tense(a: Wording, b: Wording) -> str:
     present = b if a.past else a
-    return "whether it was or is" if a.past != b.past and present.seen & vocabulary.PRESENT_WORDS else ""
+    return "whether it was or is" if a.past != b.past and present.seen & PRESENT_WORDS else ""
 
 
 def _place(a: Statement, b: Statement) -> str:

@@ -10,16 +10,218 @@ Pure; linear in the text.
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from reverie.jobs.consolidate.rules import vocabulary
-from reverie.jobs.consolidate.rules.vocabulary import fold_text, stem, word
+from reverie.resources import resource_table
 
-# What `jobs.consolidate.rules.wording` reads in a statement: its tokens, what negates them, and what
+# Words that the judgement of near-duplicates knows, and two questions about them: what is the folded form of
+# a word or a text, and which words exclude each other?
+#
+# The words and patterns are in `resources/vocabulary.toml`, where comments say what each list is for; they
+# are read when this module is imported, which only the rules are. What is written differently and means the
+# same becomes the same: typographic characters, Markdown's emphasis and links, fixed phrases ("at most",
+# "instead of"), inflection and synonyms. Nothing here depends on context; what a sentence says is read
+# below.
+#
+# Pure; any thread. A missing or damaged file fails the import: a bug of ours.
+
+
+_TABLE = resource_table("vocabulary.toml")
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(_TABLE["words"][name].split())
+
+
+def _groups(name: str) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(line.split()) for line in _TABLE["groups"][name].strip().splitlines())
+
+
+def _by_word(name: str) -> dict[str, str]:
+    """The names of a section by the words that stand for them."""
+    return {each: canon for canon, words in _TABLE[name].items() for each in words.split()}
+
+
+def _one_of(*, words: list[str], marks: list[str]) -> str:
+    """A pattern for any of these; `words` begin where a word begins. Each begins with a plain character: to
+    look at that one first makes a search nine times as fast."""
+
+    def by_first(patterns: list[str]) -> str:
+        first = "".join(sorted({pattern[0] for pattern in patterns}))
+        return f"(?=[{first}])(?:{'|'.join(patterns)})"
+
+    return rf"\b{by_first(words)}|{by_first(marks)}"
+
+
+ENGLISH_FUNCTION_WORDS = _words("english_function_words")
+FUNCTION_WORDS = ENGLISH_FUNCTION_WORDS | _words("foreign_function_words")
+WEAK_WORDS = _words("weak_words")
+STATUS_MARKERS = _words("status_markers")
+ENTITY_FOLDERS = _words("entity_folders")
+FILLER_NAME_WORDS = _words("filler_name_words")
+POOR_NAME_WORDS = _words("poor_name_words")
+PLACEHOLDERS = _words("placeholders")
+PAST_WORDS = _words("past_words")
+FUTURE_TRIGGERS = _words("future_triggers")
+FORMER_TRIGGERS = _words("former_triggers")
+ONE_WORDS = _words("one_words")
+ARTICLES = _words("articles")
+NEGATIONS_FORWARD = _words("negations_forward")
+NEGATIONS_CLAUSE = _words("negations_clause")
+HEDGES = _words("hedges")
+NEGATING = _words("negating")
+STRONG_MODALS = _words("strong_modals")
+WEAK_MODALS = _words("weak_modals")
+GERMAN_ARTICLES = _words("german_articles")
+LOADED_HEADINGS = HEDGES | STATUS_MARKERS | _words("more_loaded_headings")
+SEQUENCE = _words("sequence")
+HOLDING = _words("holding")
+PRONOUNS = _words("pronouns")
+NEGATED_PERMISSION = _words("negated_permission")
+BOUNDARIES = _words("boundaries")
+RELATIONS = _words("relations")
+PASSIVE_BY = _words("passive_by")
+PREPOSITIONS = RELATIONS | _words("more_prepositions")
+PRESENT_WORDS = _words("present_words")
+ANTONYM_PREFIXES = tuple(_TABLE["words"]["antonym_prefixes"].split())
+
+SYNONYMS = _groups("synonyms")
+EXCLUSIVE = _groups("exclusive")
+_OPPOSITES = _groups("opposite_relations")
+OPPOSITE_RELATIONS = tuple(zip(_OPPOSITES[::2], _OPPOSITES[1::2], strict=True))
+ENVIRONMENT_MARKERS = _by_word("environments")
+NUMBER_WORDS = _by_word("numbers")
+UNITS = _by_word("units")
+MONTHS = {
+    name: str(number)
+    for names in _TABLE["groups"]["months"].strip().splitlines()
+    for number, name in enumerate(names.split(), start=1)
+}
+
+_PATTERNS: dict[str, str] = _TABLE["patterns"]
+CONTRADICTION_CUES = _one_of(words=_TABLE["contradictions"]["words"], marks=_TABLE["contradictions"]["marks"])
+FUTURE_CUES = _PATTERNS["future_cues"]
+FORMER_CUES = _PATTERNS["former_cues"]
+CJK_NEGATION = _PATTERNS["cjk_negation"]
+CJK_NOT_NEGATION = _PATTERNS["cjk_not_negation"]
+HANGUL_NEGATION = _PATTERNS["hangul_negation"]
+HANGUL_PARTICLES = _PATTERNS["hangul_particles"]
+HAN_FUNCTION = frozenset(_TABLE["folding"]["han_function"])
+
+_QUOTES = str.maketrans({char: text for chars, text in _TABLE["folding"]["quotes"] for char in chars})
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\(<?([^()\s]*)>?[^()]*\)")
+_EMPHASIS = re.compile(r"(?<![\w/*.])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/*])(?:\*{1,3}|_{1,3}|~~)(?![\w/*])")
+_UPPER, _LOWER = " bound:upper ", " bound:lower "
+# Each phrase with the words of which one must be there.
+_PHRASES = tuple(
+    (frozenset(triggers.split()), re.compile(pattern, re.IGNORECASE), replacement)
+    for triggers, pattern, replacement in _TABLE["folding"]["phrases"]
+)
+_TRIGGERS = frozenset().union(*(triggers for triggers, _pattern, _replacement in _PHRASES))
+_COMPARISON = re.compile(r"(?<=\s)(?:<=|<)(?=\s?\d)|≤|(?<=\s)(?:>=|>)(?=\s?\d)|≥")
+_PLAIN_WORD = re.compile(r"[^\W\d_]+")
+_EAST_ASIAN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af々ー"
+_SCRIPT_CHANGE = re.compile(rf"(?<=[{_EAST_ASIAN}])(?=[A-Za-z0-9`#])|(?<=[A-Za-z0-9`%])(?=[{_EAST_ASIAN}])")
+
+
+def word(canon: str) -> str:
+    """The folded form of one lower-case word: inflection off, synonyms on one of them."""
+    return _SYNONYM.get(canon) or _SYNONYM.get(stem(canon)) or stem(canon)
+
+
+@lru_cache(maxsize=65536)
+def stem(text: str) -> str:
+    """Light: plural, -ing, -ed, -ly, -ion and a final e go; short words and other scripts stay."""
+    if len(text) < 4 or not text.isascii():
+        return text
+    for ending, replacement, least in _ENDINGS:
+        if text.endswith(ending) and len(text) - len(ending) >= least:
+            text = text[: len(text) - len(ending)] + replacement
+            if ending in ("ing", "ed") and len(text) > 3 and text[-1] == text[-2] and text[-1] in "bdfgmnprt":
+                text = text[:-1]
+            break
+    return text[:-1] if len(text) > 3 and text.endswith("e") else text
+
+
+_ENDINGS = (
+    ("ies", "y", 2), ("ied", "y", 2), ("sses", "ss", 2), ("xes", "x", 2), ("ches", "ch", 2),
+    ("shes", "sh", 2), ("ingly", "", 3), ("edly", "", 3), ("ally", "al", 3), ("ings", "", 3), ("ing", "", 3),
+    ("eed", "eed", 1), ("ions", "", 4), ("ion", "", 4), ("ed", "", 3), ("ly", "", 4), ("'s", "", 2),
+    ("ss", "ss", 1), ("us", "us", 1), ("is", "is", 1), ("s", "", 3),
+)  # fmt: skip
+_SYNONYM: dict[str, str] = {}
+for _group in SYNONYMS:
+    _first = min(_group, key=lambda text: (len(stem(text)), text))
+    for _text in _group:
+        _SYNONYM.setdefault(_text, stem(_first))
+
+
+def fold_text(text: str) -> str:
+    """Markup, typographic characters and fixed phrases folded; code spans lose their marks."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(_QUOTES)).translate(_QUOTES)
+        text = _SCRIPT_CHANGE.sub(" ", text)
+    if "](" in text:
+        text = _LINK.sub(r"\1 \2", text)
+    text = _EMPHASIS.sub("", text) if "*" in text or "_" in text or "~" in text else text
+    triggers = _TRIGGERS.intersection(_PLAIN_WORD.findall(text.casefold()))
+    if triggers:
+        for wanted, pattern, replacement in _PHRASES:
+            if not wanted.isdisjoint(triggers):
+                text = pattern.sub(replacement, text)
+    if _COMPARISON.search(text):
+        text = _COMPARISON.sub(lambda match: _UPPER if match[0] in "<=≤" else _LOWER, text)
+    return text
+
+
+PRODUCTS = frozenset(map(word, _words("products")))
+
+
+def _numbers_by_word() -> dict[str, tuple[int, ...]]:
+    groups: dict[str, set[int]] = defaultdict(set)
+    for number, group in enumerate(EXCLUSIVE):
+        for each in group:
+            groups[word(each)].add(number)
+    return {each: tuple(sorted(numbers)) for each, numbers in groups.items()}
+
+
+_GROUPS_OF = _numbers_by_word()
+
+
+def excludes(a: frozenset[str], b: frozenset[str], *, strict: bool = False) -> bool:
+    """Whether each side has a word of a group that the other side has another word of.
+
+    `strict`: of groups of more than three (days, systems) both must have the same words if they have any.
+    """
+    of_a, of_b = _members(a), _members(b)
+    for group in of_a.keys() & of_b.keys():
+        if of_a[group] - of_b[group] and of_b[group] - of_a[group]:
+            return True
+        if strict and len(EXCLUSIVE[group]) > 3 and of_a[group] != of_b[group]:
+            return True
+    return False
+
+
+def excluding_words(seen: frozenset[str]) -> frozenset[str]:
+    """Those of some words that exclude any other."""
+    return frozenset(word(each) for each in seen if each in _GROUPS_OF or word(each) in _GROUPS_OF)
+
+
+def _members(seen: frozenset[str]) -> dict[int, set[str]]:
+    """By group, the words of it that were seen."""
+    members: dict[int, set[str]] = defaultdict(set)
+    for each in seen:
+        for group in _GROUPS_OF.get(each) or _GROUPS_OF.get(word(each), ()):
+            members[group].add(word(each))
+    return members
+
+
+# What is read in a statement: its tokens, what negates them, and what
 # colours it. Values.
 
 
@@ -94,15 +296,11 @@ class Wording:
 
 
 _CODE_SPAN = re.compile(r"`+([^`]+)`+")
-_FUNCTION = vocabulary.FUNCTION_WORDS | vocabulary.PREPOSITIONS
-_WEAK = frozenset(vocabulary.WEAK_WORDS | {word(text) for text in vocabulary.WEAK_WORDS if len(text) > 3})
-_MONTH = "|".join(sorted(vocabulary.MONTHS, key=len, reverse=True))
-_UNIT = "|".join(
-    sorted((re.escape(unit) for unit in vocabulary.UNITS if ord(unit[0]) < 0x2E80), key=len, reverse=True)
-)
-_CJK_UNIT = "|".join(
-    sorted((unit for unit in vocabulary.UNITS if ord(unit[0]) >= 0x2E80), key=len, reverse=True)
-)
+_FUNCTION = FUNCTION_WORDS | PREPOSITIONS
+_WEAK = frozenset(WEAK_WORDS | {word(text) for text in WEAK_WORDS if len(text) > 3})
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
+_UNIT = "|".join(sorted((re.escape(unit) for unit in UNITS if ord(unit[0]) < 0x2E80), key=len, reverse=True))
+_CJK_UNIT = "|".join(sorted((unit for unit in UNITS if ord(unit[0]) >= 0x2E80), key=len, reverse=True))
 _TOKEN = re.compile(
     rf"""
       (?P<url>\b[a-z][a-z0-9+.-]{{1,20}}://[^\s<>()"']+)
@@ -130,14 +328,14 @@ _TOKEN = re.compile(
 _SYMBOLS_ONLY = re.compile(r"^[^\w\s]+$")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]|\w_\w")
 _RUNS = re.compile(r"[\u3040-\u309f]+|[\u30a0-\u30ff\u31f0-\u31ffー]+|[\u3400-\u9fff\uf900-\ufaff々]")
-_CJK_NOT = re.compile(vocabulary.CJK_NEGATION)
-_CJK_NOT_NOT = re.compile(vocabulary.CJK_NOT_NEGATION)
-_HANGUL_NOT = re.compile(vocabulary.HANGUL_NEGATION)
-_HANGUL_PARTICLE = re.compile(vocabulary.HANGUL_PARTICLES)
-_FORMER = re.compile(vocabulary.FORMER_CUES, re.IGNORECASE)
-_FUTURE = re.compile(vocabulary.FUTURE_CUES, re.IGNORECASE)
+_CJK_NOT = re.compile(CJK_NEGATION)
+_CJK_NOT_NOT = re.compile(CJK_NOT_NEGATION)
+_HANGUL_NOT = re.compile(HANGUL_NEGATION)
+_HANGUL_PARTICLE = re.compile(HANGUL_PARTICLES)
+_FORMER = re.compile(FORMER_CUES, re.IGNORECASE)
+_FUTURE = re.compile(FUTURE_CUES, re.IGNORECASE)
 _ELISION = re.compile(r"^(?:[cdjlmnst]|qu)'", re.IGNORECASE)
-_BOUNDARY_WORDS = vocabulary.BOUNDARIES
+_BOUNDARY_WORDS = BOUNDARIES
 
 
 @lru_cache(maxsize=4096)
@@ -187,10 +385,10 @@ class _WordingReader:
             relations=frozenset(self._relations),
             negations=negations,
             negative=self._negative_script(text),
-            passive=not self._code and bool(self._seen & vocabulary.PASSIVE_BY),
+            passive=not self._code and bool(self._seen & PASSIVE_BY),
             marks=self._marks(text),
-            past=not self._seen.isdisjoint(vocabulary.PAST_WORDS),
-            ordered=self._arrows or bool(self._seen & vocabulary.SEQUENCE),
+            past=not self._seen.isdisjoint(PAST_WORDS),
+            ordered=self._arrows or bool(self._seen & SEQUENCE),
             clauses=self._clause_numbers(),
             weight=sum(token.weight for token in tokens),
         )
@@ -234,7 +432,7 @@ class _WordingReader:
             self._add(WordToken(f"#{whole.lstrip('0') or '0'}", "number"))
         elif kind == "money":
             amount = whole[1:].strip().replace(",", "")
-            self._add(WordToken(f"#{amount}", "number", vocabulary.UNITS[whole[0]]))
+            self._add(WordToken(f"#{amount}", "number", UNITS[whole[0]]))
         elif kind == "bound":
             self._seen.add(whole)
             self._add(WordToken(whole, "weak"))
@@ -267,36 +465,27 @@ class _WordingReader:
         digits = digits.removeprefix("+")
         if re.fullmatch(r"\d{1,3}(?:,\d{3})+", digits):
             digits = digits.replace(",", "")
-        self._add(
-            WordToken(
-                f"#{digits.replace(',', '.')}", "number", vocabulary.UNITS[unit.casefold()] if unit else ""
-            )
-        )
+        self._add(WordToken(f"#{digits.replace(',', '.')}", "number", UNITS[unit.casefold()] if unit else ""))
 
     def _word(self, surface: str, code: bool, initial: bool) -> None:
         text = surface.casefold()
         if not code and "'" in text:
             text = self._elision(text)
-        if text in vocabulary.NUMBER_WORDS and not code:
-            self._add(WordToken(f"#{vocabulary.NUMBER_WORDS[text]}", "number"))
+        if text in NUMBER_WORDS and not code:
+            self._add(WordToken(f"#{NUMBER_WORDS[text]}", "number"))
             return
-        if (
-            not code
-            and text in vocabulary.UNITS
-            and len(text) > 2
-            and self._counts_unit(vocabulary.UNITS[text])
-        ):
+        if not code and text in UNITS and len(text) > 2 and self._counts_unit(UNITS[text]):
             return
-        self._article = text in vocabulary.ARTICLES
+        self._article = text in ARTICLES
         self._seen.add(text)
         if code:
             self._add(WordToken(text if self._code else stem(text), "identifier"))
             return
         self._negation(text)
         self._last_word = text
-        if text in vocabulary.ONE_WORDS:
+        if text in ONE_WORDS:
             self._add(WordToken("#1", "weak"))
-        elif text in vocabulary.NEGATED_PERMISSION:
+        elif text in NEGATED_PERMISSION:
             self._add(WordToken(word("allow"), "weak"))
         elif text in _FUNCTION and not _is_abbreviation(surface, text):
             self._connect(text)
@@ -335,15 +524,15 @@ class _WordingReader:
         return "word"
 
     def _negation(self, text: str) -> None:
-        if text in vocabulary.NEGATIONS_FORWARD or (text == "over" and self._prefers):
+        if text in NEGATIONS_FORWARD or (text == "over" and self._prefers):
             self._forward.append(len(self._tokens))
-        elif text in vocabulary.NEGATIONS_CLAUSE:
+        elif text in NEGATIONS_CLAUSE:
             self._whole = True
         elif text in _BOUNDARY_WORDS:
             self._end_clause()
 
     def _connect(self, text: str) -> None:
-        if text in vocabulary.PREPOSITIONS or text in vocabulary.PASSIVE_BY:
+        if text in PREPOSITIONS or text in PASSIVE_BY:
             self._connector = text
 
     def _cjk(self, whole: str) -> None:
@@ -352,7 +541,7 @@ class _WordingReader:
                 continue
             if "\u30a0" <= run[0] <= "\u30ff":
                 self._add(WordToken(run.rstrip("ー"), "word"))
-            elif run not in vocabulary.HAN_FUNCTION:
+            elif run not in HAN_FUNCTION:
                 self._add(WordToken(run, "character"))
 
     def _add(self, token: WordToken) -> None:
@@ -366,7 +555,7 @@ class _WordingReader:
 
     def _end_clause(self) -> None:
         end = len(self._tokens)
-        is_last = self._last_word in vocabulary.NEGATIONS_FORWARD
+        is_last = self._last_word in NEGATIONS_FORWARD
         self._clauses.append((self._clause_start, list(self._forward), self._whole, is_last))
         self._clause_start, self._forward, self._whole, self._connector = end, [], False, None
 
@@ -400,14 +589,14 @@ class _WordingReader:
     def _marks(self, text: str) -> frozenset[str]:
         if self._code:
             return frozenset()
-        marks = {f"hedge {each}" for each in self._seen & vocabulary.HEDGES}
-        marks |= {f"negating {word(each)}" for each in self._seen & vocabulary.NEGATING}
-        marks |= {"holding" for connector, _thing in self._relations if connector in vocabulary.HOLDING}
+        marks = {f"hedge {each}" for each in self._seen & HEDGES}
+        marks |= {f"negating {word(each)}" for each in self._seen & NEGATING}
+        marks |= {"holding" for connector, _thing in self._relations if connector in HOLDING}
         if self._raw.rstrip(" *_)\"'").endswith(("?", "？")):
             marks.add("question")
-        if self._has(_FORMER, vocabulary.FORMER_TRIGGERS, text):
+        if self._has(_FORMER, FORMER_TRIGGERS, text):
             marks.add("former")
-        if self._has(_FUTURE, vocabulary.FUTURE_TRIGGERS, text):
+        if self._has(_FUTURE, FUTURE_TRIGGERS, text):
             marks.add("future")
         return frozenset(marks)
 
@@ -427,7 +616,7 @@ _EDGES = {"path": ".:/*-_+#", "url": ".,:"}
 
 def _is_abbreviation(surface: str, text: str) -> bool:
     """Whether a word in capitals is no function word, as in the time zones CET and EST."""
-    return len(surface) > 1 and surface.isupper() and text not in vocabulary.ENGLISH_FUNCTION_WORDS
+    return len(surface) > 1 and surface.isupper() and text not in ENGLISH_FUNCTION_WORDS
 
 
 def _date(kind: str, match: re.Match[str]) -> WordToken:
@@ -435,5 +624,5 @@ def _date(kind: str, match: re.Match[str]) -> WordToken:
         year, month, day = match.group("iso").split("-")
     else:
         year = match.group(f"{kind}_year") or ""
-        month, day = vocabulary.MONTHS[match.group(f"{kind}_month").casefold()], match.group(f"{kind}_day")
+        month, day = MONTHS[match.group(f"{kind}_month").casefold()], match.group(f"{kind}_day")
     return WordToken(f"@{int(month)}-{int(day)}", "number", year)

@@ -1,5 +1,5 @@
-"""OpenAI's two wire formats, chat completions and Responses, as OpenAI speaks them and as other servers
-imitate them.
+"""The wire formats: OpenAI's two, chat completions and Responses, as OpenAI speaks them and as other servers
+imitate them; and Anthropic's.
 
 Chat requests hold what every imitation knows; the rest is left out when a server refuses it. Answers are read
 tolerantly: null fields, missing ids and indexes, whole calls in one chunk, names in pieces or repeated, a
@@ -12,10 +12,11 @@ Pure, except that the readers report progress.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from reverie.agents.reading import as_list, as_object, as_text
 from reverie.llm.provider import (
     AssistantMessage,
     FinishReason,
@@ -23,26 +24,22 @@ from reverie.llm.provider import (
     Message,
     ModelRequest,
     ModelTurn,
+    Progress,
+    ReplyReader,
+    ServerEvent,
     ServiceRefusal,
     TokenUsage,
     ToolCall,
     ToolResult,
     ToolSpec,
-)
-from reverie.llm.wire import (
-    Progress,
-    ReplyReader,
-    ServerEvent,
     arguments_object,
     cap_named,
     capped,
     count_of,
     finish_of,
     json_object,
-    mapping_of,
     safe_name,
     sanitise,
-    text_of,
     text_or_json,
 )
 
@@ -68,15 +65,21 @@ _ERROR_STATUS = {
 
 
 @dataclass(frozen=True, slots=True)
-class OpenAiWire:
-    """The chat format. `limit_name`: the service's name for the cap of an answer."""
+class _BearerWire:
+    """What both of OpenAI's formats have in common."""
 
-    limit_name: str = "max_tokens"
-    path: str = "/chat/completions"
     models_path: str = "/models"
 
     def headers(self, key: str | None) -> dict[str, str]:
         return {"authorization": f"Bearer {key}"} if key else {}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAiWire(_BearerWire):
+    """The chat format. `limit_name`: the service's name for the cap of an answer."""
+
+    limit_name: str = "max_tokens"
+    path: str = "/chat/completions"
 
     def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
         names = ["max_tokens", "max_completion_tokens"]
@@ -177,58 +180,56 @@ class ChatReader(ReplyReader):
     def _take(self, document: Mapping[str, Any], *, streamed: bool) -> None:
         if document.get("error"):
             raise _refusal(document["error"])
-        self._model = text_of(document.get("model")) or self._model
-        self._usage = _chat_usage(mapping_of(document.get("usage"))) or self._usage
-        choices = document.get("choices")
-        if not isinstance(choices, list) or not choices:
+        self._model = as_text(document.get("model")) or self._model
+        self._usage = _chat_usage(as_object(document.get("usage"))) or self._usage
+        choices = as_list(document.get("choices"))
+        if not choices:
             return
-        choice = mapping_of(choices[0])
+        choice = as_object(choices[0])
         if choice.get("error"):
             raise _refusal(choice["error"])
         self._answered = True
-        self._delta(mapping_of(choice.get("delta") or choice.get("message")), streamed=streamed)
-        self._finish = text_of(choice.get("finish_reason")) or self._finish
+        self._delta(as_object(choice.get("delta") or choice.get("message")), streamed=streamed)
+        self._finish = as_text(choice.get("finish_reason")) or self._finish
 
     def _delta(self, delta: Mapping[str, Any], *, streamed: bool) -> None:
-        text = text_of(delta.get("content")) or text_of(delta.get("refusal"))
+        text = as_text(delta.get("content")) or as_text(delta.get("refusal"))
         if text:
             self._text.append(text)
             if streamed:
                 self._show(text=text)
-        if reasoning := text_of(delta.get("reasoning_content")):
+        if reasoning := as_text(delta.get("reasoning_content")):
             self._reasoning.append(reasoning)
-        details = delta.get("reasoning_details")
-        self._reasoning_details += details if isinstance(details, list) else []
-        parts = delta.get("tool_calls")
-        for part in parts if isinstance(parts, list) else []:
-            self._call(mapping_of(part), streamed=streamed)
-        twin = mapping_of(delta.get("function_call"))
+        self._reasoning_details += as_list(delta.get("reasoning_details"))
+        for part in as_list(delta.get("tool_calls")):
+            self._call(as_object(part), streamed=streamed)
+        twin = as_object(delta.get("function_call"))
         if twin:
             self._twin = self._twin or _Call(None)
             _grow(self._twin, twin)
 
     def _call(self, part: Mapping[str, Any], *, streamed: bool) -> None:
-        function = mapping_of(part.get("function"))
+        function = as_object(part.get("function"))
         call = self._meant(part, function)
         named = bool(call.name)
-        call.id = call.id or text_of(part.get("id"))
+        call.id = call.id or as_text(part.get("id"))
         _grow(call, function)
         if call.name and not named and streamed:
             self._show(tool_name=call.name)
 
     def _meant(self, part: Mapping[str, Any], function: Mapping[str, Any]) -> _Call:
         """Which call a piece belongs to: by index, else by id, else a name begins a new one."""
-        index, identity = part.get("index"), text_of(part.get("id"))
+        index, identity = part.get("index"), as_text(part.get("id"))
         number = index if isinstance(index, int) else None
         for call in reversed(self._calls):
             if number is not None and call.index is not None:
                 # Some servers give every call of a turn the index 0, whole and with an id of its own.
-                another = identity and call.id and identity != call.id and text_of(function.get("name"))
+                another = identity and call.id and identity != call.id and as_text(function.get("name"))
                 if call.index == number and not another:
                     return call
             elif identity and identity == call.id:
                 return call
-        begins = number is not None or identity or text_of(function.get("name")) or not self._calls
+        begins = number is not None or identity or as_text(function.get("name")) or not self._calls
         if not begins:
             return self._calls[-1]
         call = _Call(number)
@@ -237,7 +238,7 @@ class ChatReader(ReplyReader):
 
 
 def _grow(call: _Call, function: Mapping[str, Any]) -> None:
-    name = text_of(function.get("name"))
+    name = as_text(function.get("name"))
     # A name comes whole, in pieces, or again with every piece of the arguments.
     if name != call.name:
         call.name += name
@@ -248,8 +249,8 @@ def _chat_usage(counts: Mapping[str, Any]) -> TokenUsage | None:
     given, made = count_of(counts, "prompt_tokens"), count_of(counts, "completion_tokens")
     if not given and not made:
         return None
-    before = mapping_of(counts.get("prompt_tokens_details"))
-    after = mapping_of(counts.get("completion_tokens_details"))
+    before = as_object(counts.get("prompt_tokens_details"))
+    after = as_object(counts.get("completion_tokens_details"))
     cached = count_of(before, "cached_tokens") or count_of(counts, "prompt_cache_hit_tokens")
     cached = min(cached, given)
     return TokenUsage(
@@ -264,12 +265,12 @@ def _chat_usage(counts: Mapping[str, Any]) -> TokenUsage | None:
 def _refusal(error: Any) -> ServiceRefusal:
     """An error inside a stream; without a better word it is the server's."""
     if not isinstance(error, dict):
-        return ServiceRefusal(500, "", text_of(error))
-    kinds = [text_of(error.get("code")), text_of(error.get("type"))]
+        return ServiceRefusal(500, "", as_text(error))
+    kinds = [as_text(error.get("code")), as_text(error.get("type"))]
     status = error.get("code")
     if not isinstance(status, int) or not 400 <= status < 600:
         status = next((_ERROR_STATUS[kind] for kind in kinds if kind in _ERROR_STATUS), 500)
-    return ServiceRefusal(status, " ".join(kinds).strip(), text_of(error.get("message")))
+    return ServiceRefusal(status, " ".join(kinds).strip(), as_text(error.get("message")))
 
 
 def _chat_tool(tool: ToolSpec) -> dict[str, Any]:
@@ -296,7 +297,7 @@ def _chat_message(message: Message) -> dict[str, Any]:
             }
             for call in message.tool_calls
         ]
-        extra = mapping_of(message.extra.get("openai"))
+        extra = as_object(message.extra.get("openai"))
         answer = {"role": "assistant", "content": message.text, **extra}
         return {**answer, "tool_calls": calls} if calls else answer
     return {"role": "user", "content": message.text}
@@ -314,14 +315,10 @@ _ENDS = ("response.completed", "response.incomplete", "response.done")
 
 
 @dataclass(frozen=True, slots=True)
-class ResponsesWire:
+class ResponsesWire(_BearerWire):
     """Implements `llm.transport.Wire`."""
 
     path: str = "/responses"
-    models_path: str = "/models"
-
-    def headers(self, key: str | None) -> dict[str, str]:
-        return {"authorization": f"Bearer {key}"} if key else {}
 
     def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
         tools = [
@@ -380,35 +377,35 @@ class ResponseReader(ReplyReader):
         if not data or data == "[DONE]":
             return
         document = json_object(data)
-        kind = text_of(document.get("type")) or event.name
+        kind = as_text(document.get("type")) or event.name
         if kind == "error":
             raise _refusal(document.get("error") or document)
         if kind == "response.failed":
-            raise _refusal(mapping_of(document.get("response")).get("error"))
+            raise _refusal(as_object(document.get("response")).get("error"))
         index = document.get("output_index")
         number = index if isinstance(index, int) else 0
         if kind in ("response.output_text.delta", "response.refusal.delta"):
-            self._text(number, text_of(document.get("delta")))
+            self._text(number, as_text(document.get("delta")))
         elif kind == "response.output_item.added":
-            item = mapping_of(document.get("item"))
-            if item.get("type") == "function_call" and text_of(item.get("name")):
-                self._show(tool_name=text_of(item.get("name")))
+            item = as_object(document.get("item"))
+            if item.get("type") == "function_call" and as_text(item.get("name")):
+                self._show(tool_name=as_text(item.get("name")))
         elif kind == "response.output_item.done":
             self._answered = True
-            self._items[number] = mapping_of(document.get("item"))
+            self._items[number] = as_object(document.get("item"))
         elif kind in _ENDS:
-            self.whole(mapping_of(document.get("response")))
+            self.whole(as_object(document.get("response")))
 
     def whole(self, document: Mapping[str, Any]) -> None:
         if document.get("error"):
             raise _refusal(document["error"])
         self._response = document
-        self._model = text_of(document.get("model")) or self._model
+        self._model = as_text(document.get("model")) or self._model
         output = document.get("output")
         if isinstance(output, list):
             self._answered = True
             if not self._items:
-                self._items = {number: mapping_of(item) for number, item in enumerate(output)}
+                self._items = {number: as_object(item) for number, item in enumerate(output)}
         self.ended = True
 
     def turn(self) -> ModelTurn:
@@ -420,8 +417,8 @@ class ResponseReader(ReplyReader):
             item = self._items.get(number, {})
             if item.get("type") == "function_call":
                 given = text_or_json(item.get("arguments"))
-                call_id = text_of(item.get("call_id")) or text_of(item.get("id")) or f"call_{len(calls) + 1}"
-                calls.append(ToolCall(call_id, sanitise(text_of(item.get("name"))).strip(), sanitise(given)))
+                call_id = as_text(item.get("call_id")) or as_text(item.get("id")) or f"call_{len(calls) + 1}"
+                calls.append(ToolCall(call_id, sanitise(as_text(item.get("name"))).strip(), sanitise(given)))
             elif item.get("type", "message") == "message":
                 # What a person has seen arrive is what counts, if a server repeats it in other words.
                 texts.append("".join(self._streamed.get(number, ())) or "".join(_output_texts(item)))
@@ -431,7 +428,7 @@ class ResponseReader(ReplyReader):
 
     def _finish(self) -> FinishReason:
         if self._response.get("status") == "incomplete":
-            reason = mapping_of(self._response.get("incomplete_details")).get("reason")
+            reason = as_object(self._response.get("incomplete_details")).get("reason")
             known: Mapping[Any, FinishReason] = {
                 "max_output_tokens": "length",
                 "content_filter": "content-filter",
@@ -447,9 +444,8 @@ class ResponseReader(ReplyReader):
 
 
 def _output_texts(item: Mapping[str, Any]) -> Iterator[str]:
-    content = item.get("content")
-    for part in content if isinstance(content, list) else []:
-        yield text_of(mapping_of(part).get("text")) or text_of(mapping_of(part).get("refusal"))
+    for part in as_list(item.get("content")):
+        yield as_text(as_object(part).get("text")) or as_text(as_object(part).get("refusal"))
 
 
 def _responses_items(message: Message) -> Iterator[dict[str, Any]]:
@@ -480,10 +476,244 @@ def _responses_answer_format(request: ModelRequest) -> dict[str, Any]:
 
 
 def _responses_usage(response: Mapping[str, Any]) -> TokenUsage | None:
-    counts = mapping_of(response.get("usage"))
+    counts = as_object(response.get("usage"))
     given, made = count_of(counts, "input_tokens"), count_of(counts, "output_tokens")
     if not given and not made:
         return None
-    cached = count_of(mapping_of(counts.get("input_tokens_details")), "cached_tokens")
-    thought = count_of(mapping_of(counts.get("output_tokens_details")), "reasoning_tokens")
+    cached = count_of(as_object(counts.get("input_tokens_details")), "cached_tokens")
+    thought = count_of(as_object(counts.get("output_tokens_details")), "reasoning_tokens")
     return TokenUsage(input=given, output=made, cached_input=min(cached, given), reasoning=min(thought, made))
+
+
+# The Anthropic Messages format.
+#
+# The prompt's unchanging part (tools, system) and the conversation so far are marked for the service's cache,
+# because a loop sends the same text again with every step. Thinking blocks are sent back unchanged, signature
+# included. An answer is whole after its stop reason or `message_stop`.
+#
+# Pure, except that the reader reports progress.
+
+
+_VERSION = "2023-06-01"
+_CACHED = {"cache_control": {"type": "ephemeral"}}
+_MESSAGE_FINISH: Mapping[str, FinishReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool-calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content-filter",
+}
+_MESSAGE_ERRORS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AnthropicWire:
+    """Implements `llm.transport.Wire`."""
+
+    path: str = "/v1/messages"
+    models_path: str = "/v1/models"
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return {"anthropic-version": _VERSION, **({"x-api-key": key} if key else {})}
+
+    def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
+        tools = [_message_tool(tool) for tool in request.tools]
+        if tools:
+            tools[-1] |= _CACHED
+        system = [{"type": "text", "text": request.system, **_CACHED}] if request.system else []
+        return {
+            "model": model,
+            "max_tokens": capped(request.max_output_tokens, changes),
+            "stream": True,
+            "messages": _conversation(request.messages),
+            **({"system": system} if system else {}),
+            **({"tools": tools} if tools else {}),
+        }
+
+    def reader(self, model: str, progress: Progress) -> ReplyReader:
+        return MessageReader(model, progress)
+
+    def adapt(self, status: int, words: str) -> str | None:
+        return cap_named(words) if status == 400 else None
+
+
+class MessageReader(ReplyReader):
+    """Makes a `ModelTurn` from the events of a message."""
+
+    def __init__(self, model: str, progress: Progress) -> None:
+        super().__init__(model, progress)
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._pieces: dict[tuple[int, str], list[str]] = {}
+        self._counts: dict[str, Any] = {}
+        self._stop: str | None = None
+        self._started = False
+
+    @property
+    def complete(self) -> bool:
+        return self._stop is not None or self.ended
+
+    def feed(self, event: ServerEvent) -> None:
+        if not event.data.strip():
+            return
+        said = json_object(event.data)
+        kind = said.get("type") or event.name
+        if kind == "error":
+            raise _message_refusal(as_object(said.get("error")))
+        if kind == "message_start":
+            self._start(as_object(said.get("message")))
+        elif kind == "content_block_start":
+            self._open(_index(said), as_object(said.get("content_block")), streamed=True)
+        elif kind == "content_block_delta":
+            self._delta(_index(said), as_object(said.get("delta")))
+        elif kind == "message_delta":
+            self._stop = as_text(as_object(said.get("delta")).get("stop_reason")) or self._stop
+            self._count(as_object(said.get("usage")))
+        elif kind == "message_stop":
+            self.ended = True
+
+    def whole(self, document: Mapping[str, Any]) -> None:
+        if document.get("type") == "error":
+            raise _message_refusal(as_object(document.get("error")))
+        if document.get("type") == "message":
+            self._start(document)
+        for index, block in enumerate(as_list(document.get("content"))):
+            self._open(index, as_object(block), streamed=False)
+        self._stop = as_text(document.get("stop_reason")) or None
+        self.ended = True
+
+    def turn(self) -> ModelTurn:
+        if not self._started:
+            raise Malformed("sent an answer without any message")
+        text, calls, thinking = [], [], []
+        for index, block in sorted(self._blocks.items()):
+            kind = block.get("type")
+            if kind == "text":
+                text.append(self._joined(index, "text"))
+            elif kind == "tool_use":
+                call = ToolCall(as_text(block.get("id")), as_text(block.get("name")), self._arguments(index))
+                calls.append(call)
+            elif kind == "thinking":
+                parts = {key: self._joined(index, key) for key in ("thinking", "signature")}
+                thinking.append({"type": "thinking", **parts})
+            elif kind == "redacted_thinking":
+                thinking.append(dict(block))
+        finish = finish_of(_MESSAGE_FINISH.get(self._stop, "other") if self._stop else "stop", calls)
+        extra = {"anthropic": {"thinking": thinking}} if thinking else {}
+        return ModelTurn(
+            AssistantMessage("".join(text), tuple(calls), extra), finish, self._usage(), self._model
+        )
+
+    def _start(self, message: Mapping[str, Any]) -> None:
+        self._started = True
+        self._model = as_text(message.get("model")) or self._model
+        self._count(as_object(message.get("usage")))
+
+    def _open(self, index: int, block: Mapping[str, Any], *, streamed: bool) -> None:
+        self._blocks[index] = dict(block)
+        for key in ("text", "thinking", "signature"):
+            self._add(index, key, block.get(key), streamed=streamed)
+        if block.get("type") == "tool_use":
+            if block.get("input"):
+                self._add(index, "partial_json", json.dumps(block["input"]), streamed=streamed)
+            if streamed:
+                self._show(tool_name=as_text(block.get("name")))
+
+    def _delta(self, index: int, delta: Mapping[str, Any]) -> None:
+        for key in ("text", "thinking", "signature", "partial_json"):
+            self._add(index, key, delta.get(key), streamed=True)
+
+    def _add(self, index: int, key: str, value: Any, *, streamed: bool) -> None:
+        piece = as_text(value)
+        if not piece:
+            return
+        self._pieces.setdefault((index, key), []).append(piece)
+        if key == "text" and streamed:
+            self._show(text=piece)
+
+    def _joined(self, index: int, key: str) -> str:
+        return sanitise("".join(self._pieces.get((index, key), [])))
+
+    def _arguments(self, index: int) -> str:
+        return self._joined(index, "partial_json") or "{}"
+
+    def _count(self, counts: Mapping[str, Any]) -> None:
+        # Counts of later events are totals; null means not counted again.
+        self._counts.update({key: value for key, value in counts.items() if value is not None})
+
+    def _usage(self) -> TokenUsage | None:
+        fresh, made = count_of(self._counts, "input_tokens"), count_of(self._counts, "output_tokens")
+        cached = count_of(self._counts, "cache_read_input_tokens")
+        written = count_of(self._counts, "cache_creation_input_tokens")
+        if not (fresh or made or cached or written):
+            return None
+        return TokenUsage(fresh + cached + written, made, cached, written)
+
+
+def _index(said: Mapping[str, Any]) -> int:
+    index = said.get("index")
+    return index if isinstance(index, int) else 0
+
+
+def _message_refusal(error: Mapping[str, Any]) -> ServiceRefusal:
+    kind = as_text(error.get("type"))
+    return ServiceRefusal(_MESSAGE_ERRORS.get(kind, 500), kind, as_text(error.get("message")))
+
+
+def _message_tool(tool: ToolSpec) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+
+
+def _conversation(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """User and assistant in turn; results and what the user says after them are one message."""
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        role = "assistant" if isinstance(message, AssistantMessage) else "user"
+        blocks = _message_blocks(message)
+        if not blocks:
+            continue
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += blocks
+        else:
+            turns.append({"role": role, "content": blocks})
+    if turns and turns[-1]["role"] == "user":
+        turns[-1]["content"][-1] |= _CACHED
+    return turns
+
+
+def _message_blocks(message: Message) -> list[dict[str, Any]]:
+    if isinstance(message, ToolResult):
+        return [
+            {
+                "type": "tool_result",
+                "tool_use_id": safe_name(message.call_id, "call"),
+                "content": message.content,
+                **({"is_error": True} if message.is_error else {}),
+            }
+        ]
+    # The service refuses blocks of text that are empty or blank.
+    text = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    if not isinstance(message, AssistantMessage):
+        return text
+    calls = [
+        {
+            "type": "tool_use",
+            "id": safe_name(call.id, "call"),
+            "name": safe_name(call.name, "unknown"),
+            "input": arguments_object(call),
+        }
+        for call in message.tool_calls
+    ]
+    thinking = as_object(message.extra.get("anthropic")).get("thinking", [])
+    return [*thinking, *text, *calls]
