@@ -1781,22 +1781,12 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <source>About Reverie</source>
-        <translation>Über Reverie</translation>
-    </message>
-    <message>
         <source>Memory</source>
         <translation>Notizen</translation>
     </message>
     <message>
         <source>Nothing is orphaned in this home.</source>
         <translation>In diesem Home ist nichts verwaist.</translation>
-    </message>
-    <message>
-        <source>Reverie {version}
-A desktop memory browser for coding agents.</source>
-        <translation>Reverie {version}
-Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>There is no project {path} in this home.</source>
@@ -4165,6 +4155,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{kind}: {root}</source>
         <translation>{kind}: {root}</translation>
+    </message>
+</context>
+<context>
+    <name>WindowDialogs</name>
+    <message>
+        <source>About Reverie</source>
+        <translation>Über Reverie</translation>
+    </message>
+    <message>
+        <source>Reverie {version}
+A desktop memory browser for coding agents.</source>
+        <translation>Reverie {version}
+Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>

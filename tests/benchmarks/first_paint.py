@@ -11,7 +11,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +44,10 @@ def bare(rows: int) -> None:
 def reverie(home: str, profile: str, until: str) -> None:
     """The program as `reverie --home HOME` starts it, until the names are painted, or until the whole window
     shows them."""
-    command_line = import_module("reverie.cli.main")
+    from reverie.cli.main import main
+    from reverie.engine import start as starting
 
-    started = command_line.StartingEngine
+    started = starting.StartingEngine
 
     def start(*command: Any) -> Any:
         """The first thing a window does; Qt is loaded behind it, as always."""
@@ -60,8 +60,8 @@ def reverie(home: str, profile: str, until: str) -> None:
         _after(*((SplashTree, "load") if until == "names" else (MainWindow, "_reveal")), done)
         return engine
 
-    command_line.StartingEngine = start  # type: ignore[assignment,misc]
-    command_line.main(["--home", home, "--profile", profile, "--offscreen"])
+    starting.StartingEngine = start  # type: ignore[assignment,misc]
+    main(["--home", home, "--profile", profile, "--offscreen"])
 
 
 def _after(owner: type, name: str, then: Callable[[], object]) -> None:

@@ -230,8 +230,8 @@ MUTATIONS = (
     Mutation(
         "every change in the history: the bytes before a run",
         "memory/history/history.py",
-        "            if tree is not None and (last is None or tree != last.tree):",
-        "            if False:",
+        "        if tree is not None and (last is None or tree != last.tree):",
+        "        if False:",
         ("tests/unit/memory/test_history.py",),
     ),
 )

@@ -14,13 +14,14 @@ from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
 from reverie.agents.discovery import TroubledPlace
+from reverie.engine.first_names import find_names
+from reverie.engine.start import NamesWanted
 from reverie.errors import UserError
 from reverie.services.window_state import Remembered, read_remembered
 from reverie.ui import dialogs
 from reverie.ui.app import with_remembered
 from reverie.ui.appearance import StartupOptions
 from reverie.ui.session_store import SessionStore
-from reverie.ui.window.splash_tree import names_at_start
 
 PATH = "/memories/project/deploy.md"
 
@@ -124,8 +125,9 @@ def test_a_closed_home_that_is_found_again_stays_closed_until_it_is_asked_for(
     assert (kept.home, kept.homes, kept.closed) == (str(other), (str(other),), (str(found),))
     beginning = with_remembered(StartupOptions(), kept)
     assert beginning.closed == (found,)
-    assert not names_at_start((), "", beginning.closed).files
-    assert names_at_start((), "").files
+    listed = find_names(NamesWanted((), "", beginning.closed)).scopes.values()
+    assert not [file for listing in listed for file in listing.files]
+    assert [file for listing in find_names(NamesWanted()).scopes.values() for file in listing.files]
 
     again = windows.begin(other, "", and_found=True, closed=beginning.closed)
     store = SessionStore(again.window, kept, place=True)

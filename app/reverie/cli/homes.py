@@ -155,7 +155,7 @@ def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | No
     if session.arguments.now is not None or wanted_level(os.environ) is not None:
         return None
     try:
-        if not hasattr(socket, "AF_UNIX") or not socket_path(session.profile).exists():
+        if not hasattr(socket, "AF_UNIX") or not os.path.exists(socket_path(session.profile)):
             return None
         # Late: a command that finds no engine does without.
         from reverie.engine.client import EngineClient

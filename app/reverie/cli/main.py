@@ -27,7 +27,6 @@ from reverie import __version__
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_text
 from reverie.clock import Clock, fixed_clock, is_time, system_clock
-from reverie.engine.start import NamesWanted, StartingEngine, engine_command
 from reverie.errors import UserError
 from reverie.files.paths import DiskCheck
 
@@ -392,6 +391,8 @@ def _window(session: Invocation) -> int:
     starting = None
     if arguments.screenshot is None and not arguments.demo and session.clock is system_clock:
         # Before Qt is loaded, so that the names of the memories are there when it is.
+        from reverie.engine.start import NamesWanted, StartingEngine, engine_command
+
         wanted = NamesWanted(tuple(arguments.home or ()), arguments.workspace or "", restore=True)
         with suppress(UserError):  # who needs the engine says so
             starting = StartingEngine(engine_command(session.profile), wanted.as_text())

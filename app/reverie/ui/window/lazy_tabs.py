@@ -148,7 +148,9 @@ class LazyTabs(QObject):
 
         def work(_control: JobControl) -> None:
             # Late: the first tree is on screen by now.
-            from reverie.ui.window import other_tabs as _loaded  # noqa: F401
+            from reverie.ui.window import other_tabs
+
+            other_tabs.load()
 
         session = self._context.memory.session
         # Where trees, files and saves are worked on, what one does first would wait for it.

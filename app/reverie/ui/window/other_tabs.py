@@ -1,7 +1,7 @@
 """The tabs beside Memory, made when each is first shown.
 
 Imported by a job once the first tree is on screen, so that everything they need is imported here, and nowhere
-late.
+late; the same job looks up what an engine can be asked for, which imports the values that come back.
 
 Threading: GUI thread. Failure: none of its own.
 """
@@ -13,6 +13,8 @@ from pathlib import Path
 from PySide6.QtWidgets import QWidget
 
 from reverie.clock import Clock
+from reverie.engine.engine import HomeEngine
+from reverie.engine.interface import names_of
 from reverie.ui.appearance import Icons
 from reverie.ui.background.services import ServicesView
 from reverie.ui.context_tab import ContextControl, ContextTab
@@ -22,6 +24,11 @@ from reverie.ui.memory.tab import MemoryTab
 from reverie.ui.settings import control as _settings  # noqa: F401 - asked for by a key at any time
 from reverie.ui.traces.tab import TracesTab
 from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
+
+
+def load() -> None:
+    """What the job does beside the imports."""
+    names_of(HomeEngine)
 
 
 class OtherTabs:
