@@ -16,6 +16,7 @@ from reverie.files.directory import stamp_of
 from reverie.memory import catalogue as module
 from reverie.memory.lint import lint, with_reason
 from reverie.services.container import HomeContainer
+from reverie.services.workbench import Workbench
 
 GLOBAL = "global"
 
@@ -164,3 +165,27 @@ def test_a_cache_that_cannot_be_written_is_no_obstacle(parts: HomeContainer) -> 
     assert parts.catalogue.count(parts.home_id) is None
     parts.snapshots.observe(source="a test")
     assert parts.snapshots.history.head() is not None
+
+
+def test_the_history_reads_a_file_that_the_catalogue_did_not_read_whole(
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SEARCHED_BYTES", 10)
+    (directory(parts) / "note.md").write_text("longer than ten bytes")
+    feed(parts)
+    settle(parts)
+    parts.snapshots.observe(source="a test")
+    parts.snapshots.observe(source="a test")
+    head = parts.snapshots.history.head()
+    assert head is not None
+    assert parts.snapshots.history.read(head, GLOBAL, "note.md") == b"longer than ten bytes"
+
+
+def test_a_catalogue_that_is_full_or_read_only_is_no_obstacle_to_lint(parts: HomeContainer) -> None:
+    parts.profile.cache.mkdir(parents=True, exist_ok=True)
+    parts.profile.catalogue.write_bytes(b"no database at all" * 1000)
+    parts.profile.catalogue.chmod(0o400)
+    (directory(parts) / "note.md").write_bytes(b"\0")
+    bench = Workbench(parts)
+    view = bench.view(parts.home.context(workspace_id="a1f3c9e2b7"))
+    assert "/memories/global/note.md" in bench.lint.look(view, slice_s=60).findings

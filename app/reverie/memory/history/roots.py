@@ -185,7 +185,8 @@ class HistoryScanner:
 
     def _take(self, directory: Directory, name: str, rel: str, status: os.stat_result) -> None:
         known = self._known.get(rel)
-        if known is not None and known.still_holds(stamp_of(status)) and self._has(known.blob):
+        is_unchanged = known is not None and known.still_holds(stamp_of(status))
+        if known is not None and is_unchanged and known.blob and self._has(known.blob):
             self.found.files[rel] = ScannedFile(stat.S_IMODE(status.st_mode), known.blob)
             return
         try:
