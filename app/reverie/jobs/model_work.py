@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from reverie.errors import StoreError
-from reverie.llm.client import Account, ModelClient
+from reverie.llm.client import Account, ModelClient, spent
 from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult, Tool
 from reverie.llm.provider import TokenUsage
 from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
-from reverie.runs.run import StopCheck, TimedOut
+from reverie.runs.run import Costs, StopCheck, TimedOut
 from reverie.text.redact import find_secrets
 
 # The text of one file as a run sees and leaves it.
@@ -201,6 +201,11 @@ class ModelWork:
         if result.error is not None:
             raise result.error
         return result
+
+
+def costs_of(account: Account) -> Costs:
+    """The account as a run keeps it."""
+    return Costs(*spent(account), account.trace)
 
 
 def last_line(text: str) -> str:

@@ -37,7 +37,7 @@ from reverie.jobs.consolidate.engine import Fence
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.rules.reading import BULLET
 from reverie.jobs.consolidate.run import DreamDependencies, DreamRequest
-from reverie.jobs.model_work import ModelWork
+from reverie.jobs.model_work import ModelWork, costs_of
 from reverie.llm.client import Account, ModelClient, no_end, prompt_words, spent
 from reverie.llm.loop import AgentLimits, FunctionTool, tool_spec
 from reverie.llm.provider import ToolOutcome
@@ -601,8 +601,7 @@ class HarvestJob(Job[Checked]):
 
     def costs(self) -> Costs:
         """What the extractor used."""
-        account = self._extractor.account()
-        return Costs(*spent(account), account.trace)
+        return costs_of(self._extractor.account())
 
     def ended(self, end: RunEnd, record: RunRecord) -> Mapping[str, Any]:
         """Save the harvest record."""
@@ -708,23 +707,11 @@ class HarvestService:
         cancel: threading.Event | None = None,
         progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> RunResult:
-        """`harvest` on an event loop of its own: for threads and commands that have none."""
-        return asyncio.run(
-            self.harvest(request, extractor, cancel=cancel or threading.Event(), progress=progress)
-        )
-
-    async def harvest(
-        self,
-        request: HarvestRequest,
-        extractor: Extractor,
-        *,
-        cancel: threading.Event,
-        progress: Callable[[Progress], None],
-    ) -> RunResult:
-        """One harvest. Refused (`skipped`) with the reason while a dream is at work on this home, and where
-        there is nothing to harvest."""
+        """One harvest, on an event loop of its own: for threads and commands that have none. Refused
+        (`skipped`) with the reason while a dream is at work on this home, and where there is nothing to
+        harvest."""
         job = HarvestJob(self._parts, self.log, request, self._source, extractor)
-        return job.result(await Run(self._parts, job, cancel=cancel, progress=progress).go())
+        return job.result(asyncio.run(Run(self._parts, job, cancel=cancel, progress=progress).go()))
 
     def _source(self, request: HarvestRequest) -> HarvestSource:
         """What is to be harvested. Raises with the reason why nothing is."""

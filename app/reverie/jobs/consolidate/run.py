@@ -31,7 +31,7 @@ from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.coverage import CoverageLog, Trigger
 from reverie.jobs.consolidate.engine import Engine
 from reverie.jobs.consolidate.overlay import DreamOverlay
-from reverie.llm.client import spent
+from reverie.jobs.model_work import costs_of
 from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, refuse_while_agent_writes, write_locks
 from reverie.runs.activity import Activity
 from reverie.runs.guard import Guard, Retention, judge_retention
@@ -343,8 +343,7 @@ class DreamJob(Job[DreamOverlay]):
 
     def costs(self) -> Costs:
         """What the engine used."""
-        account = self._engine.account()
-        return Costs(*spent(account), account.trace)
+        return costs_of(self._engine.account())
 
     def ops(self) -> tuple[Op, ...]:
         """What was asked of the guard."""
@@ -470,8 +469,11 @@ class DreamService:
         cancel: threading.Event | None = None,
         progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> RunResult:
-        """`dream` on an event loop of its own: for threads and commands that have none."""
-        return asyncio.run(self.dream(request, engine, cancel=cancel or threading.Event(), progress=progress))
+        """One dream, on an event loop of its own: for threads and commands that have none. Refused
+        (`skipped`) with the reason while another one runs on this home."""
+        request = replace(request, context=request.context.for_dreams())
+        job = DreamJob(self._parts, request, engine)
+        return asyncio.run(Run(self._parts, job, cancel=cancel, progress=progress).go())
 
     def require_writable(self, trigger: Trigger) -> None:
         """Raises `ReadOnlyStore`, noted in Activity, where what all workspaces share is read-only."""
@@ -480,16 +482,3 @@ class DreamService:
         except ReadOnlyStore as refusal:
             skipped(self._parts, None, trigger, refusal)
             raise
-
-    async def dream(
-        self,
-        request: DreamRequest,
-        engine: Engine,
-        *,
-        cancel: threading.Event,
-        progress: Callable[[Progress], None],
-    ) -> RunResult:
-        """One dream. Refused (`skipped`) with the reason while another one runs on this home."""
-        request = replace(request, context=request.context.for_dreams())
-        job = DreamJob(self._parts, request, engine)
-        return await Run(self._parts, job, cancel=cancel, progress=progress).go()

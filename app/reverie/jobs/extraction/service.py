@@ -53,7 +53,7 @@ from reverie.jobs.extraction.state import (
     laid_out,
     select,
 )
-from reverie.llm.client import spent
+from reverie.jobs.model_work import costs_of
 from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
@@ -187,8 +187,7 @@ class ExtractJob(Job[Thought]):
 
     def costs(self) -> Costs:
         """What the engine used."""
-        account = self._account()
-        return Costs(*spent(account), account.trace)
+        return costs_of(self._account())
 
     def keeps(self, outcome: Outcome) -> bool:
         """A run that found nothing to write leaves no record."""

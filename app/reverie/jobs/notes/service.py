@@ -37,6 +37,7 @@ from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.paths import real_path
 from reverie.files.rooted import EscapesRoot, RootedDirectory
 from reverie.files.sidecar import Sidecar
+from reverie.jobs.model_work import costs_of
 from reverie.jobs.notes.engine import (
     TOTAL_TOKENS,
     NotesDraft,
@@ -51,7 +52,7 @@ from reverie.jobs.notes.engine import (
     problems_of,
     rough_tokens,
 )
-from reverie.llm.client import EngineResult, spent
+from reverie.llm.client import EngineResult
 from reverie.memory.scope_files import FileChange
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
@@ -179,7 +180,7 @@ class NotesJob(Job[NotesDraft]):
 
     def costs(self) -> Costs:
         """What the engine used."""
-        return Costs(*spent(self._end.account), self._end.account.trace)
+        return costs_of(self._end.account)
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
         """The trace, with what only the run knows."""

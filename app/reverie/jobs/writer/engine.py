@@ -24,7 +24,7 @@ from reverie.clock import Clock
 from reverie.errors import StoreError, UserError
 from reverie.files.atomic import LEFT_OVER_AFTER_S, sweep_temporaries
 from reverie.files.rooted import RootedDirectory
-from reverie.jobs.model_work import FileDraft, in_newline_style
+from reverie.jobs.model_work import FileDraft, costs_of, in_newline_style
 from reverie.jobs.writer.state import WriterTarget
 from reverie.llm.client import (
     Account,
@@ -34,7 +34,6 @@ from reverie.llm.client import (
     end_of,
     prompt_words,
     random_mark,
-    spent,
 )
 from reverie.llm.loop import AgentLimits, FunctionTool, Tool, tool_spec
 from reverie.llm.provider import ProviderError, ToolOutcome
@@ -716,7 +715,7 @@ class WriterJob(Job[MemoryDraft]):
 
     def costs(self) -> Costs:
         """What the engine used."""
-        return Costs(*spent(self._end.account), self._end.account.trace)
+        return costs_of(self._end.account)
 
     def found(self) -> Mapping[str, Any]:
         """How often the model was asked."""

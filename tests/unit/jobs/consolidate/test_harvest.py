@@ -406,23 +406,15 @@ def test_a_workspace_archived_meanwhile_gets_its_final_pass(parts: HomeContainer
 def test_cancelling_the_task_ends_the_harvest_and_frees_the_lease(parts: HomeContainer) -> None:
     class Waiting(Scripted):
         async def extract(self, chunk: Chunk, *, limits: StopCheck) -> Sequence[Any]:
+            task = asyncio.current_task()
+            assert task is not None
+            assert parts.runs.all()
+            task.cancel()
             await asyncio.Event().wait()
             return ()
 
-    async def main() -> None:
-        request = HarvestRequest(workspace(parts, ACME))
-        task = asyncio.create_task(
-            service(parts).harvest(
-                request, Waiting(), cancel=threading.Event(), progress=lambda _progress: None
-            )
-        )
-        while not parts.runs.all():
-            await asyncio.sleep(0)
-        task.cancel()
-        await task
-
     with pytest.raises(asyncio.CancelledError):
-        asyncio.run(main())
+        service(parts).run(HarvestRequest(workspace(parts, ACME)), Waiting())
     assert parts.runs.all()[0].outcome == "cancelled"
     assert parts.leases.holder(dream_lease_name(parts.home_id)) is None
 
