@@ -35,6 +35,7 @@ from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_pa
 from reverie.engine.place import socket_path, surroundings
 from reverie.errors import Ambiguous, Unavailable, UserError
 from reverie.files.log_file import wanted_level
+from reverie.files.paths import own_is_there
 from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.contexts import asked_context
 from reverie.services.workbench import Workbench
@@ -155,7 +156,7 @@ def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | No
     if session.arguments.now is not None or wanted_level(os.environ) is not None:
         return None
     try:
-        if not hasattr(socket, "AF_UNIX") or not os.path.exists(socket_path(session.profile)):
+        if not hasattr(socket, "AF_UNIX") or not own_is_there(socket_path(session.profile)):
             return None
         # Late: a command that finds no engine does without.
         from reverie.engine.client import EngineClient
