@@ -12,8 +12,7 @@ from ui_windows import Driver, Windows
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import snapshot
 from reverie.agents.scopes import Scope
-from reverie.ui.dialogs import ConsentDialog
-from reverie.ui.settings.fields import ModelDialog
+from reverie.ui.dialogs import ConsentDialog, ModelDialog
 
 MODEL = "test:test-model"
 KEY = "tk-0123456789-abcdefghij-KEY"

@@ -11,6 +11,7 @@ reports them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Literal
 from PySide6.QtCore import QCoreApplication, QDir, Qt, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
+    QComboBox,
     QDialog,
     QDialogButtonBox,
     QFileDialog,
@@ -373,3 +375,58 @@ def _short(path: Path) -> str:
     home = str(Path.home())
     text = str(path)
     return visible("~" + text.removeprefix(home) if text.startswith(home + "/") else text)
+
+
+_MODEL = re.compile(r"[^\s:]+:\S+")
+
+
+def is_model_name(name: str) -> bool:
+    """Whether `name` can be `provider:model`."""
+    return _MODEL.fullmatch(name) is not None
+
+
+class ModelDialog(QDialog):
+    """`known` are offered, the first is written already."""
+
+    def __init__(self, known: Sequence[str], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Run with a model"))
+        self.setMinimumWidth(360)
+        self.name = QComboBox()
+        self.name.setEditable(True)
+        self.name.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.name.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.name.setAccessibleName(self.tr("Model, as provider:model"))
+        self.name.addItems(list(known))
+        self.hint = WrapLabel(
+            self.tr("Write it as provider:model, such as ollama:qwen3:8b. Settings can test one.")
+        )
+        kinds = QDialogButtonBox.StandardButton
+        self.buttons = QDialogButtonBox(kinds.Cancel)
+        self.run = self.buttons.addButton(self.tr("&Run"), QDialogButtonBox.ButtonRole.AcceptRole)
+        self.buttons.button(kinds.Cancel).setAutoDefault(False)
+        self.run.setDefault(True)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        outer = column(self, self.name, self.hint)
+        outer.addStretch(1)
+        outer.addWidget(self.buttons)
+        self.name.editTextChanged.connect(self._validate)
+        self._validate()
+
+    @property
+    def model(self) -> str:
+        return self.name.currentText().strip()
+
+    @Slot()
+    def _validate(self) -> None:
+        self.run.setEnabled(is_model_name(self.model))
+
+    @classmethod
+    def ask(cls, parent: QWidget, known: Sequence[str]) -> str | None:
+        """A model string, or None."""
+        dialog = cls(known, parent)
+        try:
+            return dialog.model if dialog.exec() == QDialog.DialogCode.Accepted else None
+        finally:
+            dialog.deleteLater()

@@ -14,12 +14,11 @@ from reverie.errors import UserError
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import Icons
-from reverie.ui.dialogs import ConsentDialog
+from reverie.ui.dialogs import ConsentDialog, ModelDialog
 from reverie.ui.jobs import JobControl, Lane, Lanes, Ticket, Work
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.runs_dialog import RunsDialog
 from reverie.ui.session import HomeSession
-from reverie.ui.settings.fields import ModelDialog
 
 if TYPE_CHECKING:
     from reverie.runs.record import Parts

@@ -126,7 +126,6 @@ def _limit(field: FieldInfo, name: str) -> Any:
 
 RULES, AUTO = "rules", "auto"
 _BACKGROUND = f"background.{ANY}."
-_MODEL = re.compile(r"[^\s:]+:\S+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +142,6 @@ class SettingsDraft:
     @property
     def window_style(self) -> WindowStyle:
         return WindowStyle(**{each.name: self.values[f"window.{each.name}"] for each in fields(WindowStyle)})
-
-
-def is_model_name(name: str) -> bool:
-    """Whether `name` can be `provider:model`."""
-    return _MODEL.fullmatch(name) is not None
 
 
 def is_base_url(text: str) -> bool:

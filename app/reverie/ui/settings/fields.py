@@ -15,8 +15,6 @@ from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QDialog,
-    QDialogButtonBox,
     QDoubleSpinBox,
     QFormLayout,
     QLabel,
@@ -27,6 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.ui.appearance import GAP
+from reverie.ui.dialogs import is_model_name
 from reverie.ui.display_text import visible
 from reverie.ui.settings.draft import (
     RULES,
@@ -34,7 +33,6 @@ from reverie.ui.settings.draft import (
     choice_text,
     field_label,
     field_unit,
-    is_model_name,
     zero_text,
 )
 from reverie.ui.widgets.controls import WrapLabel
@@ -371,50 +369,3 @@ def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
         if found[2]:
             after[found[1]] = found[2]
     return after
-
-
-class ModelDialog(QDialog):
-    """`known` are offered, the first is written already."""
-
-    def __init__(self, known: Sequence[str], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(self.tr("Run with a model"))
-        self.setMinimumWidth(360)
-        self.name = QComboBox()
-        self.name.setEditable(True)
-        self.name.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.name.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.name.setAccessibleName(self.tr("Model, as provider:model"))
-        self.name.addItems(list(known))
-        self.hint = WrapLabel(
-            self.tr("Write it as provider:model, such as ollama:qwen3:8b. Settings can test one.")
-        )
-        kinds = QDialogButtonBox.StandardButton
-        self.buttons = QDialogButtonBox(kinds.Cancel)
-        self.run = self.buttons.addButton(self.tr("&Run"), QDialogButtonBox.ButtonRole.AcceptRole)
-        self.buttons.button(kinds.Cancel).setAutoDefault(False)
-        self.run.setDefault(True)
-        self.buttons.accepted.connect(self.accept)
-        self.buttons.rejected.connect(self.reject)
-        outer = column(self, self.name, self.hint)
-        outer.addStretch(1)
-        outer.addWidget(self.buttons)
-        self.name.editTextChanged.connect(self._validate)
-        self._validate()
-
-    @property
-    def model(self) -> str:
-        return self.name.currentText().strip()
-
-    @Slot()
-    def _validate(self) -> None:
-        self.run.setEnabled(is_model_name(self.model))
-
-    @classmethod
-    def ask(cls, parent: QWidget, known: Sequence[str]) -> str | None:
-        """A model string, or None."""
-        dialog = cls(known, parent)
-        try:
-            return dialog.model if dialog.exec() == QDialog.DialogCode.Accepted else None
-        finally:
-            dialog.deleteLater()

@@ -30,8 +30,9 @@ from PySide6.QtWidgets import (
 
 from reverie.llm.catalogue import ProviderInfo
 from reverie.ui.appearance import GAP, MARGIN, UNIT, CalmSelection, Icons, theme_of
+from reverie.ui.dialogs import is_model_name
 from reverie.ui.display_text import as_tooltip, engine, key_source, probe_state, visible
-from reverie.ui.settings.draft import AUTO, RULES, Setting, is_base_url, is_model_name
+from reverie.ui.settings.draft import AUTO, RULES, Setting, is_base_url
 from reverie.ui.settings.fields import GeneratedFields, Rows, SettingsPage, number
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden

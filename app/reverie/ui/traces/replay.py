@@ -37,10 +37,9 @@ from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.services.traces import ReplayRequest
 from reverie.ui.appearance import GAP, Icons, monospace, theme_of
-from reverie.ui.dialogs import ConsentDialog
+from reverie.ui.dialogs import ConsentDialog, is_model_name
 from reverie.ui.display_text import tokens, visible, visible_lines, when
 from reverie.ui.jobs import JobControl
-from reverie.ui.settings.draft import is_model_name
 from reverie.ui.traces.feed import ListedTrace, TraceFeed
 from reverie.ui.traces.timeline import TimelineView, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.translation import tr
