@@ -28,6 +28,8 @@ _NEW = re.compile(
     r"\b(?:179[5-9]|1[89]\d\d)\d{9}\b"  # milliseconds
     r"|\b20\d\d-\d\d-\d\d[T ]\d\d[:-]\d\d(?:[:-]\d\d(?:\.\d+)?)?Z?"
     r"|\b(?:\d+ (?:seconds?|minutes?|min|hours?|h) ago|just now)\b"
+    r"|(?<=\"durationMs\": )\d+"
+    r"|(?<=, score )\d[-\d.e]*"  # it fades with time
     r"|(?<=\"id\": \")[0-9a-f]{16}(?=\")|(?<=/traces/)[0-9a-f]{16}"  # of a home
 )
 

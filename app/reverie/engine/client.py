@@ -251,17 +251,14 @@ class EngineClient:
             raise EngineGone("The program is ending.")
         if self._channel is not None:
             return self._channel
-        channel = self._greeting = self._connect()
-        if self._stopping.is_set():
-            channel.shut()
         try:
-            channel.send(Hello(PROTOCOL, __version__, os.getpid()))
-            welcome = channel.receive()
-        except (ConnectionLost, WireError) as error:
-            channel.close()
-            raise self._gone(error) from error
-        finally:
-            self._greeting = None
+            channel, welcome = self._greeted()
+        except ConnectionLost:
+            # One that was ending, or was killed a moment ago, was still reached; there is another by now.
+            try:
+                channel, welcome = self._greeted()
+            except ConnectionLost as error:
+                raise self._gone(error) from error
         if not isinstance(welcome, WelcomeMessage):
             channel.close()
             if self._explain is not None and isinstance(welcome, Refused):
@@ -280,6 +277,26 @@ class EngineClient:
         )
         self._reader.start()
         return channel
+
+    def _greeted(self) -> tuple[Channel, Any]:
+        """A new connection, and what the engine answers. Raises `UserError` and `ConnectionLost`."""
+        channel = self._greeting = self._connect()
+        if self._stopping.is_set():
+            channel.shut()
+        try:
+            channel.send(Hello(PROTOCOL, __version__, os.getpid()))
+            return channel, channel.receive()
+        except ConnectionLost as error:
+            channel.close()
+            # Another machine says by itself why it cannot be reached.
+            if self._explain is not None or self._stopping.is_set():
+                raise self._gone(error) from error
+            raise
+        except WireError as error:
+            channel.close()
+            raise self._gone(error) from error
+        finally:
+            self._greeting = None
 
     def _read(self, channel: Channel, again: bool) -> None:
         if again and self._on_again is not None:

@@ -26,7 +26,7 @@ from typing import BinaryIO, cast
 
 from reverie.engine.asking import CallCancelled
 from reverie.engine.client import EngineClient, EngineGone
-from reverie.engine.server import CallControl, CallStopped, ClientConnection
+from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
 from reverie.engine.wire import Channel, FromEngine
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours, forget_ours
@@ -114,9 +114,11 @@ class Workers:
             threading.Thread(target=self._bury, args=(worker,), name="reverie-bury", daemon=True).start()
 
     def is_for_another(self, pid: int, client: ClientConnection) -> bool:
-        """Whether this process is a worker that does a run of another client than this one."""
+        """Whether this process is a worker that does a run of another client than this one. What the engine
+        has done for itself, such as the recovery of a run, is nobody's."""
         with self._lock:
-            return any(worker.pid == pid and of is not client for worker, of in self._at_work.items())
+            of = next((of for worker, of in self._at_work.items() if worker.pid == pid), NOBODY)
+        return of not in (client, NOBODY)
 
     def close(self) -> None:
         """End all of them. What is under way fails."""
