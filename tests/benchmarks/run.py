@@ -146,7 +146,7 @@ def model(directory: Path) -> None:
     from reverie.jobs.consolidate.engine import ModelEngine
     from reverie.jobs.consolidate.run import DreamRequest
     from reverie.llm.client import ModelClient
-    from reverie.memory.history.roots import RACY_NS
+    from reverie.files.directory import RACY_NS
 
     parts = sample_parts("mux-home", directory)
     parts.snapshots.observe(source="bench")
