@@ -16,6 +16,9 @@ from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QTextCursor
 
 from reverie.agents.scopes import Scope
+from reverie.clock import system_clock
+from reverie.compose import open_parts
+from reverie.engine.asking import ask
 from reverie.services.views import ConsentView
 from reverie.ui.dialogs import ConsentDialog
 from reverie.ui.editor.documents import OpenFile
@@ -116,9 +119,8 @@ def show_consent(camera: Camera) -> None:
     workbench, context = session.workbench, session.context
     asked: list[ConsentView | None] = []
     models = workbench.models
-    window.lanes.scan.submit(
-        "ask for consent", lambda _control: models.consent_needed(context, MODEL), done=asked.append
-    )
+    wanted = ask(models.consent_needed, context, MODEL)
+    window.lanes.scan.submit("ask for consent", wanted, done=asked.append)
     camera.wait("what would be sent", lambda: bool(asked))
     if asked[0] is not None:
         dialog = ConsentDialog(asked[0], MODEL, window)
@@ -133,7 +135,7 @@ def show_cost(camera: Camera) -> None:
     session, footer = window.session, window.tab.footer
     if session is None:
         return
-    store = session.workbench.parts.runs
+    store = open_parts(session.info.root, session.profile, system_clock).runs
 
     def note(_control: JobControl) -> None:
         newest = next(record for record in store.all() if record.kind == "dream" and not record.dry_run)
@@ -323,7 +325,7 @@ def _picked(window: MainWindow) -> bool:
 
 def _leaving(session: HomeSession) -> Callable[[JobControl], None]:
     """A job that puts what a workspace would have left into the copy: some of it as the project has it."""
-    home = session.workbench.parts.home
+    home = open_parts(session.info.root, session.profile, system_clock).home
 
     def work(_control: JobControl) -> None:
         project = next(each for each in home.contents().projects if not each.path.startswith("_"))
@@ -385,10 +387,8 @@ def _write(window: MainWindow, file: OpenFile, place: int, other: int) -> None:
     lines[place] += " Written by somebody else."
     lines[other] += " This too."
 
-    def work(_control: JobControl) -> None:
-        workbench.save(address.context, address.path, "\n".join(lines), base.sha256)
-
-    session.lanes.scan.submit("write as another process would", work, done=_nothing)
+    save = ask(workbench.save, address.context, address.path, "\n".join(lines), base.sha256)
+    session.lanes.scan.submit("write as another process would", save, done=_nothing)
 
 
 def _nothing(_value: object) -> None:

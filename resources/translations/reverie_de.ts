@@ -6217,16 +6217,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die eigenen Sätze des Agenten um diese Zeilen werden nicht gezeigt.</translation>
     </message>
     <message>
-        <source>The background services are paused here.</source>
-        <translation>Die Hintergrunddienste sind hier angehalten.</translation>
+        <source>The background services are paused.</source>
+        <translation>Die Hintergrunddienste sind angehalten.</translation>
     </message>
     <message>
-        <source>The background services of this home are paused here.</source>
-        <translation>Die Hintergrunddienste dieses Homes sind hier angehalten.</translation>
+        <source>The background services of this home are paused.</source>
+        <translation>Die Hintergrunddienste dieses Homes sind angehalten.</translation>
     </message>
     <message>
-        <source>The background services of this home run in this window.</source>
-        <translation>Die Hintergrunddienste dieses Homes laufen in diesem Fenster.</translation>
+        <source>The background services of this home run.</source>
+        <translation>Die Hintergrunddienste dieses Homes laufen.</translation>
     </message>
     <message>
         <source>The directory of its project, {path}, is not there now.</source>

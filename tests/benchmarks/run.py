@@ -143,10 +143,10 @@ def model(directory: Path) -> None:
 
     from helpers.benches import sample_parts, workspace
     from helpers.speaker import Speaker
+    from reverie.files.directory import RACY_NS
     from reverie.jobs.consolidate.engine import ModelEngine
     from reverie.jobs.consolidate.run import DreamRequest
     from reverie.llm.client import ModelClient
-    from reverie.files.directory import RACY_NS
 
     parts = sample_parts("mux-home", directory)
     parts.snapshots.observe(source="bench")

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable
 from typing import Any
 
 import pytest
 
+from reverie.engine.asking import Request
 from reverie.engine.wire import Event
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lane
@@ -35,10 +36,11 @@ def pytest_configure(config: pytest.Config) -> None:
         time.sleep(dice.random() * EVENTS_S)
         post(link, event)
 
-    def submit_late(lane: Lane, name: str, work: Callable[[JobControl], Any], **callbacks: Any) -> Any:
-        def slow(control: JobControl) -> Any:
+    def submit_late(lane: Lane, name: str, work: Any, **callbacks: Any) -> Any:
+        async def slow(control: JobControl) -> Any:
             time.sleep(dice.random() * JOBS_S)
-            found = work(control)
+            asked = work if isinstance(work, Request) else work(control)
+            found = await asked if isinstance(asked, Awaitable) else asked
             time.sleep(dice.random() * JOBS_S)
             return found
 

@@ -21,10 +21,9 @@ from reverie.ui.app import (
     Log,
     RecentRecords,
     demo_place,
-    display_problem,
     qt_message,
-    unreachable_display,
 )
+from reverie.ui.display import display_problem, unreachable_display
 
 
 @pytest.mark.parametrize(

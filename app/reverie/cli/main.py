@@ -387,9 +387,18 @@ def _patience(session: Invocation) -> AbstractContextManager[None]:
 
 
 def _window(session: Invocation) -> int:
+    from reverie.ui.display import display_problem
+
     arguments = session.arguments
+    pictured = arguments.offscreen or arguments.screenshot is not None
+    # Nothing is started for a window that cannot be shown.
+    problem = "" if pictured else display_problem(os.environ, sys.platform)
+    if problem:
+        sys.stderr.write(problem + "\n")
+        return FAILED
     starting = None
-    if arguments.screenshot is None and not arguments.demo and session.clock is system_clock:
+    alone = arguments.screenshot is not None or arguments.demo or session.clock is not system_clock
+    if not alone and hasattr(os, "fork"):
         # Before Qt is loaded, so that the names of the memories are there when it is.
         from reverie.engine.start import NamesWanted, StartingEngine, engine_command
 

@@ -16,6 +16,7 @@ import itertools
 import logging
 import os
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -218,8 +219,9 @@ class EngineClient:
         self._waiting[call_id] = answered
         return call_id
 
-    def give_up(self, call_id: int, *, at_once: bool) -> None:
-        """Cancel a call. `at_once`: end it now; else the engine says when it has ended."""
+    def give_up(self, call_id: int, *, at_once: bool, answer: Answer | None = None) -> None:
+        """Cancel a call. `at_once`: end it now, as cancelled or with `answer`; else the engine says when it
+        has ended."""
         with self._lock:
             channel = self._channel
             answered = self._waiting.pop(call_id, None) if at_once else self._waiting.get(call_id)
@@ -229,7 +231,7 @@ class EngineClient:
             with contextlib.suppress(ConnectionLost):  # then it ends as gone
                 channel.send(Cancel(call_id))
         if at_once:
-            answered(Stopped(call_id))
+            answered(answer or Stopped(call_id))
 
     def stop(self) -> None:
         """Close the connection; calls under way end as gone. Calling it again is harmless."""
@@ -368,9 +370,13 @@ class Posted:
         self._at_once = False
 
     def send(self, channel: Channel, message: CallMessage) -> None:
-        """On its way. Where that fails, the reader sees it and answers."""
-        with contextlib.suppress(ConnectionLost):
+        """On its way. Where the connection is lost the reader sees it and answers."""
+        try:
             channel.send(replace(message, id=self.call_id))
+        except ConnectionLost:
+            pass
+        except WireError:  # too large
+            self._client.give_up(self.call_id, at_once=True, answer=Bug(self.call_id, traceback.format_exc()))
         if self._cancelled:
             self._client.give_up(self.call_id, at_once=self._at_once)
 

@@ -50,6 +50,7 @@ from reverie.errors import Busy, UserError, user_error_from_os
 from reverie.files.locks import held_lock
 from reverie.files.log_file import log_handler, wanted_level
 from reverie.profile import Profile
+from reverie.services.workbench import LOOK_AGAIN
 
 log = logging.getLogger("reverie.engine")
 
@@ -60,6 +61,8 @@ LOOK_S = 0.1
 _READY = "ready"
 _POLL_S = 0.01
 _SWITCH_S = 0.0005
+LOOK_AGAIN_S = 1.5
+"""Seconds; less than a worker is given to end."""
 """A search gives the interpreter up hundreds of times, and beside a scan it waits as long for each return."""
 
 
@@ -140,6 +143,9 @@ def serve_streams(profile: Profile) -> None:
 def serve_engine(profile: Profile) -> NoReturn:
     """Be a worker: do what one engine asks, until that is gone; then end, whatever is under way."""
     _serve_one(ProfileEngine(profile, system_clock, is_worker=True))
+    for thread in threading.enumerate():
+        if thread.name == LOOK_AGAIN:
+            thread.join(LOOK_AGAIN_S)
     # Python would wait for threads that a model or a disk holds up.
     os._exit(0)
 

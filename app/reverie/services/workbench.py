@@ -82,6 +82,11 @@ if TYPE_CHECKING:
     from reverie.services.trash import TrashService
 
 
+LOOK_AGAIN = "reverie-coverage"
+"""The thread that looks after a consolidation whether the agent overwrote its coverage record. A process that
+did the run for another one lets it end."""
+
+
 class Workbench:
     """One open home: what can be shown of it and done with it.
 
@@ -481,7 +486,7 @@ class Workbench:
             progress=progress,
         )
         again = self.parts.coverage.look_again
-        threading.Thread(target=again, name="reverie-coverage", daemon=True).start()
+        threading.Thread(target=again, name=LOOK_AGAIN, daemon=True).start()
         return result
 
     def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:

@@ -60,6 +60,7 @@ from reverie.files.paths import MOST_LIMITS, ask_each, open_regular
 from reverie.profile import Profile
 from reverie.services.window_state import Remembered, read_remembered
 from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, read_window_style
+from reverie.ui.display import unreachable_display
 from reverie.ui.jobs import JobControl, single_shot, stuck_lanes
 from reverie.ui.session_store import SessionStore
 from reverie.ui.single_instance import Instance, OpenRequest, activation_token
@@ -378,10 +379,6 @@ SWITCH_S = 0.0005
 GC_THRESHOLD = 50_000
 SCREENSHOT_LIMIT_MS = 60_000
 LISTEN_LATEST_MS = 3_000
-NO_WINDOW = (
-    "Commands work without one: reverie homes, tree, status, consolidate, runs.\n"
-    "For a picture of the window: reverie --demo --screenshot reverie.png"
-)
 
 
 def run_window(
@@ -402,10 +399,6 @@ def run_window(
     them. `starting`: the engine of `profile`, which tells the first names."""
     if offscreen or screenshot is not None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    problem = display_problem(os.environ, sys.platform)
-    if problem:
-        sys.stderr.write(problem + "\n")
-        return 1
     scratch = demo_place(at_once=demo)
     profile = profile or Profile.default()
     if demo and profile == Profile.default():
@@ -580,15 +573,6 @@ def restore_geometry(window: MainWindow, remembered: Remembered) -> None:
         window.restoreGeometry(QByteArray.fromBase64(QByteArray(remembered.geometry.encode())))
 
 
-def display_problem(environment: Mapping[str, str], platform: str) -> str:
-    """Why no window can be shown here, and what to do instead; empty where one can."""
-    if platform != "linux" or environment.get("QT_QPA_PLATFORM"):
-        return ""
-    if environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"):
-        return ""
-    return "reverie: there is no display. " + NO_WINDOW
-
-
 class DisplayFailure:
     """While the application is made: where Qt cannot show a window it ends the process with a core dump and
     words of its own; this says what is wrong in a sentence and exits with 1."""
@@ -613,21 +597,6 @@ class DisplayFailure:
             sys.stderr.flush()
             self._clean_up()
             os._exit(1)  # Qt aborts the process as soon as this returns
-
-
-def unreachable_display(messages: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Why Qt could not start, from its own messages, and what to do."""
-    text = "\n".join(messages)
-    if "could not connect to display" in text or "Failed to create wl_display" in text:
-        name = environment.get("WAYLAND_DISPLAY") or environment.get("DISPLAY") or ""
-        return (
-            f"reverie: the display {name} cannot be reached. "
-            "Check that it runs and that this user may use it.\n" + NO_WINDOW
-        )
-    return (
-        "reverie: Qt could not open a window on this machine; a system library may be missing. "
-        "reverie doctor --self says which.\n" + NO_WINDOW
-    )
 
 
 class WaitingRecords(logging.Handler):

@@ -312,3 +312,31 @@ def test_a_worker_takes_those_variables_only_that_the_settings_name(
 
 def test_every_run_can_be_asked_for() -> None:
     assert all(method_of(HomeEngine, name) is not None for name in RUNS)
+
+
+def test_a_coverage_record_that_the_agent_overwrites_comes_back_after_a_run_of_a_worker(
+    home: HomeEngine, home_dir: Path
+) -> None:
+    context = home.context(ACME, None)
+
+    def json_files() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in home_dir.rglob("*.json")}
+
+    before = json_files()
+    result = home.start_dream(
+        context, dry_run=False, engine="rules", progress=lambda _value: None, cancel=threading.Event()
+    )
+    assert result.outcome == "completed"
+    after = json_files()
+    written = {
+        path: data for path, data in after.items() if b"lastRunAt" in data and before.get(path) != data
+    }
+    assert written
+    for path in written:
+        path.write_bytes(before.get(path, b"{}"))  # as an agent does that had read it just before
+    until(
+        lambda: (
+            json_files().keys() >= written.keys()
+            and all(path.read_bytes() == data for path, data in written.items())
+        )
+    )

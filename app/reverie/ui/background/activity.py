@@ -721,10 +721,10 @@ class ActivityControl(QObject):
             self.pause.emit(True)
 
     def say_paused(self, paused: bool) -> None:
-        """Whether the background services of the shown home are paused here."""
+        """Whether the background services of the shown home are paused."""
         if paused:
             self.tab.services.say(
-                tr("The background services of this home are paused here."),
+                tr("The background services of this home are paused."),
                 tone="warn",
                 buttons=[("resume", tr("Go on"), tr("Let them run again"))],
             )

@@ -110,9 +110,7 @@ class HostControl(QObject):
     def words(self, home_id: str) -> HostLabel:
         """For the status bar."""
         if home_id in self._paused:
-            return HostLabel(
-                tr("Services paused"), as_tooltip(tr("The background services are paused here."))
-            )
+            return HostLabel(tr("Services paused"), as_tooltip(tr("The background services are paused.")))
         return host_label(self._status.get(home_id))
 
     @property
@@ -161,7 +159,7 @@ def host_label(status: HostStatus | None) -> HostLabel:
     if status is None or status.state == "stopped":
         return HostLabel()
     if status.state == "hosting":
-        tip = tr("The background services of this home run in this window.")
+        tip = tr("The background services of this home run.")
         if status.sessions:
             followed = counted("1 transcript", "%n transcripts", status.sessions)
             tip = f"{tip} {tr('It follows {transcripts}.').format(transcripts=followed)}"

@@ -1,0 +1,37 @@
+"""What to say where no window can be shown.
+
+Without Qt, so that a command can say it before Qt is loaded or anything is started. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+NO_WINDOW = (
+    "Commands work without one: reverie homes, tree, status, consolidate, runs.\n"
+    "For a picture of the window: reverie --demo --screenshot reverie.png"
+)
+
+
+def display_problem(environment: Mapping[str, str], platform: str) -> str:
+    """Why no window can be shown here, and what to do instead; empty where one can."""
+    if platform != "linux" or environment.get("QT_QPA_PLATFORM"):
+        return ""
+    if environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"):
+        return ""
+    return "reverie: there is no display. " + NO_WINDOW
+
+
+def unreachable_display(messages: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Why Qt could not start, from its own messages, and what to do."""
+    text = "\n".join(messages)
+    if "could not connect to display" in text or "Failed to create wl_display" in text:
+        name = environment.get("WAYLAND_DISPLAY") or environment.get("DISPLAY") or ""
+        return (
+            f"reverie: the display {name} cannot be reached. "
+            "Check that it runs and that this user may use it.\n" + NO_WINDOW
+        )
+    return (
+        "reverie: Qt could not open a window on this machine; a system library may be missing. "
+        "reverie doctor --self says which.\n" + NO_WINDOW
+    )
