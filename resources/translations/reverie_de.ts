@@ -3437,8 +3437,8 @@
 <context>
     <name>StepsView</name>
     <message>
-        <source>&amp;Flat, in the order of time</source>
-        <translation>&amp;Flach, in zeitlicher Folge</translation>
+        <source>&amp;Chronological</source>
+        <translation>&amp;Chronologisch</translation>
     </message>
     <message>
         <source>1 tool call</source>

@@ -612,4 +612,3 @@ class MemoryTab(QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "buffers"):
             self.buffers.set_theme(theme_of(self.palette()))
-            self.order.update_icons()

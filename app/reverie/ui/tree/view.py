@@ -42,6 +42,7 @@ from reverie.memory.listing import is_over_cap
 from reverie.memory.write_guard import rule_under
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, theme_of
 from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, short_age, uses, visible, when
+from reverie.ui.metrics import icon_size
 from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import (
     BY_NAME,
@@ -482,9 +483,6 @@ def index_path(index: AnyIndex) -> str:
 # tells that a person wants another name; the row changes when the file has.
 
 
-_SIGN = 16
-
-
 class NameValidator(QValidator):
     """Acceptable is what may be the new name of the row at `path`."""
 
@@ -535,7 +533,7 @@ class TreeDelegate(RowDelegate):
     def updateEditorGeometry(
         self, editor: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        editor.setGeometry(option.rect.adjusted(UNIT // 2 + _SIGN + GAP // 2, 0, -GAP, 0))
+        editor.setGeometry(option.rect.adjusted(UNIT // 2 + icon_size(option.font) + GAP // 2, 0, -GAP, 0))
 
     def eventFilter(self, editor: QObject, event: QEvent) -> bool:
         """Enter takes the name at once. Qt takes it from the event queue, and complains if the field is gone
@@ -949,7 +947,3 @@ class TreeOrder(QObject):
         if self._actions is not None:
             self._actions[f"view.sort-{now.sort}"].setChecked(True)
             self._actions["view.only-changed"].setChecked(now.only_changed)
-
-    def update_icons(self) -> None:
-        """After a change of the colour scheme."""
-        self._say()

@@ -304,12 +304,13 @@ class Actions(QObject):
 
     def __init__(self, window: QObject, icons: Icons) -> None:
         super().__init__(window)
-        self._icons = icons
         self._made: dict[str, QAction] = {}
         self.state = ActionState()
         for spec in ACTIONS:
             action = QAction(translated(spec.text), window)
             action.setObjectName(spec.id)
+            if spec.icon:
+                action.setIcon(icons.icon(spec.icon))
             action.setShortcuts([QKeySequence(key) for key in spec.keys])
             action.setShortcutContext(_CONTEXTS[spec.where])
             tip = translated(spec.tip) if spec.tip else action.text().replace("&", "").rstrip("…")
@@ -319,7 +320,6 @@ class Actions(QObject):
             if spec.slot:
                 action.triggered.connect(attrgetter(spec.slot)(window))
             self._made[spec.id] = action
-        self.update_icons()
         self._enable()
 
     def __getitem__(self, id_: str) -> QAction:
@@ -335,12 +335,6 @@ class Actions(QObject):
     def _enable(self) -> None:
         for spec in ACTIONS:
             self._made[spec.id].setEnabled(spec.rule(self.state))
-
-    def update_icons(self) -> None:
-        """After a change of the colour scheme."""
-        for spec in ACTIONS:
-            if spec.icon:
-                self._made[spec.id].setIcon(self._icons.icon(spec.icon))
 
     def fill_menu(self, menu: QMenu, ids: Iterable[str]) -> None:
         """Add the actions to `menu`, with the registry's separators except at its top."""

@@ -497,14 +497,11 @@ class MainWindow(QMainWindow):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
-            if self._session is not None:
-                self._session.focused()
-                self.tab.editor.focused()
-                self.lazy_tabs.focused()
-        elif event.type() == QEvent.Type.PaletteChange and hasattr(self, "actions_"):
-            self._icons.refresh()
-            self.actions_.update_icons()
+        came = event.type() == QEvent.Type.ActivationChange and self.isActiveWindow()
+        if came and self._session is not None:
+            self._session.focused()
+            self.tab.editor.focused()
+            self.lazy_tabs.focused()
 
     def show_welcome_when_ready(self) -> None:
         """Show the welcome once: as soon as something is on screen, or no home was found."""
