@@ -459,10 +459,11 @@ def monospace() -> QFont:
 
 
 NAMES = (
-    "archived", "cancel", "check", "close", "companion", "consolidate", "copy", "delete", "edited", "error",
-    "file", "flag", "folder", "form", "generated", "global", "home", "info", "keyboard", "locked", "multi",
-    "new", "open", "orphan", "pin", "preview", "project", "refresh", "rename", "reverie", "runs", "save",
-    "side", "sort", "source", "trash", "undo", "warning", "workspace",
+    "agent", "archived", "cancel", "check", "close", "companion", "consolidate", "copy", "delete",
+    "edited", "error", "file", "flag", "folder", "form", "generated", "global", "home", "info",
+    "keyboard", "locked", "multi", "new", "open", "orphan", "pin", "preview", "project", "refresh",
+    "rename", "reverie", "runs", "save", "side", "sort", "source", "trash", "undo", "warning",
+    "workspace",
 )  # fmt: skip
 
 SIZE = 16

@@ -39,6 +39,7 @@ RING = 2
 _BAR = 10  # of a scroll bar
 _THUMB = 28  # the shortest
 _MARK = 16  # a box to tick, at the reference font
+_LEAST_TARGET = 26  # of what is pressed, each way
 _BESIDE = 14  # room for the arrow of a combo box or a spin box
 
 _State = QStyle.StateFlag
@@ -120,6 +121,9 @@ class CalmStyle(QProxyStyle):
             _Content.CT_LineEdit,
         ):
             found.setHeight(max(found.height(), row_height(widget.font())))
+        elif kind == _Content.CT_ToolButton and widget is not None:
+            least = scaled(widget.font(), _LEAST_TARGET)
+            found = found.expandedTo(QSize(least, least))
         elif kind == _Content.CT_TabBarTab and widget is not None:
             found.setHeight(max(found.height(), scaled(widget.font(), 34)))
         elif kind == _Content.CT_MenuItem and widget is not None and size.height() > RING * 4:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import (
     QAbstractItemModel,
@@ -16,12 +16,13 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QPoint,
     QRect,
+    QRectF,
     QSize,
     Qt,
     Signal,
     Slot,
 )
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette, QResizeEvent
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QBoxLayout,
@@ -52,6 +53,9 @@ from reverie.ui.tree.node_model import NodeModel
 from reverie.ui.tree.rows import RowLook, RowNode, shared
 from reverie.ui.widgets.controls import FitCombo, SearchField
 from reverie.ui.widgets.layouts import column, row_of, size_sections
+
+if TYPE_CHECKING:
+    from reverie.context.view import LoadState
 
 Cut = Literal["middle", "end"]
 """Where a text loses what has no room: names are told by their ends as well, sentences are not."""
@@ -381,14 +385,17 @@ class RowDelegate(QStyledItemDelegate):
                 slot = QRect(right - width, area.top(), width, area.height())
                 painter.drawText(slot, _RIGHT, look.use)
             right -= width + GAP
+        if look.loaded:
+            right -= side
+            _draw_load(painter, QRect(right, area.top(), side, area.height()), look.loaded, colours.dim)
+            right -= UNIT
         for shown, name, colour in (
             (
                 look.pinned or look.pin_unknown,
                 "pin",
                 colours.dim if look.pin_unknown else colours.accent,
             ),
-            (look.warning, "warning", colours.warn),
-            (look.flag, "flag", colours.warn),
+            (look.warning or look.flag, "warning", colours.warn),
             (look.badge, "edited", colours.accent),
             (bool(look.lock), look.lock, colours.dim),
         ):
@@ -411,6 +418,20 @@ class RowDelegate(QStyledItemDelegate):
         if key not in self._use_width:
             self._use_width[key] = QFontMetrics(tabular(font)).horizontalAdvance("99× · 59 min")
         return self._use_width[key]
+
+
+def _draw_load(painter: QPainter, area: QRect, loaded: LoadState, colour: QColor) -> None:
+    """A full dot, half a dot or a ring."""
+    size = area.width() / 2
+    circle = QRectF(0, 0, size, size)
+    circle.moveCenter(QRectF(area).center())
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(colour, 1.2))
+    painter.setBrush(colour if loaded == "full" else Qt.BrushStyle.NoBrush)
+    painter.drawEllipse(circle)
+    if loaded == "part":
+        painter.setBrush(colour)
+        painter.drawPie(circle, 90 * 16, 180 * 16)
 
 
 def _fitted(metrics: QFontMetrics, text: str, mode: Qt.TextElideMode, room: int) -> tuple[str, int]:
