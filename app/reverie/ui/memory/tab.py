@@ -45,7 +45,7 @@ from reverie.ui.memory.orphaned_stores import OrphansControl
 from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.trash_window import TrashControl
 from reverie.ui.session import HomeSession, TreeUpdate
-from reverie.ui.tree.memory_tree import CompanionData, FileData, FolderData, companion_at
+from reverie.ui.tree.memory_tree import CompanionData, FileData, FolderData, companion_at, path_of
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, TreeOrder
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, Heading
@@ -239,8 +239,8 @@ LATE_TREE_MS = 200
 
 class MemoryTab(QWidget):
     """`situation_changed()`: what is possible is another. `place_wanted(Hit)`: a search result stands in
-    another home or context, which is to be shown. `memory_picked(str)`: another memory is selected in the trees.
-    Set a session, then feed it by its own signals."""
+    another home or context, which is to be shown. `memory_picked(str)`: another memory is selected in the
+    trees. Set a session, then feed it by its own signals."""
 
     situation_changed = Signal()
     place_wanted = Signal(object)

@@ -8,6 +8,7 @@ Threading: GUI thread; imported in a job. Failure: none of its own.
 
 from __future__ import annotations
 
+import html  # noqa: F401 - tool tips need it (`display_text.as_tooltip`)
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
