@@ -130,6 +130,12 @@ class CalmStyle(QProxyStyle):
             found.setHeight(max(found.height(), row_height(widget.font()) - 2))
         return found
 
+    def subElementRect(
+        self, element: QStyle.SubElement, option: QStyleOption, widget: QWidget | None = None
+    ) -> QRect:
+        found = super().subElementRect(element, option, widget)
+        return found.adjusted(4, 0, -4, 0) if element == QStyle.SubElement.SE_LineEditContents else found
+
     # Parts
 
     def drawPrimitive(

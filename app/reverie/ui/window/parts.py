@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from reverie import __version__
 from reverie.profile import Profile
+from reverie.services import models as _models  # noqa: F401 - the footer asks it with its first status
 from reverie.ui import dialogs
 from reverie.ui.appearance import Icons
 from reverie.ui.engine_link import EngineLink
