@@ -858,7 +858,7 @@
     </message>
     <message>
         <source>As saved, “Consolidate” uses {engine}. {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>Wie gespeichert, nutzt „Konsolidieren“ {engine}. {reason}</translation>
     </message>
     <message>
         <source>Asking {model}…</source>
@@ -1202,7 +1202,7 @@
     <name>FilterChips</name>
     <message>
         <source>Which memories are shown</source>
-        <translation type="unfinished"></translation>
+        <translation>Welche Notizen gezeigt werden</translation>
     </message>
 </context>
 <context>
@@ -1318,15 +1318,15 @@
     <name>Footer</name>
     <message>
         <source>Consolidate, {engine}</source>
-        <translation type="unfinished"></translation>
+        <translation>Konsolidieren, {engine}</translation>
     </message>
     <message>
         <source>Consolidation</source>
         <translation>Konsolidierung</translation>
     </message>
     <message>
-        <source>Conversation</source>
-        <translation type="unfinished"></translation>
+        <source>Picked up</source>
+        <translation>Aufgelesen</translation>
     </message>
     <message>
         <source>as notes to Codex, {engine}</source>
@@ -1338,7 +1338,7 @@
     </message>
     <message>
         <source>without a model</source>
-        <translation type="unfinished"></translation>
+        <translation>ohne Modell</translation>
     </message>
 </context>
 <context>
@@ -3244,7 +3244,7 @@
     <name>RunsDialog</name>
     <message>
         <source>No runs yet. “Consolidate” makes the first.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch keine Läufe. „Konsolidieren“ macht den ersten.</translation>
     </message>
     <message>
         <source>Review changes</source>
@@ -4737,7 +4737,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>1 memory</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Notiz</translation>
     </message>
     <message>
         <source>1 note was merged into {name}.</source>
@@ -4905,7 +4905,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>As the agent &amp;sees it</source>
-        <translation type="unfinished"></translation>
+        <translation>Wie der Agent es &amp;sieht</translation>
     </message>
     <message>
         <source>As the session's transcript records it. The other parts are what a new session would load.</source>
@@ -5189,7 +5189,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Every memory</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Notizen</translation>
     </message>
     <message>
         <source>Everybody</source>
@@ -5205,7 +5205,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Exactly what the agent loads now, and why each memory is in or out</source>
-        <translation type="unfinished"></translation>
+        <translation>Genau das, was der Agent jetzt lädt, und warum jede Notiz dabei ist oder nicht</translation>
     </message>
     <message>
         <source>Extraction</source>
@@ -5469,7 +5469,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Last run of a model: {last}. This month: {month}.</source>
-        <translation type="unfinished"></translation>
+        <translation>Letzter Lauf eines Modells: {last}. In diesem Monat: {month}.</translation>
     </message>
     <message>
         <source>Last said</source>
@@ -5493,7 +5493,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Lessons, warnings and crashes that the agent learns from</source>
-        <translation type="unfinished"></translation>
+        <translation>Lehren, Warnungen und Abstürze, aus denen der Agent lernt</translation>
     </message>
     <message>
         <source>Let them run again</source>
@@ -5537,7 +5537,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Loaded</source>
-        <translation type="unfinished"></translation>
+        <translation>Geladen</translation>
     </message>
     <message>
         <source>Long lines are broken where the editor ends. From the next start; the View menu at once.</source>
@@ -5673,7 +5673,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>None here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Hier keine.</translation>
     </message>
     <message>
         <source>Not decided yet</source>
@@ -5829,7 +5829,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Pinned</source>
-        <translation type="unfinished"></translation>
+        <translation>Angeheftet</translation>
     </message>
     <message>
         <source>Points by which the text of the editor is larger. From the next start; the View menu at once.</source>
@@ -5989,7 +5989,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Secret-like text, hidden characters, what the agent does not see, and the like</source>
-        <translation type="unfinished"></translation>
+        <translation>Geheimnisähnlicher Text, verborgene Zeichen, was der Agent nicht sieht und dergleichen</translation>
     </message>
     <message>
         <source>Select a memory first.</source>
@@ -6005,7 +6005,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Sent to the next &amp;attempt</source>
-        <translation type="unfinished"></translation>
+        <translation>An den nächsten &amp;Versuch gesendet</translation>
     </message>
     <message>
         <source>Sent with every request. Values are secret: they are kept, and never shown.</source>
@@ -6473,7 +6473,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Warnings</source>
-        <translation type="unfinished"></translation>
+        <translation>Warnungen</translation>
     </message>
     <message>
         <source>Warnings and errors</source>
@@ -6485,7 +6485,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>What a consolidation never deletes or renames</source>
-        <translation type="unfinished"></translation>
+        <translation>Was eine Konsolidierung nie löscht oder umbenennt</translation>
     </message>
     <message>
         <source>What is on disk now cannot be written here.</source>
@@ -6497,7 +6497,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>What someone else changed since you saw it</source>
-        <translation type="unfinished"></translation>
+        <translation>Was jemand anderes geändert hat, seit Sie es gesehen haben</translation>
     </message>
     <message>
         <source>What the agent itself says of its extractions and consolidations</source>
@@ -6505,7 +6505,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>What the agent loads in full when it starts</source>
-        <translation type="unfinished"></translation>
+        <translation>Was der Agent beim Start vollständig lädt</translation>
     </message>
     <message>
         <source>What the agent used most comes first in each folder</source>
@@ -6933,7 +6933,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>loaded in full</source>
-        <translation type="unfinished"></translation>
+        <translation>vollständig geladen</translation>
     </message>
     <message>
         <source>loaded in part</source>
@@ -7093,7 +7093,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>nothing new</source>
-        <translation type="unfinished"></translation>
+        <translation>nichts Neues</translation>
     </message>
     <message>
         <source>now</source>
@@ -7113,7 +7113,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>only its name is loaded</source>
-        <translation type="unfinished"></translation>
+        <translation>nur der Name wird geladen</translation>
     </message>
     <message>
         <source>only older versions load it</source>
@@ -7345,11 +7345,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>{age} · failed</source>
-        <translation type="unfinished"></translation>
+        <translation>{age} · fehlgeschlagen</translation>
     </message>
     <message>
         <source>{age} · not finished</source>
-        <translation type="unfinished"></translation>
+        <translation>{age} · nicht fertig</translation>
     </message>
     <message>
         <source>{amount} tokens</source>
@@ -7517,7 +7517,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>{skipped} left out</source>
-        <translation type="unfinished"></translation>
+        <translation>{skipped} ausgelassen</translation>
     </message>
     <message>
         <source>{summary} Left as it is, because it was edited since: {paths}</source>
