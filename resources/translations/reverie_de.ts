@@ -142,8 +142,8 @@
         <translation>Hier und auf der Platte geändert: auswählen, wessen Zeilen bleiben (F8)</translation>
     </message>
     <message>
-        <source>Changed {by} while this file was open</source>
-        <translation>{by} geändert, während diese Datei offen war</translation>
+        <source>Changed {by}</source>
+        <translation>Geändert {by}</translation>
     </message>
     <message>
         <source>Go to the first of them</source>
@@ -1849,8 +1849,12 @@
         <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
     </message>
     <message>
-        <source>Changed by an agent or a consolidation since you last opened it</source>
-        <translation>Seit dem letzten Öffnen von einem Agenten oder einer Konsolidierung geändert</translation>
+        <source>Changed by someone else since you saw it</source>
+        <translation>Von jemand anderem geändert, seit Sie es gesehen haben</translation>
+    </message>
+    <message>
+        <source>Deleted by someone else since you saw it</source>
+        <translation>Von jemand anderem gelöscht, seit Sie es gesehen haben</translation>
     </message>
     <message>
         <source>Give it a name.</source>
@@ -1863,6 +1867,10 @@
     <message>
         <source>Last written {when}</source>
         <translation>Zuletzt geschrieben {when}</translation>
+    </message>
+    <message>
+        <source>New; you have not seen it yet</source>
+        <translation>Neu; noch nicht gesehen</translation>
     </message>
     <message>
         <source>Not a valid name: {problem}</source>
@@ -1897,12 +1905,20 @@
         <translation>Der Agent liest sie neben seinen Notizen.</translation>
     </message>
     <message>
-        <source>changed since you last opened it</source>
-        <translation>seit dem letzten Öffnen geändert</translation>
+        <source>changed since you saw it</source>
+        <translation>geändert, seit Sie es gesehen haben</translation>
+    </message>
+    <message>
+        <source>deleted</source>
+        <translation>gelöscht</translation>
     </message>
     <message>
         <source>made anew by the agent</source>
         <translation>vom Agenten neu erzeugt</translation>
+    </message>
+    <message>
+        <source>new</source>
+        <translation>neu</translation>
     </message>
     <message>
         <source>not saved</source>
@@ -4056,6 +4072,65 @@
     <message>
         <source>Timelines</source>
         <translation>Zeitleisten</translation>
+    </message>
+</context>
+<context>
+    <name>UnseenControl</name>
+    <message>
+        <source>&amp;Restore</source>
+        <translation>&amp;Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>&amp;Seen</source>
+        <translation>&amp;Gesehen</translation>
+    </message>
+    <message>
+        <source>&amp;Undo</source>
+        <translation>&amp;Rückgängig</translation>
+    </message>
+    <message>
+        <source>Bring back what you saw last</source>
+        <translation>Zurückholen, was Sie zuletzt gesehen haben</translation>
+    </message>
+    <message>
+        <source>Changed {by}</source>
+        <translation>Geändert {by}</translation>
+    </message>
+    <message>
+        <source>Go to the first change</source>
+        <translation>Zur ersten Änderung</translation>
+    </message>
+    <message>
+        <source>New, {by}</source>
+        <translation>Neu, {by}</translation>
+    </message>
+    <message>
+        <source>S&amp;how</source>
+        <translation>&amp;Zeigen</translation>
+    </message>
+    <message>
+        <source>Take it out of the list</source>
+        <translation>Aus der Liste nehmen</translation>
+    </message>
+    <message>
+        <source>Take the mark away</source>
+        <translation>Das Zeichen wegnehmen</translation>
+    </message>
+    <message>
+        <source>{path} is as you saw it last.</source>
+        <translation>{path} ist, wie Sie es zuletzt gesehen haben.</translation>
+    </message>
+    <message>
+        <source>{path} is back.</source>
+        <translation>{path} ist wieder da.</translation>
+    </message>
+    <message>
+        <source>{path} is deleted.</source>
+        <translation>{path} ist gelöscht.</translation>
+    </message>
+    <message>
+        <source>{path} was deleted {by}</source>
+        <translation>{path} wurde {by} gelöscht</translation>
     </message>
 </context>
 <context>
@@ -6708,6 +6783,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>durch eine Aktualisierung der Sitzungsnotizen</translation>
     </message>
     <message>
+        <source>by another program</source>
+        <translation>von einem anderen Programm</translation>
+    </message>
+    <message>
         <source>by others</source>
         <translation>von anderen</translation>
     </message>
@@ -6830,10 +6909,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>fine</source>
         <translation>in Ordnung</translation>
-    </message>
-    <message>
-        <source>from outside</source>
-        <translation>von außen</translation>
     </message>
     <message>
         <source>from the environment</source>

@@ -155,6 +155,8 @@ def test_what_another_process_writes_is_shown_and_marked(windows: Windows, home:
     driver.until(lambda: driver.file(path).file.description == "anew")
     driver.until(lambda: driver.file(path).changed)
     driver.open(path)
+    driver.until(lambda: driver.pane.unseen.isVisible())
+    driver.pane.unseen.button("seen").click()
     driver.until(lambda: not driver.file(path).changed)
 
 

@@ -53,6 +53,7 @@ from reverie.ui.tree.memory_tree import (
     CompanionData,
     FileData,
     FolderData,
+    GoneData,
     MemoryTree,
     NoticeData,
     RowData,
@@ -128,7 +129,7 @@ class Role(IntEnum):
     KIND = _USER + 1  # "scope", "folder", "file", "companion", "notice"
     PATH = _USER + 2  # memory path, or ""
     PINNED = _USER + 3
-    BADGE = _USER + 4  # edited by someone else since last opened
+    BADGE = _USER + 4  # N, M or D: what someone else did unseen; "" for nothing
     SIZE = _USER + 5  # bytes, or None while unknown
     WARNING = _USER + 6  # why the agent does not see it, or ""
     MODIFIED = _USER + 7  # unsaved text in the editor
@@ -372,7 +373,7 @@ class MemoryTreeModel(NodeModel):
                     has_use=True,
                     pinned=file.usage.pinned,
                     pin_unknown=file.usage.unknown_to_agent,
-                    badge=data.changed,
+                    badge={"": "", "new": "N", "changed": "M"}[data.changed],
                     warning=not file.seen_by_agent and not data.names_only,
                     modified=data.path in self._modified,
                     flag=self._is_flagged(data),
@@ -413,6 +414,8 @@ class MemoryTreeModel(NodeModel):
         match data:
             case FileData():
                 return [data.path, *self._file_facts(data)]
+            case GoneData():
+                return [data.path, self.tr("Deleted by someone else since you saw it")]
             case FolderData():
                 return [data.path, notes(data.notes), self._rule(data).sentence]
             case ScopeData():
@@ -446,7 +449,11 @@ class MemoryTreeModel(NodeModel):
                 self.tr("Not yet known to the running agent; Reverie keeps it until the agent is restarted")
             )
         if data.changed:
-            facts.append(self.tr("Changed by an agent or a consolidation since you last opened it"))
+            facts.append(
+                self.tr("New; you have not seen it yet")
+                if data.changed == "new"
+                else self.tr("Changed by someone else since you saw it")
+            )
         if not file.seen_by_agent:
             facts.append(self.tr("The agent does not see it: {reason}").format(reason=file.unseen_reason))
         findings = (self._lint or {}).get(data.path, ())
@@ -463,7 +470,11 @@ class MemoryTreeModel(NodeModel):
         if look.pin_unknown:
             parts.append(self.tr("not yet known to the running agent"))
         if look.badge:
-            parts.append(self.tr("changed since you last opened it"))
+            parts.append(
+                {"N": self.tr("new"), "M": self.tr("changed since you saw it"), "D": self.tr("deleted")}[
+                    look.badge
+                ]
+            )
         if look.loaded:
             parts.append(loaded_words(look.loaded))
         if look.warning:
@@ -490,6 +501,7 @@ def loaded_words(loaded: LoadState) -> str:
 _SINGLE = frozenset((Role.PINNED, Role.BADGE, Role.SIZE, Role.WARNING, Role.MODIFIED, Role.DETAIL, Role.USE))
 _KINDS: dict[type, str] = {
     FileData: "file",
+    GoneData: "gone",
     FolderData: "folder",
     ScopeData: "scope",
     CompanionData: "companion",
