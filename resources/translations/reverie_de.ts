@@ -2132,16 +2132,16 @@
         <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
     </message>
     <message>
+        <source>Choose where it goes.</source>
+        <translation>Wählen Sie, wohin.</translation>
+    </message>
+    <message>
         <source>Folder</source>
         <translation>Ordner</translation>
     </message>
     <message>
         <source>Give it a name.</source>
         <translation>Ein Name fehlt.</translation>
-    </message>
-    <message>
-        <source>It is there already.</source>
-        <translation>Das ist schon da.</translation>
     </message>
     <message>
         <source>Keep &amp;both: put a number after the name</source>
@@ -4447,6 +4447,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n muss bleiben.</numerusform><numerusform>%n müssen bleiben.</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n items</source>
+        <translation><numerusform>%n Eintrag</numerusform><numerusform>%n Einträge</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n lessons</source>
         <translation><numerusform>%n Lehre</numerusform><numerusform>%n Lehren</numerusform></translation>
     </message>
@@ -4469,10 +4473,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n memories</source>
         <translation><numerusform>%n Notiz</numerusform><numerusform>%n Notizen</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n memories and folders</source>
-        <translation><numerusform>%n Notiz oder Ordner</numerusform><numerusform>%n Notizen und Ordner</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n memories were restored.</source>
@@ -5061,6 +5061,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>C&amp;ancel the running consolidation</source>
         <translation>Laufende Konsolidierung &amp;abbrechen</translation>
+    </message>
+    <message>
+        <source>C&amp;onsolidate</source>
+        <translation>K&amp;onsolidieren</translation>
     </message>
     <message>
         <source>Cancel what runs by itself in this home, and start nothing more until it is taken back</source>

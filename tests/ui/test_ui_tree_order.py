@@ -160,13 +160,13 @@ def test_a_person_chooses_the_order_and_what_changed(windows: Windows, tmp_path:
     driver.do("view.sort-size")
     sizes = sorted((data.file.size for data in shown()), reverse=True)
     driver.until(lambda: [data.file.size for data in shown()] == sizes)
-    assert driver.tree.sort_key == "size"
+    assert driver.tab.order.sort_key == "size"
     assert actions["view.sort-size"].isChecked()
     assert not actions["view.sort-name"].isChecked()
     assert "size" in driver.tab.order.button.toolTip()
-    driver.tree.sort_key = "of an older window"
-    assert driver.tree.sort_key == "size"
-    driver.tree.sort_key = "name"
+    driver.tab.order.sort_key = "of an older window"
+    assert driver.tab.order.sort_key == "size"
+    driver.tab.order.sort_key = "name"
     driver.until(lambda: [data.name for data in shown()] == by_name)
 
     driver.do("view.only-changed")
