@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -149,6 +150,9 @@ def run_summary(record: RunRecord) -> RunSummary:
         cost_usd=cost_of(record),
         partly_undone=bool(record.taken_back) and not record.reverted,
         project_path=record.project_path,
+        discarded=bool(record.details.get("discarded")),
+        applied_by=str(record.details.get("appliedBy") or ""),
+        reverts=record.reverts or "",
     )
 
 
@@ -255,7 +259,7 @@ class ReviewService:
         loaded = load_review(self._parts.dream_dependencies, run_id)
         return ReviewView(
             run=run_summary(loaded.run),
-            groups=tuple(_group(group) for group in loaded.review.groups),
+            groups=tuple(review_group(group) for group in loaded.review.groups),
             refused=tuple(_refused(op) for op in loaded.run.ops if not came_to_pass(op)),
             can_apply=not loaded.why_not,
             why_not=loaded.why_not,
@@ -274,6 +278,12 @@ class ReviewService:
             return dict.fromkeys(paths), ()  # the undo itself says why not
         return named_parts(loaded.review, paths, hunks, loaded.run.taken_back)
 
+    def discard(self, run_id: str, discarded: bool) -> None:
+        """A person does not want this proposal, or does again."""
+        self._parts.runs.change(
+            run_id, lambda run: replace(run, details={**run.details, "discarded": discarded})
+        )
+
     def apply(
         self,
         run_id: str,
@@ -288,8 +298,10 @@ class ReviewService:
         return service.apply(run_id, selection, cancel=cancel, progress=progress)
 
 
-def _group(group: ReviewedGroup) -> ReviewGroup:
-    return ReviewGroup(group.index, _title(group), group.reason, tuple(_file(file) for file in group.files))
+def review_group(group: ReviewedGroup) -> ReviewGroup:
+    """A group as it is shown."""
+    files = tuple(_file(file) for file in group.files)
+    return ReviewGroup(group.index, _title(group), group.reason, files, group.kind)
 
 
 def _title(group: ReviewedGroup) -> str:

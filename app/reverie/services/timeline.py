@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, UserError
 from reverie.memory.diff import blame, is_binary, unified
-from reverie.memory.history.objects import libgit2
+from reverie.memory.history.objects import Commit, libgit2
 from reverie.memory.history.reader import Cursor, HistoryPlace, LogEntry, What
 from reverie.memory.paths import (
     ROOT,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 Who = Literal["you", "agent", "outside", "other"] | RunKind
 WHO: tuple[Who, ...] = ("you", "agent", *get_args(RunKind), "outside", "other")
-Verb = Literal["create", "change", "delete", "rename"]
+Verb = Literal["create", "change", "delete"]
 
 NOW = ""
 """The `State.commit` of what stands on disk."""
@@ -122,30 +122,6 @@ class TimelinePage:
     points: tuple[TimelinePoint, ...] = ()
     next: Cursor | None = None
     head: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedFile:
-    """One file that differs between two states. `inner`: its path below what is compared; `was`: that of
-    before, where it only has another name now."""
-
-    path: str
-    inner: str
-    verb: Verb
-    was: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two states beside each other, every file that differs."""
-
-    old: State
-    new: State
-    files: tuple[ComparedFile, ...]
-
-    def count(self, verb: Verb) -> int:
-        """How many files this happened to."""
-        return sum(file.verb == verb for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +220,7 @@ def name_problem(path: str) -> str:
 
 
 PAGE = 100
-_COMPARED_BYTES = 2 * 1024 * 1024
+COMPARED_BYTES = 2 * 1024 * 1024
 _WHO: Mapping[str, Who] = {"user": "you", **{who: who for who in WHO}}
 
 
@@ -300,20 +276,9 @@ class TimelineService:
         shown = tuple(point for point in points if not who or point.who in who)
         return TimelinePage(shown, log.next, log.head)
 
-    def newer(
-        self, target: TimelineTarget, head: str, *, who: Collection[Who] = (), limit: int = PAGE
-    ) -> TimelinePage | None:
-        """What came since `head` was the newest commit; None: too much, or another history, so that all has
-        to be read anew."""
-        log = self._history.log(target.place, limit=limit, until=head)
-        if not log.reached:
-            return None
-        points = tuple(map(self._point, log.entries))
-        return TimelinePage(tuple(point for point in points if not who or point.who in who), None, log.head)
-
-    def now(self, target: TimelineTarget) -> State:
-        """What stands on disk where the target is."""
-        return State(NOW, target.place)
+    def on_disk(self, place: HistoryPlace) -> State:
+        """What stands there now."""
+        return State(NOW, place)
 
     def is_folder(self, target: TimelineTarget) -> bool:
         """Whether the target is a folder, or was one when it was there last."""
@@ -362,43 +327,27 @@ class TimelineService:
         entry = files.entry(rel) if files is not None else None
         return files.read(rel) if files is not None and entry is not None and entry.kind == "file" else None
 
-    def compare(self, old: State, new: State, *, check: Callable[[], None] = _never) -> Comparison:
-        """Every file that differs, by path."""
-        before, after = self.files(old, check=check), self.files(new, check=check)
-        gone: dict[str, list[str]] = {}
-        for inner in sorted(before.keys() - after.keys(), key=utf16_key, reverse=True):
-            gone.setdefault(before[inner], []).append(inner)
-        found = []
-        for inner in sorted(after, key=utf16_key):
-            path = self._path_of(new.place, inner)
-            if inner not in before:
-                was = gone[after[inner]].pop() if gone.get(after[inner]) else ""
-                found.append(ComparedFile(path, inner, "rename" if was else "create", was))
-            elif before[inner] != after[inner]:
-                found.append(ComparedFile(path, inner, "change"))
-        left = [inner for same in gone.values() for inner in same]
-        found += [ComparedFile(self._path_of(old.place, inner), inner, "delete") for inner in left]
-        return Comparison(old, new, tuple(sorted(found, key=lambda file: utf16_key(file.inner))))
-
-    def difference(self, comparison: Comparison, file: ComparedFile) -> str:
-        """A unified diff of one file; a sentence where it cannot be shown so. Empty when nothing differs."""
-        if file.was:
-            return f"rename from {file.was}\nrename to {file.inner}\n"
+    def difference(self, old: State, new: State) -> str:
+        """What differs between two states of a file, without headers; a sentence where it cannot be shown."""
         try:
-            before, after = self.read(comparison.old, file.inner), self.read(comparison.new, file.inner)
+            before, after = self.read(old), self.read(new)
         except StoreError as error:
             return str(error)
-        if max(len(before or b""), len(after or b"")) > _COMPARED_BYTES:
+        if max(len(before or b""), len(after or b"")) > COMPARED_BYTES:
             return "Too large to be compared line by line."
-        return unified(before, after, file.path)
+        return "".join(
+            line
+            for line in unified(before, after, "file").splitlines(keepends=True)
+            if not line.startswith(("diff ", "--- ", "+++ ", "@@ ", "new file", "deleted file", "index "))
+        )
 
     def blame(
         self, target: TimelineTarget, at: TimelinePoint | None = None, *, check: Callable[[], None] = _never
     ) -> BlameView:
         """Who brought each line of a file as it was at a point, or is now. Empty for what is no text."""
-        state = at.after if at is not None else self.now(target)
+        state = at.after if at is not None else self.on_disk(target.place)
         content = self.read(state)
-        if content is None or is_binary(content) or len(content) > _COMPARED_BYTES:
+        if content is None or is_binary(content) or len(content) > COMPARED_BYTES:
             return BlameView()
         lines = blame(self._versions(target, at, content, check))
         entries = {line.version.commit.id: line.version for line in lines if line.version is not None}
@@ -542,15 +491,19 @@ class TimelineService:
 
     # Who
 
+    def who(self, commit: Commit) -> Who:
+        """Who made a commit, as far as the history says."""
+        kind, _number = self._run(commit.run_id)
+        return _WHO.get(commit.actor) or (_WHO.get(kind) if commit.run_id else None) or "other"
+
     def _point(self, entry: LogEntry) -> TimelinePoint:
         commit = entry.commit
-        kind, number = self._run(commit.run_id)
-        who = _WHO.get(commit.actor) or (_WHO.get(kind) if commit.run_id else None) or "other"
+        _kind, number = self._run(commit.run_id)
         return TimelinePoint(
             id=commit.id,
             parent=commit.parent,
             at_ms=commit.at_ms,
-            who=who,
+            who=self.who(commit),
             actor=commit.actor,
             run_id=commit.run_id,
             run_number=number,

@@ -16,7 +16,7 @@ from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import Refusal, Scope, ScopeContext
 from reverie.failures.record_changes import RecordChange
 from reverie.files.lease import LeaseHolder
-from reverie.jobs.consolidate.review import Review
+from reverie.jobs.consolidate.review import GroupKind, Review
 from reverie.memory.listing import ScopeListing
 from reverie.memory.store import sha256_of_text
 from reverie.memory.usage_rules import MemoryUsage
@@ -125,6 +125,12 @@ class RunSummary:
     """Parts of it were taken back, and the rest stands."""
     project_path: str | None = None
     """The project whose memories it was about; None: no project, or several."""
+    discarded: bool = False
+    """A person does not want this proposal; it can still be applied."""
+    applied_by: str = ""
+    """The run that carried this proposal out."""
+    reverts: str = ""
+    """The run that this one took back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,15 +231,17 @@ class ReviewGroup:
     title: str
     reason: str
     files: tuple[ReviewFile, ...]
+    kind: GroupKind = "edit"
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewView:
     """A run to look through. `refused` are the run's requests that the rails refused or that failed, one
     sentence each. `can_apply` False: `why_not` says why, and the choices are for reading only. `plan` is what
-    `jobs.consolidate.review.resolve` works on: pure and quick, for every click."""
+    `jobs.consolidate.review.resolve` works on: pure and quick, for every click. `run` None: a change set of
+    the history that no run made."""
 
-    run: RunSummary
+    run: RunSummary | None
     groups: tuple[ReviewGroup, ...]
     refused: tuple[str, ...]
     can_apply: bool

@@ -404,6 +404,55 @@ def _size(repository: Repository, leaf: Leaf) -> int | None:
         return None  # kept by hash only
 
 
+# What one commit did to every file of the home.
+
+
+@dataclass(frozen=True, slots=True)
+class FileStep:
+    """What one commit did to one file. A blob is empty where there is no file."""
+
+    place: HistoryPlace
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommitSteps:
+    """One commit and the files whose content it changed, by key and path."""
+
+    commit: Commit
+    steps: tuple[FileStep, ...]
+    is_first: bool
+    """The history had nothing of these roots before."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepsPage:
+    """Commits, newest first."""
+
+    commits: tuple[CommitSteps, ...] = ()
+    next: str | None = None
+    """Where the next page begins; None at the beginning of the history."""
+    head: str = ""
+
+
+def steps_of(repository: Repository, stored: StoredCommit) -> CommitSteps:
+    """What a commit did. Raises MissingVersionError, DamagedError."""
+    parent = repository.commit(stored.parent) if stored.parent else None
+    after = Folder(repository.tree, stored.tree)
+    before = Folder(repository.tree, parent.tree if parent else None)
+    roots: set[bytes] = set()
+    steps = []
+    for names, now, then in after.differing(before):
+        if len(names) > 2 and names[1] == FILES:
+            roots.add(names[0])
+            place = HistoryPlace(key_of(names[0]), rel_of(names[2:]))
+            steps.append(FileStep(place, then.id.hex() if then else "", now.id.hex() if now else ""))
+    steps.sort(key=lambda step: (step.place.key, utf16_key(step.place.rel)))
+    is_first = all(before.get((root,)) is None for root in roots)
+    return CommitSteps(stored.commit, tuple(steps), is_first)
+
+
 class HistoryReader:
     """The history kept in `repository`, which need not be there."""
 
@@ -454,6 +503,32 @@ class HistoryReader:
                 return LogPage()
             head = tip.hex()
             return read_page(repository, start or Cursor(head, place), limit=limit, until=until, head=head)
+
+    def steps(self, commits: Sequence[str]) -> tuple[CommitSteps, ...]:
+        """What each of these commits did. Raises StoreError, Unavailable."""
+        if not commits:
+            return ()
+        with in_words():
+            repository = self._existing(commits[0])
+            return tuple(steps_of(repository, repository.commit_named(commit)) for commit in commits)
+
+    def newest_steps(self, start: str | None = None, *, limit: int = 100) -> StepsPage:
+        """What the newest commits did, or those from `start` (an earlier page's `next`) back. Raises
+        StoreError, Unavailable."""
+        with in_words():
+            repository = self._open()
+            tip = repository.tip() if repository else None
+            if repository is None or tip is None:
+                return StepsPage()
+            found: list[CommitSteps] = []
+            stored = repository.commit_named(start or tip.hex())
+            while True:
+                found.append(steps_of(repository, stored))
+                if stored.parent is None:
+                    return StepsPage(tuple(found), None, tip.hex())
+                stored = repository.commit(stored.parent)
+                if len(found) == limit:
+                    return StepsPage(tuple(found), stored.commit.id, tip.hex())
 
     def deletions(
         self, start: str | None = None, *, check: Callable[[], None] = lambda: None
