@@ -223,9 +223,7 @@ class ChangeLogService:
         before = {each.path: text_of(each.before) for each in found if each.before is not None}
         after = {each.path: text_of(each.after) for each in found if each.after is not None}
         plan = build_review(_renames(found), before, after, max_loss_percent=100.0)
-        groups = tuple(
-            group if group.kind == "merge" else replace(group, reason="") for group in plan.groups
-        )
+        groups = tuple(group if group.kind == "merge" else replace(group, reason="") for group in plan.groups)
         gone = {each.path: taken for each in found if (taken := self._gone(each)) != frozenset()}
         return ReviewView(
             run=None,
@@ -341,9 +339,7 @@ class ChangeLogService:
 
     def _back(self, change: _Change, current: bytes | None, hunks: frozenset[int] | None) -> bytes | None:
         snapshots = self._parts.snapshots
-        return merged_back(
-            change.path, change.before, change.after, current, snapshots, frozenset(), hunks
-        )
+        return merged_back(change.path, change.before, change.after, current, snapshots, frozenset(), hunks)
 
     def _current(self, place: HistoryPlace) -> bytes | None:
         return self._timeline.read(self._timeline.on_disk(place))

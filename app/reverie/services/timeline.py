@@ -342,11 +342,10 @@ class TimelineService:
         )
 
     def blame(
-        self, target: TimelineTarget, at: TimelinePoint | None = None, *, check: Callable[[], None] = _never
+        self, target: TimelineTarget, at: State | None = None, *, check: Callable[[], None] = _never
     ) -> BlameView:
-        """Who brought each line of a file as it was at a point, or is now. Empty for what is no text."""
-        state = at.after if at is not None else self.on_disk(target.place)
-        content = self.read(state)
+        """Who wrote each line of a file as it was in a state, or is now. Empty for what is no text."""
+        content = self.read(at or self.on_disk(target.place))
         if content is None or is_binary(content) or len(content) > COMPARED_BYTES:
             return BlameView()
         lines = blame(self._versions(target, at, content, check))
@@ -363,9 +362,9 @@ class TimelineService:
         return BlameView(rows, tuple(map(self._point, newest_first)))
 
     def _versions(
-        self, target: TimelineTarget, at: TimelinePoint | None, content: bytes, check: Callable[[], None]
+        self, target: TimelineTarget, at: State | None, content: bytes, check: Callable[[], None]
     ) -> Iterator[tuple[LogEntry | None, bytes | None]]:
-        start = Cursor(at.id, at.place) if at is not None else None
+        start = Cursor(at.commit, at.place) if at is not None and at.commit else None
         first = True
         while True:
             log = self._history.log(target.place, start)
