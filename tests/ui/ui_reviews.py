@@ -42,7 +42,7 @@ def view(
     plan = build_review(ops, before, after, reasons=reasons, **rails)
     groups = tuple(
         ReviewGroup(group.index, f"{group.kind}: {len(group.files)}", group.reason,
-                    tuple(_file(file) for file in group.files))
+                    tuple(_file(file) for file in group.files), group.kind)
         for group in plan.groups
     )  # fmt: skip
     why = "" if can_apply else "It is on disk already."

@@ -117,6 +117,11 @@ class Driver:
         return self.window.lazy_tabs.services
 
     @property
+    def changes(self) -> Any:
+        """The Changes tab and what reads it."""
+        return self.window.lazy_tabs.changes
+
+    @property
     def traces(self) -> Any:
         return self.window.lazy_tabs.traces
 

@@ -76,6 +76,7 @@ class ChangesControl(QObject):
         self._context: ScopeContext | None = None
         self._stale = True
         self._wanted = ""
+        self._result: tuple[str, str, Tone] | None = None  # to be said where this run is shown
         self.dialog: RestoreDialog | None = None
         self._forget()
         self._changes_back = TakeBack(tab.files.message, edits)
@@ -148,6 +149,7 @@ class ChangesControl(QObject):
     def show_everything(self) -> None:
         """All changes of the home."""
         self._look_at("", None)
+        self.tab.changes.select("")
 
     def show_runs(self) -> None:
         """Every consolidation of the home."""
@@ -159,7 +161,6 @@ class ChangesControl(QObject):
         """What was deleted."""
         self._look_at("", None)
         self.tab.changes.select("", show_only=DELETED)
-        self._on_changed()
         self.tab.changes.text.setFocus()
 
     def show_history(self, path: str, context: ScopeContext | None = None) -> None:
@@ -210,7 +211,7 @@ class ChangesControl(QObject):
             self._stale = False
             self.tab.files.show_nothing(self.tr("No home is open."))
             return
-        if self.tab.shows_deleted:
+        if self.tab.changes.shows_deleted:
             self._read_deleted(session, None)
             return
         workbench, path, known = session.workbench, self._path, self._target
@@ -244,7 +245,7 @@ class ChangesControl(QObject):
         self.tab.versions.follow()
 
     def _show_rows(self) -> None:
-        if self.tab.shows_deleted:
+        if self.tab.changes.shows_deleted:
             rows = [ChangeRow(entry.id, entry.at_ms, deleted=entry) for entry in self._entries]
             self.tab.changes.show_rows(rows, more=self._older is not None)
             return
@@ -279,7 +280,7 @@ class ChangesControl(QObject):
         session, start = self._session, self._next
         if session is None or self._reader.busy:
             return
-        if self.tab.shows_deleted:
+        if self.tab.changes.shows_deleted:
             if self._older is not None:
                 self._read_deleted(session, self._older)
             return
@@ -320,7 +321,7 @@ class ChangesControl(QObject):
 
     @Slot(object)
     def _on_picked(self, row: ChangeRow | None) -> None:
-        if self.tab.shows_deleted:
+        if self.tab.changes.shows_deleted:
             self._show_deleted()
             return
         self.tab.versions.show_view("change")
@@ -329,6 +330,9 @@ class ChangesControl(QObject):
             self.tab.versions.show_file(None)
             return
         self.tab.files.begin(row, self._path_in(row))
+        if self._result is not None and self._result[0] == row.key:
+            self._say(*self._result[1:])
+            self._result = None
         folder = self._path and row.change is not None and row.change.after is not None
         self.tab.files.restore_folder_button.setVisible(bool(folder) and len(row.paths) > 1)
         self._read_review(row)
@@ -451,10 +455,11 @@ class ChangesControl(QObject):
         if ended.kind != "apply":
             self.tab.files.ended()
             return
-        done = run.outcome in ("completed", "unchanged")
         if run.outcome == "completed":
+            self._result = run.run_id, applied_words(run), "info"
             self.show_change(run.run_id)
-        self._say(applied_words(run), "info" if done else "warn")
+        else:
+            self._say(applied_words(run), "info" if run.outcome == "unchanged" else "warn")
 
     @Slot(object)
     def _on_reverted(self, result: RunResult) -> None:
@@ -469,7 +474,7 @@ class ChangesControl(QObject):
     @Slot(object)
     def _say_error(self, error: UserError) -> None:
         """Reading or changing something did not work; it may be tried again."""
-        message = self.tab.deleted.message if self.tab.shows_deleted else self.tab.files.message
+        message = self.tab.deleted.message if self.tab.changes.shows_deleted else self.tab.files.message
         message.say_error(error)
         self.tab.files.ended()
 

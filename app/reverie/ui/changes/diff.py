@@ -25,7 +25,7 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextCursor,
 )
-from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QTextEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QCheckBox, QPlainTextEdit, QTextEdit, QToolButton, QWidget
 
 from reverie.jobs.consolidate.review import MergedLine, merged_lines
 from reverie.ui.appearance import GAP, UNIT, Icons, Theme, mixed, monospace, theme_of
@@ -243,9 +243,14 @@ class HunkView(ReadOnlyText):
                 colour, ground, mark = _colours(theme, kind)
                 if off or gone:
                     colour, ground, mark = theme.dim, None, None
-                marks = [(start + 1, length) for start, length in spans.get(number, ())]
+                marks = [(start + 2, length) for start, length in spans.get(number, ())]
                 self.line(
-                    kind + text, colour, ground, marks=marks, mark=mark, struck=kind == "+" and (off or gone)
+                    f"{kind} {text}".rstrip(),
+                    colour,
+                    ground,
+                    marks=marks,
+                    mark=mark,
+                    struck=kind == "+" and (off or gone),
                 )
 
     def _start(self, again: Callable[[], None]) -> Theme:
@@ -274,9 +279,11 @@ class HunkView(ReadOnlyText):
         top = self.verticalScrollBar().value()
         for hunk in self.hunks:
             key = hunk.path, hunk.index
-            rect = layout.blockBoundingRect(self.document().findBlockByNumber(hunk.block))
-            y = round(rect.top()) - top
-            in_sight = -rect.height() < y < height
+            block = self.document().findBlockByNumber(hunk.block)
+            y = round(layout.blockBoundingRect(block).top()) - top
+            # The rectangle of a block leaves out what its line is higher than its text.
+            following = round(layout.blockBoundingRect(block.next()).top()) - top
+            in_sight = -_LEAST_BUTTON < y < height
             bar = self._bars.get(key)
             if bar is None and in_sight:
                 bar = self._bars[key] = self._bar(hunk)
@@ -284,10 +291,12 @@ class HunkView(ReadOnlyText):
                 bar.setVisible(in_sight)
                 size = bar.sizeHint()
                 room = self.viewport().width()
-                bar.setGeometry(max(0, room - size.width() - UNIT), y, min(size.width(), room), size.height())
+                left, width = max(0, room - size.width() - UNIT), min(size.width(), room)
+                bar.setGeometry(left, max(y, following - size.height()), width, size.height())
 
     def _bar(self, hunk: ShownHunk) -> QWidget:
         bar = QWidget(self.viewport())
+        bar.setFont(QApplication.font(bar))
         row = row_of(holder=bar, gap=UNIT)
         for key, text in self._buttons(hunk):
             button = QToolButton()

@@ -164,7 +164,7 @@ class ReviewTree(QTreeWidget):
             if len(group.files) == 1:
                 self.addTopLevelItem(self._file_item(group, group.files[0]))
                 continue
-            title = group_words(group)
+            title = group_words(group, short=True)
             top = self._item(ReviewPart(group), title, f"{title}\n{group.reason}")
             self.addTopLevelItem(top)
             top.addChildren([self._file_item(group, file) for file in group.files])
@@ -286,12 +286,14 @@ def file_words(file: ReviewFile) -> str:
     return f"{name} · {folder}" if folder else name
 
 
-def group_words(group: ReviewGroup) -> str:
-    """What a group of several files does."""
+def group_words(group: ReviewGroup, *, short: bool = False) -> str:
+    """What a group of several files does; `short` where they are listed below."""
     kept = [file.path.rpartition("/")[2] for file in group.files if file.verb != "delete"]
     gone = [file.path.rpartition("/")[2] for file in group.files if file.verb == "delete"]
     count = len(group.files)
     if group.kind == "merge" and len(kept) == 1:
+        if short:
+            return tr("Merge into {kept}").format(kept=kept[0])
         return tr("Merge {gone} into {kept}").format(gone=", ".join(gone), kept=kept[0])
     return {
         "rename": counted("Rename 1 memory", "Rename %n memories", count),

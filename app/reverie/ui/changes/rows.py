@@ -133,6 +133,8 @@ def takes(row: ChangeRow, show: str, text: str, wanted: str = "") -> bool:
         return True
     if text and text not in _searched(row):
         return False
+    if row.deleted is not None:
+        return True
     if run is not None and show != "failed" and not _did_something(row, run):
         return False
     if show == "failed":
@@ -144,8 +146,9 @@ def takes(row: ChangeRow, show: str, text: str, wanted: str = "") -> bool:
 
 def _did_something(row: ChangeRow, run: RunSummary) -> bool:
     """A run that neither changed nor proposes anything is no change."""
-    planned = bool(run.ops) and (run.dry_run or run.outcome == "held")
-    return row.change is not None or planned or run.reverted or (bool(run.ops) and can_revert(run))
+    planned = bool(run.ops) and (run.dry_run or run.outcome == "held") and not run.applied_by
+    stands = bool(run.ops) and can_revert(run)
+    return row.is_proposal or row.change is not None or planned or stands or run.reverted
 
 
 def _searched(row: ChangeRow) -> str:
@@ -290,6 +293,11 @@ class ChangeList(QWidget):
         return str(self.who.currentData())
 
     @property
+    def shows_deleted(self) -> bool:
+        """Deleted memories are listed in place of changes."""
+        return self.show_only == DELETED
+
+    @property
     def current(self) -> ChangeRow | None:
         return self._picked
 
@@ -325,13 +333,12 @@ class ChangeList(QWidget):
             control.blockSignals(True)
         self.text.clear()
         at = self.who.findData(show_only or "")
-        if self.who.currentIndex() != at:
-            self.who.setCurrentIndex(at)
-            self._follow_kind()
+        was = self.shows_deleted
+        self.who.setCurrentIndex(at)
         for control in (self.who, self.text):
             control.blockSignals(False)
         self._wanted = self._asked = key
-        self._fill()
+        self._follow_kind(was)
 
     def show_rows(self, rows: Sequence[ChangeRow], *, more: bool) -> None:
         """Show these; what was selected stays so where it is still there, else the first is."""
@@ -342,25 +349,25 @@ class ChangeList(QWidget):
 
     @Slot()
     def _on_who(self) -> None:
-        was_deleted = bool(self._rows) and self._rows[0].deleted is not None
         self._asked = ""
-        if was_deleted or self.show_only == DELETED:
-            self._follow_kind()
+        modes = QListWidget.SelectionMode
+        self._follow_kind(self.list.selectionMode() == modes.ExtendedSelection)
+
+    def _follow_kind(self, was_deleted: bool) -> None:
+        modes = QListWidget.SelectionMode
+        deleted = self.shows_deleted
+        self.list.setSelectionMode(modes.ExtendedSelection if deleted else modes.SingleSelection)
+        if deleted != was_deleted:
+            self._rows, self._more = (), True  # of the other kind
             self.kind_changed.emit()
         self._fill()
-
-    def _follow_kind(self) -> None:
-        modes = QListWidget.SelectionMode
-        many = self.show_only == DELETED
-        self.list.setSelectionMode(modes.ExtendedSelection if many else modes.SingleSelection)
-        self._rows, self._more, self._asked = (), True, ""
 
     @Slot()
     def _fill(self) -> None:
         text, show = self.text.text().casefold().strip(), self.show_only
         now, last = self._now(), ""
         kept = self._wanted or (self._picked.key if self._picked is not None else "")
-        chosen = {row.key for row in self.selected} | {kept}
+        chosen = {kept} if self._wanted else {row.key for row in self.selected}
         at = self.list.verticalScrollBar().value()
         self.list.blockSignals(True)
         self.list.clear()
@@ -420,7 +427,7 @@ class ChangeList(QWidget):
     def _say_none(self, any_shown: bool) -> None:
         if self._more or self._wanted:
             said = self.tr("Looking further back…")
-        elif self.show_only == DELETED:
+        elif self.shows_deleted:
             said = (
                 self.tr("No deleted memory matches.") if self._rows else self.tr("Nothing was deleted yet.")
             )

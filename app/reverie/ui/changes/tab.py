@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, UNIT, Icons
 from reverie.ui.changes.review import Choices, ReviewActions, ReviewPart, ReviewTree
-from reverie.ui.changes.rows import DELETED, ChangeList, ChangeRow, actor, who
+from reverie.ui.changes.rows import ChangeList, ChangeRow, actor, who
 from reverie.ui.changes.versions import VersionPane
 from reverie.ui.display_text import human_size, visible, when
 from reverie.ui.jobs import Lane
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 NARROW = 640
 ROOMY = 1000
 """From here on files and difference are beside each other."""
+
+
+_ROWS, _FILES = 38, 46
+"""How wide the columns are at first, in characters."""
 
 
 class ChangeSetPane(QWidget):
@@ -150,6 +154,7 @@ class ChangeSetPane(QWidget):
                 said.append(counted("The first file is listed.", "The first %n files are listed.", count))
             said += [visible(change.owner), visible(change.notes)]
         self.facts.say(" ".join(part for part in said if part))
+        self.facts.setVisible(bool(self.facts.text()))
 
     def _state(self, row: ChangeRow) -> str:
         run = row.run
@@ -242,7 +247,7 @@ class ChangeSetPane(QWidget):
             if count:
                 undo = self.tr("&Take back {count} of {all}").format(count=count, all=choices.count_standing)
         elif choices is not None and run is not None and (run.dry_run or run.outcome == "held"):
-            said = visible(choices.view.why_not)
+            said = self.tr("It was applied already.") if run.applied_by else visible(choices.view.why_not)
         self.undo.say(undo, self.tr("Later edits are kept, and it can be undone"))
         self.undo.setEnabled(True)
         self.chosen.say(said)
@@ -371,18 +376,16 @@ class ChangesTab(TabPage):
         self.back = FitPushButton(self.tr("‹ &Back"), clicked=self._go_back)
         self._at = 0
         self._narrow = False
-        self.right = Panes(self.files, self.versions, beside_from=ROOMY, sizes=(320, 620), below=(260, 400))
+        char = self.fontMetrics().averageCharWidth()
+        wide = _FILES * char, 2 * _FILES * char
+        self.right = Panes(self.files, self.versions, beside_from=ROOMY, sizes=wide, below=(260, 400))
         self._sides = stacked(self.right, self.deleted)
-        self.splitter = split(self.changes, self._sides, sizes=(280, 900), grows=self._sides)
-        column(self, self.back, self.splitter, grows=self.splitter, margin=GAP, gap=GAP)
+        self.splitter = split(self.changes, self._sides, sizes=(_ROWS * char, 900), grows=self._sides)
+        column(self, FlowLayout(self.back), self.splitter, grows=self.splitter, margin=GAP, gap=0)
         self.back.hide()
         self.changes.entered.connect(self._on_row_entered)
         self.files.entered.connect(self._on_file_entered)
-        self.changes.who.currentIndexChanged.connect(self._follow)
-
-    @property
-    def shows_deleted(self) -> bool:
-        return self.changes.show_only == DELETED
+        self.changes.kind_changed.connect(self._follow)
 
     # Width
 
@@ -410,7 +413,7 @@ class ChangesTab(TabPage):
     def _follow(self) -> None:
         """Which columns are seen."""
         narrow, at = self._narrow, self._at
-        self._sides.setCurrentWidget(self.deleted if self.shows_deleted else self.right)
+        self._sides.setCurrentWidget(self.deleted if self.changes.shows_deleted else self.right)
         self.changes.setVisible(not narrow or at == 0)
         self._sides.setVisible(not narrow or at > 0)
         self.files.setVisible(not narrow or at == 1)
@@ -421,7 +424,7 @@ class ChangesTab(TabPage):
     def _on_row_entered(self) -> None:
         if self._narrow:
             self.go_to(1)
-            (self.deleted.text if self.shows_deleted else self.files.tree).setFocus()
+            (self.deleted.text if self.changes.shows_deleted else self.files.tree).setFocus()
 
     @Slot()
     def _on_file_entered(self) -> None:

@@ -165,7 +165,7 @@ class BlamePane(QWidget):
         self.table.opened.connect(self._ask_point)
         self.note = WrapLabel()
         self.to_point = FitPushButton(self.tr("&Go to this change"), clicked=self._ask_point)
-        column(self, self.note, self.table, self.to_point, grows=self.table, margin=0, gap=UNIT)
+        column(self, self.note, self.table, FlowLayout(self.to_point), grows=self.table, margin=0, gap=UNIT)
         self._follow()
 
     def show_blame(self, view: BlameView) -> None:
