@@ -201,6 +201,17 @@ class Driver:
         assert self.window.actions_[action].isEnabled(), action
         self.window.actions_[action].trigger()
 
+    def review(self) -> Any:
+        """Press "Review changes" in the footer; the files of the run once they are shown."""
+        self.footer.panel.result.button("review").click()
+        return self.reviewed()
+
+    def reviewed(self) -> Any:
+        """The files of the change set that the Changes tab shows, once they are read."""
+        files = self.changes.tab.files
+        self.until(lambda: self.changes.is_settled and files.choices is not None)
+        return files
+
     def consolidate(self) -> str:
         """Press the button and wait for the outcome."""
         assert self.footer.button.isEnabled()

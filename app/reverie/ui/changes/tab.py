@@ -14,14 +14,13 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, UNIT, Icons
 from reverie.ui.changes.review import Choices, ReviewActions, ReviewPart, ReviewTree
 from reverie.ui.changes.rows import ChangeList, ChangeRow, actor, who
 from reverie.ui.changes.versions import VersionPane
 from reverie.ui.display_text import human_size, visible, when
 from reverie.ui.jobs import Lane
-from reverie.ui.memory.footer import can_revert, cost_words
+from reverie.ui.memory.footer import can_revert, cost_words, kind_words, state_words
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import TabPage
@@ -142,7 +141,10 @@ class ChangeSetPane(QWidget):
 
     def _say_title(self, row: ChangeRow) -> None:
         run, change = row.run, row.change
-        self.title.say(f"{who(row)} · {when(row.at_ms)}")
+        title = [kind_words(run) if run is not None else who(row), when(row.at_ms)]
+        if run is not None and (run.reverted or run.partly_undone or run.outcome != "completed"):
+            title.append(state_words(run))
+        self.title.say(" · ".join(title))
         said: list[str] = []
         if run is not None:
             said += [run.summary, cost_words(run), self._state(row)]
@@ -162,18 +164,12 @@ class ChangeSetPane(QWidget):
         if run.conflicts:
             paths = ", ".join(visible(path) for path in run.conflicts)
             return self.tr("In conflict: {paths}").format(paths=paths)
-        if run.reverted:
-            return self.tr("Undone.")
-        if run.partly_undone:
-            return self.tr("Undone in part.")
         if run.outcome == "held":
-            said = self.tr("Held for review, nothing of it was written. {reason}")
-            return said.format(reason=visible(run.reason))
+            return self.tr("Nothing of it was written. {reason}").format(reason=visible(run.reason))
         if run.dry_run and not run.applied_by:
             return self.tr("A preview: nothing of it was written.")
         if run.outcome not in ("completed", "unchanged") and run.reason:
-            outcome = words.outcome(run.outcome)
-            return self.tr("{outcome}: {reason}").format(outcome=outcome, reason=visible(run.reason))
+            return visible(run.reason)
         return ""
 
     def _show_choices(self, choices: Choices | None) -> None:
