@@ -132,9 +132,7 @@ def test_what_is_chosen_of_a_preview_is_applied_and_nothing_else(windows: Window
     group = next(group for group in pane.choices.view.groups if len(group.files) == 1)
     left_out = group.files[0]
     item = next(
-        item
-        for _part, item in pane.tree.parts()
-        if item.text(0).startswith(left_out.path.rpartition("/")[2])
+        item for _part, item in pane.tree.parts() if item.text(0).startswith(left_out.path.rpartition("/")[2])
     )
     item.setCheckState(0, Qt.CheckState.Unchecked)
     planned = pane.choices.all_files

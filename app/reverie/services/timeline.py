@@ -13,7 +13,7 @@ Failure: `UserError`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
@@ -279,25 +279,6 @@ class TimelineService:
     def on_disk(self, place: HistoryPlace) -> State:
         """What stands there now."""
         return State(NOW, place)
-
-    def is_folder(self, target: TimelineTarget) -> bool:
-        """Whether the target is a folder, or was one when it was there last."""
-        if not target.place.rel:
-            return True
-        root = self._root(target.place.key)
-        entry = rooted_files(root).entry(target.place.rel) if root is not None else None
-        if entry is not None:
-            return entry.kind == "directory"
-        for point in self.page(target, limit=1).points:
-            state = point.before if point.gone else point.after
-            return "" not in self.files(state)
-        return False
-
-    def inside(self, target: TimelineTarget, state: State, inner: str) -> tuple[TimelineTarget, State]:
-        """One file of a folder and of a state of it, as a target and a state of their own."""
-        place = HistoryPlace(target.place.key, joined(target.place.rel, inner))
-        found = replace(target, path=self._path_of(place, ""), place=place)
-        return found, State(state.commit, HistoryPlace(state.place.key, joined(state.place.rel, inner)))
 
     def path_of(self, state: State, inner: str) -> str:
         """The memory path of a file of a state."""

@@ -88,6 +88,7 @@ class ChangesControl(QObject):
         self._runs: tuple[RunSummary, ...] = ()
         self._changes: tuple[LoggedChange, ...] = ()
         self._next: Cursor | None = None
+        self._asked: Cursor | str | None = None  # the page that is being read
         self._entries: tuple[TrashEntry, ...] = ()
         self._older: str | None = None
 
@@ -228,7 +229,7 @@ class ChangesControl(QObject):
 
     def _on_read(self, found: tuple[TimelineTarget | None, tuple[RunSummary, ...], ChangeLogPage]) -> None:
         self._target, self._runs, page = found
-        self._stale = False
+        self._stale, self._asked = False, None
         at = next(
             (
                 at
@@ -277,15 +278,16 @@ class ChangesControl(QObject):
 
     @Slot()
     def _read_more(self) -> None:
-        session, start = self._session, self._next
-        if session is None or self._reader.busy:
+        session = self._session
+        deleted = self.tab.changes.shows_deleted
+        wanted = self._older if deleted else self._next
+        if session is None or wanted is None or wanted == self._asked:
             return
-        if self.tab.changes.shows_deleted:
-            if self._older is not None:
-                self._read_deleted(session, self._older)
+        self._asked = wanted
+        if deleted:
+            self._read_deleted(session, self._older)
             return
-        if start is None:
-            return
+        start = self._next
         work = ask(session.workbench.change_log.page, start, self._target)
 
         def done(page: ChangeLogPage) -> None:
@@ -309,6 +311,7 @@ class ChangesControl(QObject):
 
         def done(found: tuple[tuple[TrashEntry, ...], str | None]) -> None:
             entries, self._older = found
+            self._asked = None
             before = self._entries if start is not None else ()
             seen = {entry.id for entry in before}
             self._entries = (*before, *(entry for entry in entries if entry.id not in seen))
@@ -333,8 +336,9 @@ class ChangesControl(QObject):
         if self._result is not None and self._result[0] == row.key:
             self._say(*self._result[1:])
             self._result = None
-        folder = self._path and row.change is not None and row.change.after is not None
-        self.tab.files.restore_folder_button.setVisible(bool(folder) and len(row.paths) > 1)
+        change = row.change
+        is_folder = change is not None and any(file.place != change.place for file in change.files)
+        self.tab.files.restore_folder_button.setVisible(bool(self._path) and is_folder)
         self._read_review(row)
 
     def _path_in(self, row: ChangeRow) -> str:

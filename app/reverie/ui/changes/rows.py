@@ -346,6 +346,8 @@ class ChangeList(QWidget):
         self._rows, self._more = tuple(rows), more
         if not same or self._wanted:
             self._fill()
+        elif more and len(self.shown_rows) < _FEW:
+            self.more_wanted.emit()
 
     @Slot()
     def _on_who(self) -> None:
