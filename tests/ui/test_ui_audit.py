@@ -164,7 +164,9 @@ def _tool_states(driver: Driver, home: Path) -> Iterator[tuple[str, QWidget]]:
     window, tab = driver.window, driver.tab
     window.show_memory()
     control = window.lazy_tabs.changes
-    (home / "memory/global/testing.md").write_text("Rewritten.\n")
+    for name in ("testing", "preferences"):
+        (home / f"memory/global/{name}.md").write_text("Rewritten.\n")
+    driver.until(lambda: "testing.md" in driver.paths(Scope.GLOBAL))
     driver.settle()
     window.show_memory()
     driver.tree.select_path("/memories/global")

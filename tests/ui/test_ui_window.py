@@ -386,12 +386,12 @@ def test_what_is_loaded_late_keeps_nobody_waiting_and_is_built_when_it_is_looked
         "Changes", "Traces", "Transcripts", "Context", "Failures",
     ]  # fmt: skip
     titles = [tabs.tabText(index) for index in range(tabs.count())]
-    for index in sorted(held - {6}):  # failures are of another agent
+    for index in sorted(held - {7}):  # failures are of another agent
         tabs.setCurrentIndex(index)
         assert type(tabs.currentWidget()) is not QWidget
         assert (tabs.currentIndex(), tabs.currentWidget().isVisible()) == (index, True)
     assert [tabs.tabText(index) for index in range(tabs.count())] == titles
-    assert not tabs.isTabVisible(6)
+    assert not tabs.isTabVisible(7)
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ class ChangeLogPage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class _FileBytes:
     """One file of a commit with its bytes."""
 
     path: str
@@ -236,7 +236,7 @@ class ChangeLogService:
             taken_back=gone,
         )
 
-    def _gone(self, change: _Change) -> frozenset[int] | None:
+    def _gone(self, change: _FileBytes) -> frozenset[int] | None:
         """The hunks of which nothing is left in the file, None for all of it."""
         current = self._current(change.place)
         if change.before is None or change.after is None:
@@ -247,7 +247,7 @@ class ChangeLogService:
         gone = frozenset(hunk for hunk in range(count) if self._is_gone(change, current, hunk))
         return None if len(gone) == count else gone
 
-    def _is_gone(self, change: _Change, current: bytes | None, hunk: int) -> bool:
+    def _is_gone(self, change: _FileBytes, current: bytes | None, hunk: int) -> bool:
         if current is None:
             return True
         try:
@@ -315,7 +315,7 @@ class ChangeLogService:
 
     def _changes(
         self, commit: str, target: TimelineTarget | None, *, most: int | None = None
-    ) -> tuple[_Change, ...]:
+    ) -> tuple[_FileBytes, ...]:
         found = self._history.steps([commit])[0]
         named = self._named([step.place for step in found.steps], Contexts(self._parts).owner)
         beside = target.place if target is not None and target.beside else None
@@ -328,7 +328,7 @@ class ChangeLogService:
             self._history.blobs([each for step in steps for each in (step.before, step.after) if each])
         )
         return tuple(
-            _Change(
+            _FileBytes(
                 named[step.place],
                 step.place,
                 next(contents) if step.before else None,
@@ -337,7 +337,7 @@ class ChangeLogService:
             for step in steps
         )
 
-    def _back(self, change: _Change, current: bytes | None, hunks: frozenset[int] | None) -> bytes | None:
+    def _back(self, change: _FileBytes, current: bytes | None, hunks: frozenset[int] | None) -> bytes | None:
         snapshots = self._parts.snapshots
         return merged_back(change.path, change.before, change.after, current, snapshots, frozenset(), hunks)
 
@@ -360,7 +360,7 @@ def _is_in(place: HistoryPlace, other: HistoryPlace) -> bool:
     )
 
 
-def _renames(changes: Sequence[_Change]) -> list[Mapping[str, Any]]:
+def _renames(changes: Sequence[_FileBytes]) -> list[Mapping[str, Any]]:
     """A file that went where one with the same content came: one rename."""
     came: dict[bytes, list[str]] = {}
     for change in changes:

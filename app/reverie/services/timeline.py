@@ -309,18 +309,15 @@ class TimelineService:
         return files.read(rel) if files is not None and entry is not None and entry.kind == "file" else None
 
     def difference(self, old: State, new: State) -> str:
-        """What differs between two states of a file, without headers; a sentence where it cannot be shown."""
+        """A unified diff of two states of a file; a sentence where it cannot be shown so. Empty when nothing
+        differs."""
         try:
             before, after = self.read(old), self.read(new)
         except StoreError as error:
             return str(error)
         if max(len(before or b""), len(after or b"")) > COMPARED_BYTES:
             return "Too large to be compared line by line."
-        return "".join(
-            line
-            for line in unified(before, after, "file").splitlines(keepends=True)
-            if not line.startswith(("diff ", "--- ", "+++ ", "@@ ", "new file", "deleted file", "index "))
-        )
+        return unified(before, after, self._path_of(new.place, ""))
 
     def blame(
         self, target: TimelineTarget, at: State | None = None, *, check: Callable[[], None] = _never

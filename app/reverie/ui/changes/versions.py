@@ -17,13 +17,13 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import UNIT, CalmSelection, Icons, monospace, theme_of
-from reverie.ui.changes.diff import HunkView, ReviewDetail
+from reverie.ui.changes.diff import ReviewDetail
 from reverie.ui.changes.rows import actor
 from reverie.ui.display_text import as_tooltip, short_age, visible_lines, when
 from reverie.ui.jobs import JobControl, Lane, Work
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, column, stacked
-from reverie.ui.widgets.text_views import TextView
+from reverie.ui.widgets.text_views import DiffView, TextView
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
@@ -288,7 +288,7 @@ class VersionPane(QWidget):
             clicked=self._ask_restore,
         )
         self.detail = ReviewDetail(icons)
-        self.since = HunkView()
+        self.since = DiffView()
         self.text = TextView()
         self.lines = BlamePane(now)
         self._pages = stacked(self.detail, self.since, self.text, self.lines)
@@ -342,7 +342,7 @@ class VersionPane(QWidget):
     def _on_read(self, found: Any) -> None:
         view: View = self.view.currentData()
         if view == "now":
-            self.since.show_text(found or self.tr("The file is as it was then."))
+            self.since.show_diff(found or self.tr("The file is as it was then."))
         elif view == "text":
             self.text.show_bytes(found)
         elif view == "lines":
