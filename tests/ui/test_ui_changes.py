@@ -335,7 +335,7 @@ def test_folders_runs_and_filters_and_the_way_from_a_line_to_its_run(windows: Wi
     tab.versions.show_view("lines")
     lines = tab.versions.lines
     driver.until(lambda: driver.changes.is_settled and lines.model.rowCount() > 1)
-    dreamt = next(row for row in range(lines.model.rowCount()) if lines.model.point(row).who == "dream")
+    dreamt = next(row for row in range(lines.model.rowCount()) if lines.model.author(row).who == "dream")
     lines.table.setCurrentIndex(lines.model.index(dreamt, 0))
     driver.qtbot.keyClick(lines.table, Qt.Key.Key_Return)
     driver.reviewed()

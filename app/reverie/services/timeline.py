@@ -12,16 +12,16 @@ Failure: `UserError`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, UserError
 from reverie.memory.diff import blame, is_binary, unified
 from reverie.memory.history.objects import Commit, libgit2
-from reverie.memory.history.reader import Cursor, HistoryPlace, LogEntry, What
+from reverie.memory.history.reader import Cursor, HistoryPlace, LogEntry
 from reverie.memory.paths import (
     ROOT,
     companion_place,
@@ -74,62 +74,23 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class TimelinePoint:
-    """One change of what is followed. `actor` is the history's own word for `who`. `run_number`: the how
-    manieth run of its kind it was, None where its record is gone. `path`: where it stood after the change;
-    `other_path`: where before (renamed), or where it went (moved away). The counts are of files."""
+class LineAuthor:
+    """Who wrote a line. `change` names the change set, a run or a commit; `actor` is the history's own word
+    for `who`."""
 
-    id: str
-    parent: str | None
+    change: str
     at_ms: int
     who: Who
     actor: str
-    run_id: str | None
-    run_number: int | None
-    source: str
     subject: str
-    notes: str
-    what: What
-    place: HistoryPlace
-    path: str
-    other: HistoryPlace | None = None
-    other_path: str = ""
-    created: int = 0
-    changed: int = 0
-    deleted: int = 0
-    moved: int = 0
-
-    @property
-    def after(self) -> State:
-        return State(self.id, self.place)
-
-    @property
-    def before(self) -> State:
-        renamed = self.other if self.what == "renamed" and self.other is not None else self.place
-        return State(self.parent, renamed)
-
-    @property
-    def gone(self) -> bool:
-        """After it nothing stood there any more."""
-        return self.what in ("deleted", "moved-away")
-
-
-@dataclass(frozen=True, slots=True)
-class TimelinePage:
-    """Newest first; `next`: where to go on, None at the beginning of the history. `head`: the newest commit
-    of the home when it was read."""
-
-    points: tuple[TimelinePoint, ...] = ()
-    next: Cursor | None = None
-    head: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class BlameRow:
-    """One line. `point`: its place in `BlameView.points`, -1 for what is not in the history yet."""
+    """One line. `author`: its place in `BlameView.authors`, -1 for what is not in the history yet."""
 
     text: str
-    point: int
+    author: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +98,7 @@ class BlameView:
     """Who brought each line of one version."""
 
     rows: tuple[BlameRow, ...] = ()
-    points: tuple[TimelinePoint, ...] = ()
+    authors: tuple[LineAuthor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +180,6 @@ def name_problem(path: str) -> str:
     return ""
 
 
-PAGE = 100
 COMPARED_BYTES = 2 * 1024 * 1024
 _WHO: Mapping[str, Who] = {"user": "you", **{who: who for who in WHO}}
 
@@ -233,8 +193,6 @@ class TimelineService:
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
-        self._run_ids: tuple[str, ...] = ()
-        self._numbers: Mapping[str, tuple[str, int]] = {}
         self._beside: dict[str, Path] = {}  # where the companions lie that were asked for, by their key
 
     # Looking
@@ -260,21 +218,6 @@ class TimelineService:
                     context, companion.scope, path, HistoryPlace(place.key, place.rel), beside=True
                 )
         raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
-
-    def page(
-        self,
-        target: TimelineTarget,
-        start: Cursor | None = None,
-        *,
-        who: Collection[Who] = (),
-        limit: int = PAGE,
-    ) -> TimelinePage:
-        """The next part of a timeline, newest first; `who`: only theirs. A page may be empty and still have a
-        next one."""
-        log = self._history.log(target.place, start, limit=limit)
-        points = tuple(map(self._point, log.entries))
-        shown = tuple(point for point in points if not who or point.who in who)
-        return TimelinePage(shown, log.next, log.head)
 
     def on_disk(self, place: HistoryPlace) -> State:
         """What stands there now."""
@@ -337,7 +280,7 @@ class TimelineService:
             )
             for line in lines
         )
-        return BlameView(rows, tuple(map(self._point, newest_first)))
+        return BlameView(rows, tuple(self._author(entry.commit) for entry in newest_first))
 
     def _versions(
         self, target: TimelineTarget, at: State | None, content: bytes, check: Callable[[], None]
@@ -470,49 +413,15 @@ class TimelineService:
 
     def who(self, commit: Commit) -> Who:
         """Who made a commit, as far as the history says."""
-        kind, _number = self._run(commit.run_id)
-        return _WHO.get(commit.actor) or (_WHO.get(kind) if commit.run_id else None) or "other"
+        return _WHO.get(commit.actor) or _WHO.get(self._kind(commit.run_id)) or "other"
 
-    def _point(self, entry: LogEntry) -> TimelinePoint:
-        commit = entry.commit
-        _kind, number = self._run(commit.run_id)
-        return TimelinePoint(
-            id=commit.id,
-            parent=commit.parent,
-            at_ms=commit.at_ms,
-            who=self.who(commit),
-            actor=commit.actor,
-            run_id=commit.run_id,
-            run_number=number,
-            source=commit.source,
-            subject=commit.subject,
-            notes=commit.notes,
-            what=entry.what,
-            place=entry.place,
-            path=self._path_of(entry.place, ""),
-            other=entry.other,
-            other_path=self._path_of(entry.other, "") if entry.other is not None else "",
-            created=entry.created,
-            changed=entry.changed,
-            deleted=entry.deleted,
-            moved=entry.moved,
-        )
+    def _author(self, commit: Commit) -> LineAuthor:
+        change = commit.run_id if commit.run_id and self._kind(commit.run_id) else commit.id
+        return LineAuthor(change, commit.at_ms, self.who(commit), commit.actor, commit.subject)
 
-    def _run(self, run_id: str | None) -> tuple[str, int | None]:
-        """The kind of a run, and the how manieth of its kind it is."""
-        if run_id is None:
-            return "", None
-        if run_id not in self._numbers:
-            self._count_runs()
-        return cast("tuple[str, int | None]", self._numbers.get(run_id, ("", None)))
-
-    def _count_runs(self) -> None:
-        ids = self._parts.runs.ids()
-        if ids == self._run_ids:
-            return
-        numbers: dict[str, tuple[str, int]] = {}
-        counts: dict[str, int] = {}
-        for record in reversed(self._parts.runs.all()):
-            counts[record.kind] = counts.get(record.kind, 0) + 1
-            numbers[record.id] = record.kind, counts[record.kind]
-        self._run_ids, self._numbers = ids, numbers
+    def _kind(self, run_id: str | None) -> str:
+        """Of a run; empty where its record is gone."""
+        try:
+            return self._parts.runs.load(run_id).kind if run_id is not None else ""
+        except StoreError:
+            return ""

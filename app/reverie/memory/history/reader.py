@@ -79,7 +79,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """What one commit did to the followed file or folder. The counts are of files."""
+    """What one commit did to the followed file or folder."""
 
     commit: Commit
     place: HistoryPlace
@@ -89,11 +89,6 @@ class LogEntry:
     """The content after the commit; empty for folders and deletions."""
     other: HistoryPlace | None = None
     """The earlier place (`renamed`) or the new one (`moved-away`)."""
-    created: int = 0
-    changed: int = 0
-    deleted: int = 0
-    moved: int = 0
-    """Files with another name and the same content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,33 +152,7 @@ class _CommitStep:
             other = self._counterpart(there, gone=False)
             what = "deleted" if other is None else "moved-away"
         blob = here.id.hex() if here is not None and not here.is_tree else ""
-        old = there
-        if what == "renamed" and other is not None and self.before is not None:
-            old = self.repository.entry(self.before.tree, other.names)
-        return LogEntry(self.after.commit, self.place, what, blob, other, *self._counts(here, old))
-
-    def _counts(self, here: TreeEntry | None, there: TreeEntry | None) -> tuple[int, int, int, int]:
-        """Files created, changed, deleted, moved."""
-        changed = 0
-        created: Counter[bytes] = Counter()
-        deleted: Counter[bytes] = Counter()
-        for _names, now, before in self._wrapped(here).differing(self._wrapped(there)):
-            if before is None and now is not None:
-                created[now.id] += 1
-            elif now is None and before is not None:
-                deleted[before.id] += 1
-            else:
-                changed += 1
-        moved = (created & deleted).total()
-        return created.total() - moved, changed, deleted.total() - moved, moved
-
-    def _wrapped(self, entry: TreeEntry | None) -> Folder:
-        """A folder with the entry in it, so that files and folders are counted alike."""
-        folder = Folder(self.repository.tree)
-        if entry is not None:
-            node = Folder(self.repository.tree, entry.id) if entry.is_tree else Leaf(entry.mode, entry.id)
-            folder.put((b"it",), node)
-        return folder
+        return LogEntry(self.after.commit, self.place, what, blob, other)
 
     def _counterpart(self, entry: TreeEntry | None, *, gone: bool) -> HistoryPlace | None:
         """Where a new file or folder was before (`gone`), or where a missing one is now."""

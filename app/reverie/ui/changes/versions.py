@@ -27,7 +27,7 @@ from reverie.ui.widgets.text_views import DiffView, TextView
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
-    from reverie.services.timeline import BlameView, TimelinePoint, TimelineTarget
+    from reverie.services.timeline import BlameView, LineAuthor, TimelineTarget
     from reverie.services.workbench import Workbench
     from reverie.ui.tree.node_model import AnyIndex
 
@@ -43,7 +43,7 @@ _WHO_CHARS = 34
 
 
 class BlameModel(QAbstractTableModel):
-    """A row per line; who is told once for neighbours of one point."""
+    """A row per line; who is told once for neighbours of one author."""
 
     def __init__(self, now: Callable[[], int], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -57,12 +57,12 @@ class BlameModel(QAbstractTableModel):
         self.view, self._dim = view, dim
         self.endResetModel()
 
-    def point(self, row: int) -> TimelinePoint | None:
-        """The point of a line; None where the history does not hold it yet."""
+    def author(self, row: int) -> LineAuthor | None:
+        """Who wrote a line; None where the history does not hold it yet."""
         if self.view is None or not 0 <= row < len(self.view.rows):
             return None
-        at = self.view.rows[row].point
-        return self.view.points[at] if at >= 0 else None
+        at = self.view.rows[row].author
+        return self.view.authors[at] if at >= 0 else None
 
     def rowCount(self, parent: AnyIndex = _ROOT) -> int:
         return len(self.view.rows) if self.view is not None and not parent.isValid() else 0
@@ -86,13 +86,13 @@ class BlameModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             if column == TEXT:
                 return visible_lines(self.view.rows[row].text[:_LONGEST])
-            same = row > 0 and self.view.rows[row - 1].point == self.view.rows[row].point
+            same = row > 0 and self.view.rows[row - 1].author == self.view.rows[row].author
             return "" if same else self._who(row)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{self._who(row)}: {visible_lines(self.view.rows[row].text[:_LONGEST])}"
         if role == Qt.ItemDataRole.ToolTipRole:
-            point = self.point(row)
-            return as_tooltip(_line(point), point.subject) if point is not None else ""
+            author = self.author(row)
+            return as_tooltip(_line(author), author.subject) if author is not None else ""
         if role == Qt.ItemDataRole.FontRole and column == TEXT:
             return self._font
         if role == Qt.ItemDataRole.ForegroundRole and column == WHO:
@@ -100,10 +100,10 @@ class BlameModel(QAbstractTableModel):
         return None
 
     def _who(self, row: int) -> str:
-        point = self.point(row)
-        if point is None:
+        author = self.author(row)
+        if author is None:
             return self.tr("Not in the history yet")
-        return f"{_who(point)}, {short_age(self._now(), point.at_ms)}"
+        return f"{_who(author)}, {short_age(self._now(), author.at_ms)}"
 
 
 class BlameTable(QTableView):
@@ -178,27 +178,27 @@ class BlamePane(QWidget):
         self._follow()
 
     @property
-    def current(self) -> TimelinePoint | None:
-        return self.model.point(self.table.currentIndex().row())
+    def current(self) -> LineAuthor | None:
+        return self.model.author(self.table.currentIndex().row())
 
     @Slot()
     def _follow(self) -> None:
-        point = self.current
-        self.to_point.setEnabled(point is not None)
+        author = self.current
+        self.to_point.setEnabled(author is not None)
 
     @Slot()
     def _ask_point(self) -> None:
-        point = self.current
-        if point is not None:
-            self.wanted.emit((point.run_number is not None and point.run_id) or point.id)
+        author = self.current
+        if author is not None:
+            self.wanted.emit(author.change)
 
 
-def _who(point: TimelinePoint) -> str:
-    return actor(point.actor if point.who == "other" else point.who)
+def _who(author: LineAuthor) -> str:
+    return actor(author.actor if author.who == "other" else author.who)
 
 
-def _line(point: TimelinePoint) -> str:
-    return f"{_who(point)}, {when(point.at_ms)}"
+def _line(author: LineAuthor) -> str:
+    return f"{_who(author)}, {when(author.at_ms)}"
 
 
 # Reading jobs of one part of a window: how many are under way, and one place for what goes wrong.
