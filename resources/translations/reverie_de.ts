@@ -98,14 +98,14 @@
     </message>
     <message>
         <source>There is no text.</source>
-        <translation type="unfinished"></translation>
+        <translation>Es gibt keinen Text.</translation>
     </message>
 </context>
 <context>
     <name>BlameTable</name>
     <message>
         <source>Lines and who wrote them</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeilen und wer sie schrieb</translation>
     </message>
 </context>
 <context>
@@ -127,7 +127,7 @@
     <name>ChangeList</name>
     <message>
         <source>Changes, newest first</source>
-        <translation type="unfinished"></translation>
+        <translation>Änderungen, die neuesten zuerst</translation>
     </message>
     <message>
         <source>Looking further back…</source>
@@ -135,62 +135,62 @@
     </message>
     <message>
         <source>No change matches.</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine Änderung passt.</translation>
     </message>
     <message>
         <source>No deleted memory matches.</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine gelöschte Erinnerung passt.</translation>
     </message>
     <message>
         <source>Nothing changed yet.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch hat sich nichts geändert.</translation>
     </message>
     <message>
         <source>Nothing was deleted yet.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch wurde nichts gelöscht.</translation>
     </message>
     <message>
         <source>Only {name}  ✕</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur {name}  ✕</translation>
     </message>
     <message>
         <source>Only {name}: show all changes</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur {name}: alle Änderungen zeigen</translation>
     </message>
     <message>
         <source>Proposals</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorschläge</translation>
     </message>
     <message>
         <source>Search changes</source>
-        <translation type="unfinished"></translation>
+        <translation>Änderungen durchsuchen</translation>
     </message>
     <message>
         <source>Show all changes</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Änderungen zeigen</translation>
     </message>
     <message>
         <source>Which changes</source>
-        <translation type="unfinished"></translation>
+        <translation>Welche Änderungen</translation>
     </message>
 </context>
 <context>
     <name>ChangeSetPane</name>
     <message>
         <source>&amp;Discard</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Verwerfen</translation>
     </message>
     <message>
         <source>&amp;Take back {count} of {all}</source>
-        <translation type="unfinished"></translation>
+        <translation>{count} von {all} &amp;zurücknehmen</translation>
     </message>
     <message>
         <source>&amp;Undo all</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles &amp;rückgängig machen</translation>
     </message>
     <message>
         <source>A preview: nothing of it was written.</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Vorschau: Nichts davon wurde geschrieben.</translation>
     </message>
     <message>
         <source>A&amp;pply</source>
@@ -198,11 +198,11 @@
     </message>
     <message>
         <source>A&amp;pply {count} of {all}</source>
-        <translation type="unfinished"></translation>
+        <translation>{count} von {all} &amp;anwenden</translation>
     </message>
     <message>
         <source>Bring back everything that stood there then; you see first what would change</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles zurückholen, was damals dort war; Sie sehen vorher, was sich ändern würde</translation>
     </message>
     <message>
         <source>In conflict: {paths}</source>
@@ -210,35 +210,35 @@
     </message>
     <message>
         <source>It was applied already.</source>
-        <translation type="unfinished"></translation>
+        <translation>Es wurde schon angewendet.</translation>
     </message>
     <message>
         <source>Keep as a &amp;proposal</source>
-        <translation type="unfinished"></translation>
+        <translation>Als &amp;Vorschlag behalten</translation>
     </message>
     <message>
         <source>Later edits are kept, and it can be undone</source>
-        <translation type="unfinished"></translation>
+        <translation>Spätere Änderungen bleiben, und es lässt sich rückgängig machen</translation>
     </message>
     <message>
         <source>No file was changed.</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine Datei wurde geändert.</translation>
     </message>
     <message>
         <source>Nothing of it was written. {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>Nichts davon wurde geschrieben. {reason}</translation>
     </message>
     <message>
         <source>Put it away; it stays in the list and can be applied later</source>
-        <translation type="unfinished"></translation>
+        <translation>Weglegen; es bleibt in der Liste und kann später angewendet werden</translation>
     </message>
     <message>
         <source>Restore the &amp;folder…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Ordner wiederherstellen…</translation>
     </message>
     <message>
         <source>These files were there when Reverie saw them first.</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Dateien waren da, als Reverie sie zum ersten Mal sah.</translation>
     </message>
     <message>
         <source>Write what is ticked; it can be undone</source>
@@ -253,11 +253,11 @@
     </message>
     <message>
         <source>It is as it was then already.</source>
-        <translation type="unfinished"></translation>
+        <translation>Es ist schon so wie damals.</translation>
     </message>
     <message>
         <source>No home is open.</source>
-        <translation type="unfinished"></translation>
+        <translation>Kein Home ist geöffnet.</translation>
     </message>
     <message>
         <source>Restore</source>
@@ -276,7 +276,7 @@
     <name>ChangesTab</name>
     <message>
         <source>‹ &amp;Back</source>
-        <translation type="unfinished"></translation>
+        <translation>‹ &amp;Zurück</translation>
     </message>
 </context>
 <context>
@@ -570,7 +570,7 @@
     </message>
     <message>
         <source>Another memory has taken its place: it comes back under a new name.</source>
-        <translation type="unfinished"></translation>
+        <translation>An seiner Stelle liegt eine andere Erinnerung: Sie kommt unter einem neuen Namen zurück.</translation>
     </message>
     <message>
         <source>Bring it back under another name</source>
@@ -594,7 +594,7 @@
     </message>
     <message>
         <source>Where another memory has taken the place, they come back under a new name.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wo eine andere Erinnerung liegt, kommen sie unter einem neuen Namen zurück.</translation>
     </message>
 </context>
 <context>
@@ -1716,7 +1716,7 @@
     <name>HunkView</name>
     <message>
         <source>Accept</source>
-        <translation type="unfinished"></translation>
+        <translation>Annehmen</translation>
     </message>
     <message>
         <source>Difference</source>
@@ -1724,15 +1724,15 @@
     </message>
     <message>
         <source>Edit…</source>
-        <translation type="unfinished"></translation>
+        <translation>Bearbeiten…</translation>
     </message>
     <message>
         <source>Reject</source>
-        <translation type="unfinished"></translation>
+        <translation>Ablehnen</translation>
     </message>
     <message>
         <source>Take back</source>
-        <translation type="unfinished"></translation>
+        <translation>Zurücknehmen</translation>
     </message>
     <message>
         <source>goes back</source>
@@ -1740,11 +1740,11 @@
     </message>
     <message>
         <source>in your words</source>
-        <translation type="unfinished"></translation>
+        <translation>in Ihren Worten</translation>
     </message>
     <message>
         <source>rejected</source>
-        <translation type="unfinished"></translation>
+        <translation>abgelehnt</translation>
     </message>
     <message>
         <source>taken back</source>
@@ -1752,7 +1752,7 @@
     </message>
     <message>
         <source>… the rest is too long to show here.</source>
-        <translation type="unfinished"></translation>
+        <translation>… der Rest ist zu lang, um ihn hier zu zeigen.</translation>
     </message>
 </context>
 <context>
@@ -2115,7 +2115,7 @@
     </message>
     <message>
         <source>The memory that stays</source>
-        <translation>Die Notiz, die bleibt</translation>
+        <translation>Die Erinnerung, die bleibt</translation>
     </message>
     <message>
         <source>The merged text</source>
@@ -2164,23 +2164,23 @@
     <name>MergeView</name>
     <message>
         <source>= was here already   → moved here   ≈ here in other words   ✕ gone</source>
-        <translation type="unfinished"></translation>
+        <translation>= war schon hier   → kam hierher   ≈ hier in anderen Worten   ✕ ist weg</translation>
     </message>
     <message>
         <source>The memory that goes, and where its lines are</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Erinnerung, die verschwindet, und wo ihre Zeilen sind</translation>
     </message>
     <message>
         <source>The memory that stays</source>
-        <translation>Die Notiz, die bleibt</translation>
+        <translation>Die Erinnerung, die bleibt</translation>
     </message>
     <message>
         <source>{name} (goes)</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} (geht)</translation>
     </message>
     <message>
         <source>{name} (stays)</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} (bleibt)</translation>
     </message>
 </context>
 <context>
@@ -3105,7 +3105,7 @@
     </message>
     <message>
         <source>changes</source>
-        <translation type="unfinished"></translation>
+        <translation>ändert sich</translation>
     </message>
     <message>
         <source>comes back</source>
@@ -3197,7 +3197,7 @@
     </message>
     <message>
         <source>Not shown</source>
-        <translation type="unfinished"></translation>
+        <translation>Nicht gezeigt</translation>
     </message>
     <message>
         <source>Refused</source>
@@ -4011,15 +4011,15 @@
     <name>VersionPane</name>
     <message>
         <source>&amp;Restore this version</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Fassung &amp;wiederherstellen</translation>
     </message>
     <message>
         <source>Give the file this text again; it can be undone</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Datei wieder diesen Text geben; es lässt sich rückgängig machen</translation>
     </message>
     <message>
         <source>Since then</source>
-        <translation type="unfinished"></translation>
+        <translation>Seitdem</translation>
     </message>
     <message>
         <source>Text of this version</source>
@@ -4027,19 +4027,19 @@
     </message>
     <message>
         <source>The file is as it was then.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Datei ist wie damals.</translation>
     </message>
     <message>
         <source>What changed</source>
-        <translation type="unfinished"></translation>
+        <translation>Was sich änderte</translation>
     </message>
     <message>
         <source>What is shown of the file</source>
-        <translation type="unfinished"></translation>
+        <translation>Was von der Datei gezeigt wird</translation>
     </message>
     <message>
         <source>Who wrote each line</source>
-        <translation type="unfinished"></translation>
+        <translation>Wer jede Zeile schrieb</translation>
     </message>
 </context>
 <context>
@@ -4269,11 +4269,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n are gone.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n ist weg.</numerusform><numerusform>%n sind weg.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n are here in other words.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n steht hier in anderen Worten.</numerusform><numerusform>%n stehen hier in anderen Worten.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n are selected.</source>
@@ -4329,7 +4329,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n files change</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Datei ändert sich</numerusform><numerusform>%n Dateien ändern sich</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n files come back</source>
@@ -4345,7 +4345,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n files were taken back.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Datei wurde zurückgenommen.</numerusform><numerusform>%n Dateien wurden zurückgenommen.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n have to stay.</source>
@@ -4393,7 +4393,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n moved here.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n kam hierher.</numerusform><numerusform>%n kamen hierher.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n notes</source>
@@ -4505,7 +4505,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>&amp;Deleted memories</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Gelöschte Erinnerungen</translation>
     </message>
     <message>
         <source>&amp;Drop the line</source>
@@ -4537,7 +4537,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>&amp;History</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Verlauf</translation>
     </message>
     <message>
         <source>&amp;Jobs of the agent…</source>
@@ -4561,7 +4561,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>&amp;Last runs</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Letzte Läufe</translation>
     </message>
     <message>
         <source>&amp;Leave it in the orphaned store</source>
@@ -4793,7 +4793,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>All changes</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Änderungen</translation>
     </message>
     <message>
         <source>All decisions</source>
@@ -4817,7 +4817,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Another program</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein anderes Programm</translation>
     </message>
     <message numerus="yes">
         <source>Another program overwrote %n files that you had just saved; your text is kept.</source>
@@ -4953,7 +4953,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>Change %n memories together</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Erinnerung ändern</numerusform><numerusform>%n Erinnerungen zusammen ändern</numerusform></translation>
     </message>
     <message>
         <source>Changes on disk are shown once nothing has changed for so long. From the next start.</source>
@@ -5041,7 +5041,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>Create %n memories</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Erinnerung anlegen</numerusform><numerusform>%n Erinnerungen anlegen</numerusform></translation>
     </message>
     <message>
         <source>Create a memory</source>
@@ -5065,7 +5065,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>Delete %n memories</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Erinnerung löschen</numerusform><numerusform>%n Erinnerungen löschen</numerusform></translation>
     </message>
     <message>
         <source>Delete what is selected; it can be undone</source>
@@ -5073,7 +5073,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Deleted memories</source>
-        <translation type="unfinished"></translation>
+        <translation>Gelöschte Erinnerungen</translation>
     </message>
     <message>
         <source>Description and other keys of the open memory as a form</source>
@@ -5189,7 +5189,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>First seen</source>
-        <translation type="unfinished"></translation>
+        <translation>Zuerst gesehen</translation>
     </message>
     <message>
         <source>Folders are looked through again and again, instead of the system telling what changed.</source>
@@ -5360,6 +5360,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Seine Zeile: {line}</translation>
     </message>
     <message>
+        <source>Its one line was here already.</source>
+        <translation>Ihre einzige Zeile war schon hier.</translation>
+    </message>
+    <message>
         <source>Its repository begins with the same commit, {value}.</source>
         <translation>Das Repository beginnt mit demselben Commit, {value}.</translation>
     </message>
@@ -5509,11 +5513,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Merge into {kept}</source>
-        <translation type="unfinished"></translation>
+        <translation>In {kept} zusammenführen</translation>
     </message>
     <message>
         <source>Merge {gone} into {kept}</source>
-        <translation type="unfinished"></translation>
+        <translation>{gone} in {kept} zusammenführen</translation>
     </message>
     <message numerus="yes">
         <source>Merged; %n memories were deleted.</source>
@@ -5657,7 +5661,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Nothing to restore: it is as it was then.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nichts wiederherzustellen: Es ist wie damals.</translation>
     </message>
     <message>
         <source>Nothing to write</source>
@@ -5777,7 +5781,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Proposals</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorschläge</translation>
     </message>
     <message>
         <source>Provider error</source>
@@ -5825,7 +5829,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>Rename %n memories</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Erinnerung umbenennen</numerusform><numerusform>%n Erinnerungen umbenennen</numerusform></translation>
     </message>
     <message>
         <source>Replay</source>
@@ -5865,7 +5869,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Runs that failed</source>
-        <translation type="unfinished"></translation>
+        <translation>Fehlgeschlagene Läufe</translation>
     </message>
     <message>
         <source>Said</source>
@@ -5969,7 +5973,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Show chan&amp;ges</source>
-        <translation type="unfinished"></translation>
+        <translation>Ä&amp;nderungen zeigen</translation>
     </message>
     <message>
         <source>Show changes after quiet of</source>
@@ -6185,7 +6189,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>The first %n files are listed.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>Nur %n Datei ist aufgeführt.</numerusform><numerusform>Die ersten %n Dateien sind aufgeführt.</numerusform></translation>
     </message>
     <message>
         <source>The history is packed once it has so many loose objects.</source>
@@ -6313,7 +6317,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Today</source>
-        <translation type="unfinished"></translation>
+        <translation>Heute</translation>
     </message>
     <message>
         <source>Tokens</source>
@@ -6389,7 +6393,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>What changed, by whom, and taking it back</source>
-        <translation type="unfinished"></translation>
+        <translation>Was sich änderte, durch wen, und es zurücknehmen</translation>
     </message>
     <message>
         <source>What is on disk now cannot be written here.</source>
@@ -6489,7 +6493,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Yesterday</source>
-        <translation type="unfinished"></translation>
+        <translation>Gestern</translation>
     </message>
     <message>
         <source>You</source>
@@ -6553,7 +6557,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>applied</source>
-        <translation type="unfinished"></translation>
+        <translation>angewendet</translation>
     </message>
     <message>
         <source>archive</source>
@@ -6689,7 +6693,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>discarded</source>
-        <translation type="unfinished"></translation>
+        <translation>verworfen</translation>
     </message>
     <message>
         <source>done</source>
@@ -6741,7 +6745,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>held</source>
-        <translation type="unfinished"></translation>
+        <translation>angehalten</translation>
     </message>
     <message>
         <source>held for review</source>
@@ -7025,7 +7029,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>preview</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorschau</translation>
     </message>
     <message>
         <source>project not found</source>
@@ -7033,7 +7037,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>proposal</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorschlag</translation>
     </message>
     <message>
         <source>read by a part of the agent</source>
@@ -7280,8 +7284,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{bytes} Bytes · {tokens} Tokens</translation>
     </message>
     <message>
-        <source>{count} of {all} were here already.</source>
-        <translation type="unfinished"></translation>
+        <source>{count} of {all} lines were here already.</source>
+        <translation>{count} von {all} Zeilen waren schon hier.</translation>
     </message>
     <message>
         <source>{detail} is set: Claude Code loads nothing here; this is what it would load.</source>

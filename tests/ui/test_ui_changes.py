@@ -189,7 +189,7 @@ def test_where_each_line_of_a_merged_memory_went() -> None:
     assert merge_words(lines) == (
         "1 of 4 lines were here already. 1 moved here. 1 is here in other words. 1 is gone."
     )
-    assert merge_words([MergedLine("a", "same")]) == "1 of 1 line were here already."
+    assert merge_words([MergedLine("a", "same")]) == "Its one line was here already."
 
 
 def test_words_that_differ_are_found_and_lines_without_anything_in_common_are_left() -> None:

@@ -434,11 +434,9 @@ def merge_words(lines: Sequence[MergedLine]) -> str:
     """`6 of 8 lines were here already. 2 moved here.`"""
     counts = {fate: sum(line.fate == fate for line in lines) for fate in _SIGNS}
     known = sum(counts[fate] for fate in ("same", "moved", "reworded", "gone"))
-    said = [
-        tr("{count} of {all} were here already.").format(
-            count=counts["same"], all=counted("1 line", "%n lines", known)
-        )
-    ]
+    said = [tr("{count} of {all} lines were here already.").format(count=counts["same"], all=known)]
+    if known == 1:
+        said = [tr("Its one line was here already.")] if counts["same"] else []
     if counts["moved"]:
         said.append(counted("1 moved here.", "%n moved here.", counts["moved"]))
     if counts["reworded"]:
