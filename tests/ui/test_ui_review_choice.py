@@ -201,7 +201,7 @@ def test_a_rename_says_from_where_to_where(tree: ReviewTree) -> None:
     made = merge()
     file = ReviewFile(D, "rename", "x\n", "x\n", (), A)
     tree.show_choices(
-        Choices(ReviewView(run(), (ReviewGroup(0, "Rename", "", (file,)),), (), False, "", made.plan))
+        Choices(ReviewView(run(), (ReviewGroup(0, "rename", "", (file,)),), (), False, "", made.plan))
     )
     assert "a.md → d.md · global renamed" in rows(tree)
 

@@ -41,8 +41,8 @@ def view(
     ]
     plan = build_review(ops, before, after, reasons=reasons, **rails)
     groups = tuple(
-        ReviewGroup(group.index, f"{group.kind}: {len(group.files)}", group.reason,
-                    tuple(_file(file) for file in group.files), group.kind)
+        ReviewGroup(group.index, group.kind, group.reason,
+                    tuple(_file(file) for file in group.files))
         for group in plan.groups
     )  # fmt: skip
     why = "" if can_apply else "It is on disk already."

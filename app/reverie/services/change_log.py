@@ -224,7 +224,8 @@ class ChangeLogService:
         after = {each.path: text_of(each.after) for each in found if each.after is not None}
         plan = build_review(_renames(found), before, after, max_loss_percent=100.0)
         groups = tuple(group if group.kind == "merge" else replace(group, reason="") for group in plan.groups)
-        gone = {each.path: taken for each in found if (taken := self._gone(each)) != frozenset()}
+        still = {each.path: self._gone(each) for each in found if not first}
+        gone = {path: hunks for path, hunks in still.items() if hunks != frozenset()}
         return ReviewView(
             run=None,
             groups=tuple(map(review_group, groups)),
@@ -261,6 +262,7 @@ class ChangeLogService:
         """Take a change set back, or these parts of it: all of them or none. Raises `Conflict` where a file
         was changed since on the same lines."""
         changes: dict[str, list[HandChange]] = {}
+        pins: dict[str, bool] = {}
         for change in self._changes(commit, target):
             hunks = None if parts is None else parts.get(change.path, frozenset())
             if hunks == frozenset():
@@ -269,8 +271,9 @@ class ChangeLogService:
             wanted = self._back(change, current, hunks)
             if wanted != current:
                 path, mode = self._timeline.path_of(State(None, change.place), ""), None
-                if current is None and change.before is not None:
-                    mode = self._mode(commit, change.place)
+                if current is None:
+                    mode, pinned = self._facts(commit, change.place)
+                    pins |= {path: True} if pinned else {}
                 hand = HandChange(path, wanted, sha256_of_bytes(current), mode)
                 changes.setdefault(change.place.key, []).append(hand)
         if not changes:
@@ -278,9 +281,9 @@ class ChangeLogService:
         if target is not None and target.beside:
             (made,) = changes.values()
             return CompanionFiles(self._parts).restore(target.context, made)
-        return self._applied(changes)
+        return self._applied(changes, pins)
 
-    def _applied(self, changes: Mapping[str, Sequence[HandChange]]) -> Undo:
+    def _applied(self, changes: Mapping[str, Sequence[HandChange]], pins: Mapping[str, bool]) -> Undo:
         known = Contexts(self._parts).grouped(changes)
         groups: dict[ScopeContext, list[HandChange]] = {}
         for key, made in changes.items():
@@ -294,7 +297,10 @@ class ChangeLogService:
         done: list[Undo] = []
         with all_steps_or_none(done, UserEdits(self._parts).undo):
             for context, made in groups.items():
-                done.append(ChangeSet(self._parts).apply(context, made, kind="restore", subject=_SUBJECT))
+                own = {change.path: True for change in made if change.path in pins}
+                done.append(
+                    ChangeSet(self._parts).apply(context, made, kind="restore", subject=_SUBJECT, pins=own)
+                )
         return joined(done)
 
     def version(
@@ -339,15 +345,24 @@ class ChangeLogService:
 
     def _back(self, change: _FileBytes, current: bytes | None, hunks: frozenset[int] | None) -> bytes | None:
         snapshots = self._parts.snapshots
-        return merged_back(change.path, change.before, change.after, current, snapshots, frozenset(), hunks)
+        try:
+            return merged_back(change.path, change.before, change.after, current, snapshots, part=hunks)
+        except Conflict as error:
+            raise Conflict(
+                "Nothing was taken back.", cause=str(error), next_step="Leave that out, or edit it by hand."
+            ) from error
 
     def _current(self, place: HistoryPlace) -> bytes | None:
         return self._timeline.read(self._timeline.on_disk(place))
 
-    def _mode(self, commit: str, place: HistoryPlace) -> int | None:
+    def _facts(self, commit: str, place: HistoryPlace) -> tuple[int | None, bool]:
+        """Permission bits and pin of a file before a commit."""
         parent = self._history.steps([commit])[0].commit.parent
-        versions = self._history.files(parent, place.key) if parent is not None else {}
-        return versions[place.rel].mode if place.rel in versions else None
+        if parent is None:
+            return None, False
+        version = self._history.files(parent, place.key).get(place.rel)
+        pinned = self._history.metadata(parent, place.key).get(place.rel, {}).get("pinned") is True
+        return None if version is None else version.mode, pinned
 
     @property
     def _history(self) -> History:

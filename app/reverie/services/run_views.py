@@ -301,23 +301,7 @@ class ReviewService:
 def review_group(group: ReviewedGroup) -> ReviewGroup:
     """A group as it is shown."""
     files = tuple(_file(file) for file in group.files)
-    return ReviewGroup(group.index, _title(group), group.reason, files, group.kind)
-
-
-def _title(group: ReviewedGroup) -> str:
-    """What the group does, in a few words."""
-    first = group.files[0]
-    if len(group.files) == 1:
-        if first.verb == "rename":
-            return f"Rename {first.old_path} to {first.path}"
-        return f"{first.verb.capitalize()} {first.path}"
-    kept = [file.path for file in group.files if file.verb != "delete"]
-    gone = [file.path for file in group.files if file.verb == "delete"]
-    if group.kind == "merge" and len(kept) == 1:
-        return f"Merge {', '.join(gone)} into {kept[0]}"
-    if group.kind in ("rename", "delete", "create"):
-        return f"{group.kind.capitalize()} {len(group.files)} memories"
-    return f"Change {len(group.files)} memories together"
+    return ReviewGroup(group.index, group.kind, group.reason, files)
 
 
 def _file(file: ReviewedFile) -> ReviewFile:

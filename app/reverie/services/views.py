@@ -228,10 +228,9 @@ class ReviewGroup:
     """Files that are accepted or rejected together. `reason`: the engine's own words, where it gave any."""
 
     index: int
-    title: str
+    kind: GroupKind
     reason: str
     files: tuple[ReviewFile, ...]
-    kind: GroupKind = "edit"
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,13 +113,20 @@ def test_where_the_same_lines_changed_since_nothing_is_taken_back(
     assert "Line 9." in file_of(parts).read_text()
 
 
-def test_a_deleted_and_a_created_file_go_back_as_a_whole(parts: HomeContainer, log: ChangeLogService) -> None:
+def test_a_deleted_and_a_created_file_go_back_as_a_whole(
+    parts: HomeContainer, log: ChangeLogService, context: ScopeContext
+) -> None:
+    UserEdits(parts).pin(context, [TESTING], True)
+    file_of(parts).chmod(0o640)
     kept = file_of(parts).read_bytes()
+    parts.snapshots.observe(source="test")
     outside(parts, None)
     deleted = log.page().changes[0]
     assert [file.verb for file in deleted.files] == ["delete"]
     log.take_back(deleted.id)
     assert file_of(parts).read_bytes() == kept
+    assert file_of(parts).stat().st_mode & 0o777 == 0o640
+    assert any(usage.pinned for key, usage in parts.usage.load().items() if key.endswith("testing.md"))
     back = log.page().changes[0]
     assert not log.review(deleted.id).can_take_back, "it is back"
     with pytest.raises(StoreError):

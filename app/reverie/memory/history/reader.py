@@ -315,64 +315,6 @@ class DeletionPage:
     """The commit where the next page begins; None at the beginning of the history."""
 
 
-def read_deletions(
-    repository: Repository,
-    start: str,
-    *,
-    check: Callable[[], None],
-    commits: int = DELETIONS_COMMITS_A_PAGE,
-) -> DeletionPage:
-    """The deletions of at most `commits` commits from `start` back. `check` may raise to stop. Raises
-    MissingVersionError, DamagedError."""
-    tip = repository.tip()
-    head = Folder(repository.tree, repository.commit(tip).tree) if tip is not None else None
-    found: dict[tuple[HistoryPlace, str], Deletion] = {}
-    stored = repository.commit_named(start)
-    for _ in range(commits):
-        check()
-        if stored.parent is None:
-            return DeletionPage(tuple(found.values()))
-        parent = repository.commit(stored.parent)
-        for place, leaf in _gone(repository, stored, parent):
-            key = (place, leaf.id.hex())
-            if key in found or (head is not None and head.get(place.names) == leaf):
-                continue
-            found[key] = Deletion(
-                place, leaf.id.hex(), stored.commit, parent.commit.id, _size(repository, leaf)
-            )
-        stored = parent
-    return DeletionPage(tuple(found.values()), stored.commit.id if stored.parent is not None else None)
-
-
-def _gone(
-    repository: Repository, stored: StoredCommit, parent: StoredCommit
-) -> Iterator[tuple[HistoryPlace, Leaf]]:
-    gone: list[tuple[HistoryPlace, Leaf]] = []
-    came: Counter[bytes] = Counter()
-    after, before = Folder(repository.tree, stored.tree), Folder(repository.tree, parent.tree)
-    for names, now, then in after.differing(before):
-        if len(names) < 3 or names[1] != FILES:
-            continue
-        if then is None and now is not None:
-            came[now.id] += 1
-        elif now is None and then is not None:
-            place = HistoryPlace(key_of(names[0]), rel_of(names[2:]))
-            if not is_of_companions(place.key):
-                gone.append((place, then))
-    for place, leaf in sorted(gone, key=lambda each: (each[0].key, each[0].rel)):
-        if came[leaf.id] > 0:
-            came[leaf.id] -= 1
-        else:
-            yield place, leaf
-
-
-def _size(repository: Repository, leaf: Leaf) -> int | None:
-    try:
-        return len(repository.blob(leaf.id))
-    except DamagedHistoryError:
-        return None  # kept by hash only
-
-
 # What one commit did to every file of the home.
 
 
@@ -420,6 +362,17 @@ def steps_of(repository: Repository, stored: StoredCommit) -> CommitSteps:
     steps.sort(key=lambda step: (step.place.key, utf16_key(step.place.rel)))
     is_first = all(before.get((root,)) is None for root in roots)
     return CommitSteps(stored.commit, tuple(steps), is_first)
+
+
+def _deleted(steps: Sequence[FileStep]) -> Iterator[FileStep]:
+    """Those that deleted a memory; not where one with the same content came in its place."""
+    came = Counter(step.after for step in steps if not step.before)
+    for step in steps:
+        if not step.after and not is_of_companions(step.place.key):
+            if came[step.before] > 0:
+                came[step.before] -= 1
+            else:
+                yield step
 
 
 class HistoryReader:
@@ -504,12 +457,20 @@ class HistoryReader:
     ) -> DeletionPage:
         """What was deleted, newest first, a page from the commit `start` (None: the newest) back; `check` may
         raise to stop. Raises StoreError, Unavailable."""
-        with in_words():
-            repository = self._open()
-            tip = repository.tip() if repository else None
-            if repository is None or tip is None:
-                return DeletionPage()
-            return read_deletions(repository, start or tip.hex(), check=check)
+        page = self.newest_steps(start, limit=DELETIONS_COMMITS_A_PAGE)
+        gone: dict[tuple[HistoryPlace, str], Commit] = {}
+        for each in page.commits:
+            check()
+            for step in _deleted(each.steps):
+                gone.setdefault((step.place, step.before), each.commit)
+        contents = self.blobs([blob for _place, blob in gone])
+        now = self.newest([place for place, _blob in gone])
+        found = [
+            Deletion(place, blob, commit, commit.parent or "", None if content is None else len(content))
+            for ((place, blob), commit), content, there in zip(gone.items(), contents, now, strict=True)
+            if content is None or there != content
+        ]
+        return DeletionPage(tuple(found), page.next)
 
     def leaves(self, commit: str, place: HistoryPlace) -> dict[str, str]:
         """Path below the root -> blob, of every file at `place` and below it. Raises StoreError,

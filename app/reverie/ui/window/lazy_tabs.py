@@ -296,6 +296,8 @@ class LazyTabs(QObject):
     @Slot(object)
     def remove_session(self, session: HomeSession) -> None:
         """A home was closed."""
+        if self._changes is not None and self._changes.session is session:
+            self._changes.set_session(self._session)
         if self._traces is not None:
             self._traces.remove_session(session)
         if self._services is not None:
