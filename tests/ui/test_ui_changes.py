@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -419,6 +420,23 @@ def test_a_merge_is_shown_as_what_stays_what_goes_and_the_result(windows: Window
     alone = next(part for part, _item in files.tree.parts() if part.group and len(part.group.files) == 1)
     files.tree.select_part(alone.file.path, None)
     assert not view.isVisible()
+
+
+def test_a_run_whose_contents_are_gone_is_shown_and_taken_back_by_the_history(
+    windows: Windows, home: Path
+) -> None:
+    kept = {path: path.read_bytes() for path in (home / "memory").rglob("*") if path.is_file()}
+    driver = windows.open(home)
+    assert driver.consolidate() == "completed"
+    driver.settle()
+    parts = driver.served.parts
+    shutil.rmtree(parts.profile.images(parts.home_id))
+    files = driver.review()
+    assert files.row.run is not None
+    assert files.choices.view.run is None
+    files.undo.click()
+    driver.until(lambda: {path: path.read_bytes() for path in kept if path.exists()} == kept)
+    driver.settle()
 
 
 def test_a_companion_has_a_history_and_is_restored_from_it(windows: Windows, home: Path) -> None:

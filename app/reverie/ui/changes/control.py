@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QListWidgetI
 
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.engine.asking import ask
-from reverie.errors import UserError
+from reverie.errors import StoreError, UserError
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import Icons
@@ -358,7 +358,7 @@ class ChangesControl(QObject):
             if run is not None and not (beside and change):
                 try:
                     return await ask(workbench.review, run.id)
-                except UserError:
+                except StoreError:
                     if change is None:
                         raise  # else its contents are gone, but the history has them
             assert change is not None
