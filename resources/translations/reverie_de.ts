@@ -4787,6 +4787,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nach dem Archivieren</translation>
     </message>
     <message>
+        <source>After line {n}</source>
+        <translation>Nach Zeile {n}</translation>
+    </message>
+    <message>
         <source>All</source>
         <translation>Alle</translation>
     </message>
@@ -4865,6 +4869,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Assistant</source>
         <translation>Assistent</translation>
+    </message>
+    <message>
+        <source>At the beginning</source>
+        <translation>Am Anfang</translation>
     </message>
     <message>
         <source>At work: {holder}.</source>
@@ -5479,6 +5487,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeile {line}: „{about}“ wird nicht geladen</translation>
     </message>
     <message>
+        <source>Line {n}</source>
+        <translation>Zeile {n}</translation>
+    </message>
+    <message>
+        <source>Lines {first}–{last}</source>
+        <translation>Zeilen {first}–{last}</translation>
+    </message>
+    <message>
         <source>Loaded</source>
         <translation>Geladen</translation>
     </message>
@@ -5859,6 +5875,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Erinnerung umbenennen</numerusform><numerusform>%n Erinnerungen umbenennen</numerusform></translation>
     </message>
     <message>
+        <source>Renamed from {name}</source>
+        <translation>Umbenannt von {name}</translation>
+    </message>
+    <message>
         <source>Replay</source>
         <translation>Wiederholung</translation>
     </message>
@@ -6209,6 +6229,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The editor's text as large as the interface's</source>
         <translation>Den Text des Editors so groß wie den der Oberfläche</translation>
+    </message>
+    <message>
+        <source>The empty file is created</source>
+        <translation>Die leere Datei entsteht</translation>
+    </message>
+    <message>
+        <source>The empty file is deleted</source>
+        <translation>Die leere Datei wird gelöscht</translation>
     </message>
     <message>
         <source>The environment variable that holds the key; empty: the usual one.</source>

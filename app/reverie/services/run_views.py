@@ -325,13 +325,7 @@ def _hunk(
     file: ReviewedFile, hunk: Hunk, context: Sequence[str], before: Hunk | None, after: Hunk | None
 ) -> ReviewHunk:
     if not hunk.removed and not hunk.added:
-        words = {
-            "rename": f"{file.old_path} is renamed to {file.path}",
-            "create": "The file comes, empty",
-            "delete": "The empty file goes",
-            "edit": "",
-        }
-        return ReviewHunk(hunk.index, words[file.verb], ())
+        return ReviewHunk(hunk.index, hunk.start, ())
     # Neighbours show the lines between them once each at most.
     start = max(hunk.start - _CONTEXT_LINES, before.start + len(before.removed) if before else 0)
     end = hunk.start + len(hunk.removed)
@@ -342,15 +336,7 @@ def _hunk(
         *(("+", _shown(line)) for line in hunk.added),
         *((" ", _shown(line)) for line in context[end:stop]),
     ]
-    return ReviewHunk(hunk.index, _place(hunk), tuple(lines))
-
-
-def _place(hunk: Hunk) -> str:
-    """Where the hunk is, by the lines before; for what is only added, the line after which it comes."""
-    count = len(hunk.removed)
-    if count == 0:
-        return f"After line {hunk.start}" if hunk.start else "At the beginning"
-    return f"Line {hunk.start + 1}" if count == 1 else f"Lines {hunk.start + 1}-{hunk.start + count}"
+    return ReviewHunk(hunk.index, hunk.start, tuple(lines))
 
 
 def _shown(line: str) -> str:

@@ -201,12 +201,12 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class ReviewHunk:
-    """One change within a file that can be taken, left or worded anew. `index` is what a `Selection` names.
-    `lines` are (" " context | "-" before | "+" after, text without its ending); none: the hunk stands for the
-    file itself coming, going or moving, as `header` says."""
+    """One change within a file that can be taken, left or worded anew. `index` is what a `Selection` names;
+    `start`: how many lines of the text before stand above it. `lines` are (" " context | "-" before | "+"
+    after, text without its ending); none: the hunk stands for the file itself coming, going or moving."""
 
     index: int
-    header: str
+    start: int
     lines: tuple[tuple[Literal[" ", "-", "+"], str], ...]
 
 

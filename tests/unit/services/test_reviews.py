@@ -70,7 +70,7 @@ def test_a_preview_shows_each_changed_file_once_with_its_hunks(bench: Workbench)
         assert group.reason
         for file in group.files:
             assert [hunk.index for hunk in file.hunks] == list(range(len(file.hunks)))
-            assert all(hunk.header for hunk in file.hunks)
+            assert [hunk.start for hunk in file.hunks] == sorted(hunk.start for hunk in file.hunks)
             assert all("\n" not in text for hunk in file.hunks for _kind, text in hunk.lines)
 
 

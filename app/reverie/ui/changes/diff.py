@@ -29,9 +29,10 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QPlainTextEdit, QTextEdit
 
 from reverie.jobs.consolidate.review import MergedLine, merged_lines
 from reverie.ui.appearance import GAP, UNIT, Icons, Theme, mixed, monospace, theme_of
-from reverie.ui.changes.review import Choices, ReviewPart, group_words
+from reverie.ui.changes.review import Choices, ReviewPart, group_words, hunk_words
 from reverie.ui.display_text import shortened, visible, visible_lines
 from reverie.ui.jobs import single_shot
+from reverie.ui.metrics import row_height
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, pane, row_of, split, stacked
@@ -226,7 +227,7 @@ class HunkView(ReadOnlyText):
                 return
             off = not choices.hunk_taken(part.group, file, hunk.index) if choices.is_open else False
             gone = choices.is_gone(file, hunk.index)
-            where = hunk.header
+            where = at = hunk_words(file, hunk)
             if gone:
                 where += " · " + self.tr("taken back")
             elif off:
@@ -237,7 +238,7 @@ class HunkView(ReadOnlyText):
             back = theme.accent_back if current else None
             height = max(_LEAST_BUTTON + UNIT, QFontMetrics(self.font()).height() + GAP)
             block = self.line(where, theme.text if current else theme.dim, back, height=height)
-            shown.append(ShownHunk(file.path, hunk.index, hunk.header, block.blockNumber()))
+            shown.append(ShownHunk(file.path, hunk.index, at, block.blockNumber()))
             spans = hunk_spans(hunk)
             for number, (kind, text) in enumerate(hunk.lines):
                 colour, ground, mark = _colours(theme, kind)
@@ -379,6 +380,7 @@ class MergeView(QWidget):
             pane(self.gone_name, self.gone, grows=self.gone),
             sizes=(300, 300),
         )
+        self.sides.setMinimumHeight(row_height(self.font()) * 4)
         column(self, self.summary, self.sides, self.legend, grows=self.sides, margin=0, gap=UNIT)
 
     def show_merge(self, part: ReviewPart | None) -> bool:
@@ -471,6 +473,7 @@ class ReviewDetail(QWidget):
         self.blocked = MessageBar(icons, "review-blocked", closable=False)
         self.merge = MergeView()
         self.diff = HunkView()
+        self.diff.setMinimumHeight(row_height(self.font()) * 4)
         self.diff.asked.connect(self.asked)
         self.diff.picked.connect(self.picked)
         self.editor = QPlainTextEdit()

@@ -10,12 +10,25 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QSignalBlocker,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
     QApplication,
     QHeaderView,
     QMenu,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QTreeWidget,
     QTreeWidgetItem,
     QWidget,
@@ -33,15 +46,23 @@ from reverie.jobs.consolidate.review import (
 from reverie.ui.appearance import CalmSelection, theme_of
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.editor.text_merge import restored, widget_text
+from reverie.ui.metrics import row_height
 from reverie.ui.translation import counted, tr, translated
 from reverie.ui.translation import translatable as _
 
 if TYPE_CHECKING:
     from reverie.runs.record import Parts
-    from reverie.services.views import ReviewFile, ReviewGroup, ReviewView
+    from reverie.services.views import ReviewFile, ReviewGroup, ReviewHunk, ReviewView
 
 
 _ROLE = Qt.ItemDataRole.UserRole
+
+
+class _Rows(QStyledItemDelegate):
+    """As high as the rows of other lists."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(super().sizeHint(option, index).width(), row_height(option.font))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +98,7 @@ class ReviewTree(QTreeWidget):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         CalmSelection(self, boxes=True)
+        self.setItemDelegate(_Rows(self))
         self.currentItemChanged.connect(self._on_current)
         self.itemChanged.connect(self._on_changed)
 
@@ -183,7 +205,7 @@ class ReviewTree(QTreeWidget):
         made = self._item(ReviewPart(group, file), file_words(file), file.path)
         if len(file.hunks) > 1:
             for hunk in file.hunks:
-                made.addChild(self._item(ReviewPart(group, file, hunk.index), hunk.header, ""))
+                made.addChild(self._item(ReviewPart(group, file, hunk.index), hunk_words(file, hunk), ""))
         return made
 
     def _item(self, part: ReviewPart, text: str, tip: str) -> QTreeWidgetItem:
@@ -284,6 +306,22 @@ def file_words(file: ReviewFile) -> str:
     if file.old_path:
         name = f"{file.old_path.rpartition('/')[2]} → {name}"
     return f"{name} · {folder}" if folder else name
+
+
+def hunk_words(file: ReviewFile, hunk: ReviewHunk) -> str:
+    """Where it is, by the lines before; of what is only added, the line after which it comes."""
+    count = sum(kind == "-" for kind, _text in hunk.lines)
+    if not hunk.lines:
+        return {
+            "rename": tr("Renamed from {name}").format(name=file.old_path.rpartition("/")[2]),
+            "create": tr("The empty file is created"),
+            "delete": tr("The empty file is deleted"),
+        }.get(file.verb, "")
+    if not count:
+        return tr("After line {n}").format(n=hunk.start) if hunk.start else tr("At the beginning")
+    if count == 1:
+        return tr("Line {n}").format(n=hunk.start + 1)
+    return tr("Lines {first}–{last}").format(first=hunk.start + 1, last=hunk.start + count)
 
 
 def group_words(group: ReviewGroup, *, short: bool = False) -> str:

@@ -14,13 +14,14 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QFont, QFontMetrics, QPainter
+from PySide6.QtGui import QFont, QPainter
 from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QStyleOptionViewItem, QWidget
 
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.display_text import age, as_tooltip, visible, when
 from reverie.ui.memory.footer import can_revert, headline, state_words
+from reverie.ui.metrics import row_height
 from reverie.ui.run_kinds import LABELS, kind_title
 from reverie.ui.translation import counted, tr, translated
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, SearchField, WrapLabel
@@ -227,7 +228,7 @@ class DayDelegate(TwoLineDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         if index.data(self.ROLE) is not None:
             return super().sizeHint(option, index)
-        return QSize(80, QFontMetrics(option.font).height() + GAP + UNIT)
+        return QSize(80, row_height(option.font))
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex

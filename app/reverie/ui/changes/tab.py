@@ -21,6 +21,7 @@ from reverie.ui.changes.versions import VersionPane
 from reverie.ui.display_text import human_size, visible, when
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.footer import can_revert, cost_words, kind_words, state_words
+from reverie.ui.metrics import scaled
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import TabPage
@@ -33,13 +34,12 @@ if TYPE_CHECKING:
     from reverie.services.trash import TrashEntry
     from reverie.services.views import ReviewView
 
+# Widths in pixels of a usual font.
 NARROW = 640
 ROOMY = 1000
 """From here on files and difference are beside each other."""
-
-
-_ROWS, _FILES = 38, 46
-"""How wide the columns are at first, in characters."""
+_ROWS, _FILES = 270, 330
+"""The columns at first, and at most a third of what there is."""
 
 
 class ChangeSetPane(QWidget):
@@ -85,7 +85,7 @@ class ChangeSetPane(QWidget):
         row = FlowLayout(self.apply_button, self.undo, self.discard_button, self.restore_folder_button)
         column(
             self, self.title, self.facts, self.message, self.tree, self.chosen, row,
-            grows=self.tree, margin=0, gap=UNIT,
+            grows=self.tree, margin=(UNIT, 0, UNIT, 0), gap=UNIT,
         )  # fmt: skip
         for button in (self.apply_button, self.undo, self.discard_button, self.restore_folder_button):
             button.setAutoDefault(False)  # Enter in a list is not for a button
@@ -372,11 +372,11 @@ class ChangesTab(TabPage):
         self.back = FitPushButton(self.tr("‹ &Back"), clicked=self._go_back)
         self._at = 0
         self._narrow = False
-        char = self.fontMetrics().averageCharWidth()
-        wide = _FILES * char, 2 * _FILES * char
-        self.right = Panes(self.files, self.versions, beside_from=ROOMY, sizes=wide, below=(260, 400))
+        self._is_sized = False
+        roomy = scaled(self.font(), ROOMY)
+        self.right = Panes(self.files, self.versions, beside_from=roomy, sizes=(1, 2), below=(2, 3))
         self._sides = stacked(self.right, self.deleted)
-        self.splitter = split(self.changes, self._sides, sizes=(_ROWS * char, 900), grows=self._sides)
+        self.splitter = split(self.changes, self._sides, sizes=(1, 3), grows=self._sides)
         column(self, FlowLayout(self.back), self.splitter, grows=self.splitter, margin=GAP, gap=0)
         self.back.hide()
         self.changes.entered.connect(self._on_row_entered)
@@ -401,8 +401,15 @@ class ChangesTab(TabPage):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._narrow = event.size().width() < NARROW
-        self.right.turn(event.size().width())
+        width = event.size().width()
+        self._narrow = width < scaled(self.font(), NARROW)
+        self.right.turn(width)
+        if not self._narrow and not self._is_sized:
+            self._is_sized = True
+            rows, files = (min(scaled(self.font(), each), width // 3) for each in (_ROWS, _FILES))
+            self.splitter.setSizes([rows, width - rows])
+            if width >= scaled(self.font(), ROOMY):
+                self.right.setSizes([files, width - rows - files])
         self._follow()
 
     @Slot()

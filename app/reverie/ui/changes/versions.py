@@ -22,7 +22,7 @@ from reverie.ui.changes.rows import actor
 from reverie.ui.display_text import as_tooltip, short_age, visible_lines, when
 from reverie.ui.jobs import JobControl, Lane, Work
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel
-from reverie.ui.widgets.layouts import FlowLayout, column, stacked
+from reverie.ui.widgets.layouts import FlowLayout, column, scrolled, stacked
 from reverie.ui.widgets.text_views import DiffView, TextView
 
 if TYPE_CHECKING:
@@ -291,10 +291,12 @@ class VersionPane(QWidget):
         self.since = DiffView()
         self.text = TextView()
         self.lines = BlamePane(now)
-        self._pages = stacked(self.detail, self.since, self.text, self.lines)
+        # Where there is little room, all of a merge is scrolled.
+        whole = scrolled(self.detail, self.tr("What changed"))
+        self._pages = stacked(whole, self.since, self.text, self.lines)
         self._head = QWidget()
         FlowLayout(self.view, self.restore, holder=self._head)
-        column(self, self._head, self._pages, grows=self._pages, margin=0, gap=UNIT)
+        column(self, self._head, self._pages, grows=self._pages, margin=(UNIT, 0, 0, 0), gap=UNIT)
         self.view.currentIndexChanged.connect(self._read)
         self.lines.wanted.connect(self.wanted)
         self.show_file(None)
