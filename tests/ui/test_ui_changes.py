@@ -21,9 +21,9 @@ from reverie.jobs.consolidate.review import MergedLine, merged_lines
 from reverie.memory.history import reader as history_log
 from reverie.memory.recording import Snapshots
 from reverie.runs.result import RunResult
-from reverie.services import change_log
 from reverie.services.change_log import LoggedChange, LoggedFile
 from reverie.services.views import RunSummary
+from reverie.ui.changes import control
 from reverie.ui.changes.diff import merge_words, word_spans
 from reverie.ui.changes.rows import ChangeList, ChangeRow, change_rows, proposals_of, takes, who
 from reverie.ui.memory.footer import can_revert, conflict_words
@@ -304,7 +304,7 @@ def test_what_happened_long_ago_is_looked_for_until_it_is_found(
     for text in ("one", "two", "three"):
         outside(driver, home / "memory/global/testing.md", text)
     monkeypatch.setattr(history_log, "COMMITS_A_PAGE", 1)
-    monkeypatch.setattr(change_log, "PAGE", 1)
+    monkeypatch.setattr(control, "PAGE", 1)
     driver.changes.show_history("/memories/global/preferences.md")
     driver.window.lazy_tabs.show_changes()
     has(driver, 1)

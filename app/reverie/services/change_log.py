@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from reverie.memory.history.history import History
     from reverie.services.container import HomeContainer
 
-PAGE = 100
 MOST_FILES = 300
 """A change set shows no more files than this."""
 _MOST_COUNTED = 20
@@ -116,7 +115,7 @@ class ChangeLogService:
         self._timeline = timeline
 
     def page(
-        self, start: Cursor | None = None, target: TimelineTarget | None = None, *, limit: int = PAGE
+        self, start: Cursor | None = None, target: TimelineTarget | None = None, *, limit: int = 100
     ) -> ChangeLogPage:
         """The next change sets of the home, or of one file, folder or scope through all its names."""
         if target is None:
@@ -138,19 +137,18 @@ class ChangeLogService:
         self, commits: Sequence[CommitSteps], wanted: Callable[[int, HistoryPlace], bool]
     ) -> tuple[LoggedChange, ...]:
         """Those that changed a wanted file."""
-        owner = Contexts(self._parts).owner
-        made = []
-        for number, found in enumerate(commits):
-            steps = tuple(step for step in found.steps if wanted(number, step.place))
+        found = []
+        for number, commit in enumerate(commits):
+            steps = tuple(step for step in commit.steps if wanted(number, step.place))
             if steps:
-                made.append(self._one(replace(found, steps=steps), owner))
-        return tuple(made)
+                found.append(replace(commit, steps=steps))
+        owner, lines = Contexts(self._parts).owner, self._lines(found)
+        return tuple(self._one(commit, owner, *counts) for commit, counts in zip(found, lines, strict=True))
 
-    def _one(self, found: CommitSteps, owner: Callable[[str], str]) -> LoggedChange:
+    def _one(self, found: CommitSteps, owner: Callable[[str], str], added: int, removed: int) -> LoggedChange:
         commit, keys = found.commit, {step.place.key for step in found.steps}
         named = self._named([step.place for step in found.steps], owner)
         owners = {owner(key) for key in keys if not is_of_companions(key)} - {""}
-        added, removed = self._lines(found)
         return LoggedChange(
             id=commit.id,
             parent=commit.parent,
@@ -189,21 +187,25 @@ class ChangeLogService:
                 named[place] = f"{ROOT}/{scope} ({owner(place.key)})/{place.rel}"
         return named
 
-    def _lines(self, found: CommitSteps) -> tuple[int, int]:
-        if len(found.steps) > _MOST_COUNTED:
-            return 0, 0
-        added: Counter[bytes] = Counter()
-        removed: Counter[bytes] = Counter()
-        for side, ids in (
-            (added, [step.after for step in found.steps]),
-            (removed, [step.before for step in found.steps]),
-        ):
-            for content in self._history.blobs([each for each in ids if each]):
-                if content is not None and len(content) <= COMPARED_BYTES:
-                    side.update(content.split(b"\n"))
-        for side in (added, removed):
-            del side[b""]
-        return (added - removed).total(), (removed - added).total()
+    def _lines(self, commits: Sequence[CommitSteps]) -> list[tuple[int, int]]:
+        """How many lines each commit added and removed; 0 for one of many files."""
+        few = [commit.steps if len(commit.steps) <= _MOST_COUNTED else () for commit in commits]
+        ids = sorted({blob for steps in few for step in steps for blob in (step.before, step.after) if blob})
+        lines = {
+            blob: Counter(content.split(b"\n"))
+            for blob, content in zip(ids, self._history.blobs(ids), strict=True)
+            if content is not None and len(content) <= COMPARED_BYTES
+        }
+        found = []
+        for steps in few:
+            before: Counter[bytes] = Counter()
+            after: Counter[bytes] = Counter()
+            for step in steps:
+                before += lines.get(step.before, Counter())
+                after += lines.get(step.after, Counter())
+            del before[b""], after[b""]
+            found.append(((after - before).total(), (before - after).total()))
+        return found
 
     # One change set
 

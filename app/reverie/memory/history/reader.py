@@ -9,6 +9,7 @@ Threading: any thread but the GUI's. Failure: `StoreError`, `Unavailable` (`in_w
 from __future__ import annotations
 
 import contextlib
+import functools
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,15 @@ from typing import Any, Literal
 from reverie.errors import StoreError, Unavailable, user_error_from_os
 from reverie.files.atomic import shown
 from reverie.files.sqlite import why
-from reverie.memory.history.objects import Commit, Folder, Leaf, StoredCommit, TreeEntry, escape_rel
+from reverie.memory.history.objects import (
+    Commit,
+    Folder,
+    Leaf,
+    Loader,
+    StoredCommit,
+    TreeEntry,
+    escape_rel,
+)
 from reverie.memory.history.repository import (
     DamagedHistoryError,
     Merge,
@@ -347,11 +356,10 @@ class StepsPage:
     head: str = ""
 
 
-def steps_of(repository: Repository, stored: StoredCommit) -> CommitSteps:
-    """What a commit did. Raises MissingVersionError, DamagedError."""
+def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> CommitSteps:
+    """What a commit did; `load` as `Folder` takes it. Raises MissingVersionError, DamagedError."""
     parent = repository.commit(stored.parent) if stored.parent else None
-    after = Folder(repository.tree, stored.tree)
-    before = Folder(repository.tree, parent.tree if parent else None)
+    after, before = Folder(load, stored.tree), Folder(load, parent.tree if parent else None)
     roots: set[bytes] = set()
     steps = []
     for names, now, then in after.differing(before):
@@ -362,6 +370,11 @@ def steps_of(repository: Repository, stored: StoredCommit) -> CommitSteps:
     steps.sort(key=lambda step: (step.place.key, utf16_key(step.place.rel)))
     is_first = all(before.get((root,)) is None for root in roots)
     return CommitSteps(stored.commit, tuple(steps), is_first)
+
+
+def _once(repository: Repository) -> Loader:
+    """Loads each tree once: neighbours have most of theirs in common."""
+    return functools.cache(lambda raw: tuple(repository.tree(raw)))
 
 
 def _deleted(steps: Sequence[FileStep]) -> Iterator[FileStep]:
@@ -432,7 +445,8 @@ class HistoryReader:
             return ()
         with in_words():
             repository = self._existing(commits[0])
-            return tuple(steps_of(repository, repository.commit_named(commit)) for commit in commits)
+            load = _once(repository)
+            return tuple(steps_of(repository, load, repository.commit_named(commit)) for commit in commits)
 
     def newest_steps(self, start: str | None = None, *, limit: int = 100) -> StepsPage:
         """What the newest commits did, or those from `start` (an earlier page's `next`) back. Raises
@@ -443,9 +457,9 @@ class HistoryReader:
             if repository is None or tip is None:
                 return StepsPage()
             found: list[CommitSteps] = []
-            stored = repository.commit_named(start or tip.hex())
+            stored, load = repository.commit_named(start or tip.hex()), _once(repository)
             while True:
-                found.append(steps_of(repository, stored))
+                found.append(steps_of(repository, load, stored))
                 if stored.parent is None:
                     return StepsPage(tuple(found), None, tip.hex())
                 stored = repository.commit(stored.parent)

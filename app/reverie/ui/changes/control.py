@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from reverie.services.views import ReviewView, RunSummary, Undo
 
 RUNS_SHOWN = 200
+PAGE, NEWEST = 100, 20
+"""Change sets that are read at a time."""
 
 
 class ChangesControl(QObject):
@@ -216,6 +218,7 @@ class ChangesControl(QObject):
             self._read_deleted(session, None)
             return
         workbench, path, known = session.workbench, self._path, self._target
+        limit = NEWEST if self._changes else PAGE  # most of them are known
         context = self._context or session.context
 
         async def work(_control: JobControl) -> Any:
@@ -223,7 +226,7 @@ class ChangesControl(QObject):
             if path and target is None and context is not None:
                 target = await ask(workbench.timeline.target, context, path)
             runs = await ask(workbench.runs, limit=RUNS_SHOWN)
-            return target, runs, await ask(workbench.change_log.page, None, target)
+            return target, runs, await ask(workbench.change_log.page, None, target, limit=limit)
 
         self._reader.read("read what changed", "changes", work, self._on_read)
 
@@ -288,7 +291,7 @@ class ChangesControl(QObject):
             self._read_deleted(session, self._older)
             return
         start = self._next
-        work = ask(session.workbench.change_log.page, start, self._target)
+        work = ask(session.workbench.change_log.page, start, self._target, limit=PAGE)
 
         def done(page: ChangeLogPage) -> None:
             if self._next == start:
