@@ -25,7 +25,7 @@ from reverie.ui.metrics import scaled
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import TabPage
-from reverie.ui.widgets.layouts import FlowLayout, Panes, column, split, stacked
+from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, split, stacked
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import TextView
 
@@ -42,7 +42,7 @@ _ROWS, _FILES = 270, 330
 """The columns at first, and at most a third of what there is."""
 
 
-class ChangeSetPane(QWidget):
+class ChangeSetPane(Column):
     """The files of one change set and what can be done with it. `apply(ChangeRow, ReviewSelection)`;
     `take_back(ChangeRow, Parts | None)`, None for all of it; `discard(ChangeRow, bool)`; `restore_folder()`:
     the followed folder as it was then; `open_wanted(ChangeRow, str)`: a file in the editor; `entered()`:
