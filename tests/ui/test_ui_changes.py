@@ -333,6 +333,13 @@ def test_folders_runs_and_filters_and_the_way_from_a_line_to_its_run(windows: Wi
     tab = opened(driver, "/memories/global/commit-style.md")
     pick(driver, names(tab).index("dream"))
     assert files.tree.part.file.path == "/memories/global/commit-style.md", "the memory is selected"
+    other = next(part.file.path for part, _item in files.tree.parts() if part.file and part.file.verb == "edit"
+                 and "commit-style" not in part.file.path)  # fmt: skip
+    files.tree.select_part(other, None)
+    tab.versions.show_view("text")
+    driver.until(lambda: driver.changes.is_settled and tab.versions.text.toPlainText() != "")
+    assert files.message.text == ""
+    files.tree.select_part("/memories/global/commit-style.md", None)
     tab.versions.show_view("lines")
     lines = tab.versions.lines
     driver.until(lambda: driver.changes.is_settled and lines.model.rowCount() > 1)

@@ -19,7 +19,7 @@ from reverie.agents.scopes import Scope, ScopeContext
 from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.jobs.consolidate.review import build_review, text_of
 from reverie.memory.diff import is_binary
-from reverie.memory.history.reader import CommitSteps, Cursor, HistoryPlace
+from reverie.memory.history.reader import CommitSteps, Cursor, FileStep, HistoryPlace
 from reverie.memory.paths import ROOT, is_of_companions, memory_path
 from reverie.memory.store import sha256_of_bytes
 from reverie.runs.record import Parts, hunk_count
@@ -209,12 +209,11 @@ class ChangeLogService:
 
     # One change set
 
-    def review(self, commit: str, target: TimelineTarget | None = None) -> ReviewView:
-        """A commit as a review, of which every hunk that still stands can be taken back. `target`: only that
-        companion."""
+    def review(self, logged: LoggedChange) -> ReviewView:
+        """A change set as a review, of which every hunk that still stands can be taken back; of one where
+        something is followed only that."""
         found, refused = [], []
-        first = self._history.steps([commit])[0].is_first
-        for change in self._changes(commit, target, most=MOST_FILES):
+        for change in self._changes(logged, most=MOST_FILES):
             sides = [side for side in (change.before, change.after) if side is not None]
             if any(len(side) > COMPARED_BYTES for side in sides):
                 refused.append(f"{change.path} is too large to be shown.")
@@ -226,7 +225,7 @@ class ChangeLogService:
         after = {each.path: text_of(each.after) for each in found if each.after is not None}
         plan = build_review(_renames(found), before, after, max_loss_percent=100.0)
         groups = tuple(group if group.kind == "merge" else replace(group, reason="") for group in plan.groups)
-        still = {each.path: self._gone(each) for each in found if not first}
+        still = {each.path: self._gone(each) for each in found if not logged.is_first}
         gone = {path: hunks for path, hunks in still.items() if hunks != frozenset()}
         return ReviewView(
             run=None,
@@ -235,7 +234,7 @@ class ChangeLogService:
             can_apply=False,
             why_not="",
             plan=plan,
-            can_take_back=not first and bool(found) and len(gone) < len(found),
+            can_take_back=not logged.is_first and bool(found) and len(gone) < len(found),
             taken_back=gone,
         )
 
@@ -259,13 +258,13 @@ class ChangeLogService:
             return False  # it says so when it is asked for
 
     def take_back(
-        self, commit: str, parts: Parts | None = None, target: TimelineTarget | None = None
+        self, logged: LoggedChange, parts: Parts | None = None, target: TimelineTarget | None = None
     ) -> Undo:
-        """Take a change set back, or these parts of it: all of them or none. Raises `Conflict` where a file
-        was changed since on the same lines."""
+        """Take a change set back, or these parts of it: all of them or none. `target`: what is followed.
+        Raises `Conflict` where a file was changed since on the same lines."""
         changes: dict[str, list[HandChange]] = {}
         pins: dict[str, bool] = {}
-        for change in self._changes(commit, target):
+        for change in self._changes(logged):
             hunks = None if parts is None else parts.get(change.path, frozenset())
             if hunks == frozenset():
                 continue
@@ -274,7 +273,7 @@ class ChangeLogService:
             if wanted != current:
                 path, mode = self._timeline.path_of(State(None, change.place), ""), None
                 if current is None:
-                    mode, pinned = self._facts(commit, change.place)
+                    mode, pinned = self._facts(logged, change.place)
                     pins |= {path: True} if pinned else {}
                 hand = HandChange(path, wanted, sha256_of_bytes(current), mode)
                 changes.setdefault(change.place.key, []).append(hand)
@@ -306,32 +305,33 @@ class ChangeLogService:
         return joined(done)
 
     def version(
-        self, context: ScopeContext, commit: str, path: str, target: TimelineTarget | None = None
+        self, context: ScopeContext, logged: LoggedChange, path: str, target: TimelineTarget | None = None
     ) -> tuple[TimelineTarget, State, State]:
         """A file of a change set for `TimelineService`: what it is, and its states before and after."""
-        found = self._history.steps([commit])[0]
-        named = self._named([step.place for step in found.steps], Contexts(self._parts).owner)
-        place = next((place for place, name in named.items() if name == path), None)
+        place = next((place for place, name in self._steps(logged)[1].items() if name == path), None)
         if place is None:
             raise StoreError(f"The change did not touch {path}.", next_step="Choose another one.")
-        before, after = State(found.commit.parent, place), State(commit, place)
+        before, after = State(logged.parent, place), State(logged.id, place)
         if target is not None and target.beside:
             return target, before, after
         scope = Scope(place.key.partition("/")[0])
         context = Contexts(self._parts).of([place.key]) or context
         return TimelineTarget(context, scope, str(memory_path(scope, place.rel)), place), before, after
 
-    def _changes(
-        self, commit: str, target: TimelineTarget | None, *, most: int | None = None
-    ) -> tuple[_FileBytes, ...]:
-        found = self._history.steps([commit])[0]
-        named = self._named([step.place for step in found.steps], Contexts(self._parts).owner)
-        beside = target.place if target is not None and target.beside else None
+    def _steps(self, logged: LoggedChange) -> tuple[Sequence[FileStep], Mapping[HistoryPlace, str]]:
+        """What is shown of a change set, and what each file is called there."""
+        (found,) = self._history.steps([logged.id])
+        followed = {file.place for file in logged.files} if logged.place is not None else None
         steps = [
             step
             for step in found.steps
-            if (step.place == beside if beside else not is_of_companions(step.place.key))
-        ][:most]
+            if (not is_of_companions(step.place.key) if followed is None else step.place in followed)
+        ]
+        return steps, self._named([step.place for step in steps], Contexts(self._parts).owner)
+
+    def _changes(self, logged: LoggedChange, *, most: int | None = None) -> tuple[_FileBytes, ...]:
+        steps, named = self._steps(logged)
+        steps = steps[:most]
         contents = iter(
             self._history.blobs([each for step in steps for each in (step.before, step.after) if each])
         )
@@ -357,13 +357,12 @@ class ChangeLogService:
     def _current(self, place: HistoryPlace) -> bytes | None:
         return self._timeline.read(self._timeline.on_disk(place))
 
-    def _facts(self, commit: str, place: HistoryPlace) -> tuple[int | None, bool]:
-        """Permission bits and pin of a file before a commit."""
-        parent = self._history.steps([commit])[0].commit.parent
-        if parent is None:
+    def _facts(self, logged: LoggedChange, place: HistoryPlace) -> tuple[int | None, bool]:
+        """Permission bits and pin of a file before a change set."""
+        if logged.parent is None:
             return None, False
-        version = self._history.files(parent, place.key).get(place.rel)
-        pinned = self._history.metadata(parent, place.key).get(place.rel, {}).get("pinned") is True
+        version = self._history.files(logged.parent, place.key).get(place.rel)
+        pinned = self._history.metadata(logged.parent, place.key).get(place.rel, {}).get("pinned") is True
         return None if version is None else version.mode, pinned
 
     @property

@@ -65,7 +65,7 @@ def test_what_was_there_at_first_was_seen_and_cannot_be_taken_back(log: ChangeLo
     assert first.is_first
     assert (first.who, first.parent) == ("outside", None)
     assert first.count > 5
-    assert not log.review(first.id).can_take_back
+    assert not log.review(first).can_take_back
     paths = [file.path for file in first.files]
     assert len(set(paths)) == len(paths), "two projects, but each file has a name of its own"
 
@@ -89,11 +89,11 @@ def test_one_hunk_is_taken_back_and_undone_while_later_edits_stay(
     two_hunks(parts)
     change = log.page().changes[0]
     outside(parts, file_of(parts).read_text() + "Later.\n")
-    view = log.review(change.id)
+    view = log.review(change)
     assert (view.can_take_back, view.taken_back) == (True, {})
-    undo = log.take_back(change.id, {TESTING: frozenset({1})})
+    undo = log.take_back(change, {TESTING: frozenset({1})})
     assert file_of(parts).read_text() == LINES.replace("Line 2.", "Second.") + "Later.\n"
-    assert log.review(change.id).taken_back == {TESTING: frozenset({1})}
+    assert log.review(change).taken_back == {TESTING: frozenset({1})}
     assert log.page().changes[0].who == "you"
     UserEdits(parts).undo(undo)
     assert "Ninth." in file_of(parts).read_text()
@@ -107,9 +107,9 @@ def test_where_the_same_lines_changed_since_nothing_is_taken_back(
     outside(parts, file_of(parts).read_text().replace("Second.", "Other."))
     before = file_of(parts).read_bytes()
     with pytest.raises(Conflict):
-        log.take_back(change.id)
+        log.take_back(change)
     assert file_of(parts).read_bytes() == before
-    log.take_back(change.id, {TESTING: frozenset({1})})
+    log.take_back(change, {TESTING: frozenset({1})})
     assert "Line 9." in file_of(parts).read_text()
 
 
@@ -123,15 +123,15 @@ def test_a_deleted_and_a_created_file_go_back_as_a_whole(
     outside(parts, None)
     deleted = log.page().changes[0]
     assert [file.verb for file in deleted.files] == ["delete"]
-    log.take_back(deleted.id)
+    log.take_back(deleted)
     assert file_of(parts).read_bytes() == kept
     assert file_of(parts).stat().st_mode & 0o777 == 0o640
     assert any(usage.pinned for key, usage in parts.usage.load().items() if key.endswith("testing.md"))
     back = log.page().changes[0]
-    assert not log.review(deleted.id).can_take_back, "it is back"
+    assert not log.review(deleted).can_take_back, "it is back"
     with pytest.raises(StoreError):
-        log.take_back(deleted.id)
-    log.take_back(back.id)
+        log.take_back(deleted)
+    log.take_back(back)
     assert not file_of(parts).exists()
 
 
@@ -144,18 +144,20 @@ def test_a_memory_is_followed_and_a_version_of_it_is_found(
     changes = log.page(None, target).changes
     assert len(changes) == 2
     assert [file.path for file in changes[1].files] == [TESTING], "of many files only what is followed"
-    renamed = log.review(changes[0].id)
+    renamed = log.review(changes[0])
     assert [file.verb for group in renamed.groups for file in group.files] == ["rename"]
-    found, before, after = log.version(context, changes[1].id, TESTING)
+    only = log.review(changes[1])
+    assert [file.path for group in only.groups for file in group.files] == [TESTING]
+    found, before, after = log.version(context, changes[1], TESTING)
     assert timeline.read(before) is None
     assert timeline.read(after) == first
     assert found.path == TESTING
-    log.take_back(changes[0].id)
+    log.take_back(changes[0])
     assert file_of(parts).read_bytes() == first
 
 
 def test_what_is_too_large_or_no_text_is_named(parts: HomeContainer, log: ChangeLogService) -> None:
     outside(parts, "a\0b")
-    view = log.review(log.page().changes[0].id)
+    view = log.review(log.page().changes[0])
     assert view.refused == (f"{TESTING} is no text.",)
     assert view.groups == ()

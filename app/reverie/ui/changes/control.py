@@ -9,6 +9,7 @@ changes by hand, with Undo beside what was said. Threading: GUI thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
@@ -365,7 +366,7 @@ class ChangesControl(QObject):
                     if change is None:
                         raise  # else its contents are gone, but the history has them
             assert change is not None
-            return await ask(workbench.change_log.review, change.id, beside)
+            return await ask(workbench.change_log.review, change)
 
         def done(view: ReviewView) -> None:
             if self.tab.files.row is not None and self.tab.files.row.key == row.key:
@@ -384,7 +385,9 @@ class ChangesControl(QObject):
             self.tab.versions.show_file(None)
             return
         beside = self._target if self._target is not None and self._target.beside else None
-        self.tab.versions.show_file(ShownFile(session.workbench, context, change.id, part.file.path, beside))
+        if row is not None and row.run is not None and beside is None:
+            change = replace(change, place=None)  # a run is shown with all that it changed
+        self.tab.versions.show_file(ShownFile(session.workbench, context, change, part.file.path, beside))
 
     @Slot(object, str)
     def _open(self, row: ChangeRow, path: str) -> None:
@@ -430,7 +433,7 @@ class ChangesControl(QObject):
         if of_run and row.run is not None:
             self._dreams.revert(row.run.id, parts)
         elif row.change is not None and session is not None:
-            work = ask(session.workbench.change_log.take_back, row.change.id, parts, self._target)
+            work = ask(session.workbench.change_log.take_back, row.change, parts, self._target)
             self._change(session, "take a change back", work, self._on_taken_back)
 
     def _on_taken_back(self, undo: Undo) -> None:
@@ -496,7 +499,7 @@ class ChangesControl(QObject):
 
         async def work(_control: JobControl) -> RestorePlan:
             log, timeline = file.workbench.change_log, file.workbench.timeline
-            target, before, after = await ask(log.version, file.context, file.commit, file.path, file.target)
+            target, before, after = await ask(log.version, file.context, file.change, file.path, file.target)
             gone = await ask(timeline.read, after) is None
             return await ask(timeline.plan, target, before if gone else after)
 

@@ -144,17 +144,19 @@ class ChangeSetPane(Column):
         title = [kind_words(run) if run is not None else who(row), when(row.at_ms)]
         if run is not None and (run.reverted or run.partly_undone or run.outcome != "completed"):
             title.append(state_words(run))
-        self.title.say(" · ".join(title))
         said: list[str] = []
         if run is not None:
             said += [run.summary, cost_words(run), self._state(row)]
         elif change is not None:
+            if change.owner:
+                title.append(visible(change.owner))
             if change.is_first:
                 said.append(self.tr("These files were there when Reverie saw them first."))
             if change.count > len(change.files):
                 count = len(change.files)
                 said.append(counted("The first file is listed.", "The first %n files are listed.", count))
-            said += [visible(change.owner), visible(change.notes)]
+            said.append(visible(change.notes))
+        self.title.say(" · ".join(title))
         self.facts.say(" ".join(part for part in said if part))
         self.facts.setVisible(bool(self.facts.text()))
 

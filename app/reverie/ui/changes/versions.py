@@ -27,6 +27,7 @@ from reverie.ui.widgets.text_views import DiffView, TextView
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
+    from reverie.services.change_log import LoggedChange
     from reverie.services.timeline import BlameView, LineAuthor, TimelineTarget
     from reverie.services.workbench import Workbench
     from reverie.ui.tree.node_model import AnyIndex
@@ -252,7 +253,7 @@ class ShownFile:
 
     workbench: Workbench
     context: ScopeContext
-    commit: str
+    change: LoggedChange
     path: str
     target: TimelineTarget | None = None
     """The companion that is followed."""
@@ -330,7 +331,7 @@ class VersionPane(QWidget):
         log, timeline = file.workbench.change_log, file.workbench.timeline
 
         async def work(_control: JobControl) -> Any:
-            target, before, after = await ask(log.version, file.context, file.commit, file.path, file.target)
+            target, before, after = await ask(log.version, file.context, file.change, file.path, file.target)
             text = await ask(timeline.read, after)
             state = before if text is None else after  # of what was deleted, what it was
             if view == "now":
