@@ -7155,6 +7155,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>gelöst: {text}</translation>
     </message>
     <message>
+        <source>restored</source>
+        <translation>wiederhergestellt</translation>
+    </message>
+    <message>
         <source>rules</source>
         <translation>Regeln</translation>
     </message>

@@ -43,7 +43,7 @@ def run(**other: Any) -> RunSummary:
 def logged(id_: str, at_ms: int, **other: Any) -> LoggedChange:
     values: dict[str, Any] = {
         "id": id_, "parent": "p", "at_ms": at_ms, "who": "outside", "actor": "outside", "run_id": None,
-        "subject": "", "notes": "", "count": 1,
+        "how": "", "notes": "", "count": 1,
         "files": (LoggedFile(TESTING, history_log.HistoryPlace("global", "testing.md"), "edit"),),
     } | other  # fmt: skip
     return LoggedChange(**values)
@@ -333,8 +333,8 @@ def test_folders_runs_and_filters_and_the_way_from_a_line_to_its_run(windows: Wi
     tab = opened(driver, "/memories/global/commit-style.md")
     pick(driver, names(tab).index("dream"))
     assert files.tree.part.file.path == "/memories/global/commit-style.md", "the memory is selected"
-    other = next(part.file.path for part, _item in files.tree.parts() if part.file and part.file.verb == "edit"
-                 and "commit-style" not in part.file.path)  # fmt: skip
+    edited = [part.file.path for part, _ in files.tree.parts() if part.file and part.file.verb == "edit"]
+    other = next(path for path in edited if "commit-style" not in path)
     files.tree.select_part(other, None)
     tab.versions.show_view("text")
     driver.until(lambda: driver.changes.is_settled and tab.versions.text.toPlainText() != "")

@@ -40,6 +40,9 @@ MOST_FILES = 300
 _MOST_COUNTED = 20
 _SUBJECT = "Taken back by hand"
 _EVERYTHING = HistoryPlace("", "")
+How = Literal["", "restored", "undone"]
+_HOW: Mapping[str, How] = {"Restored": "restored", "Undone": "undone", _SUBJECT: "undone"}
+"""What the history says of a change by hand that gave back what was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class LoggedChange:
     actor: str
     """The history's own word for `who`."""
     run_id: str | None
-    subject: str
+    how: How
     notes: str
     files: tuple[LoggedFile, ...]
     """At most `MOST_FILES`."""
@@ -156,7 +159,7 @@ class ChangeLogService:
             who=self._timeline.who(commit),
             actor=commit.actor,
             run_id=commit.run_id,
-            subject=commit.subject,
+            how=next((how for start, how in _HOW.items() if commit.subject.startswith(start)), ""),
             notes=commit.notes,
             files=tuple(
                 LoggedFile(

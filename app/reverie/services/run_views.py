@@ -152,7 +152,6 @@ def run_summary(record: RunRecord) -> RunSummary:
         project_path=record.project_path,
         discarded=bool(record.details.get("discarded")),
         applied_by=str(record.details.get("appliedBy") or ""),
-        reverts=record.reverts or "",
     )
 
 

@@ -129,8 +129,6 @@ class RunSummary:
     """A person does not want this proposal; it can still be applied."""
     applied_by: str = ""
     """The run that carried this proposal out."""
-    reverts: str = ""
-    """The run that this one took back."""
 
 
 @dataclass(frozen=True, slots=True)

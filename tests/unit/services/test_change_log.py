@@ -94,7 +94,8 @@ def test_one_hunk_is_taken_back_and_undone_while_later_edits_stay(
     undo = log.take_back(change, {TESTING: frozenset({1})})
     assert file_of(parts).read_text() == LINES.replace("Line 2.", "Second.") + "Later.\n"
     assert log.review(change).taken_back == {TESTING: frozenset({1})}
-    assert log.page().changes[0].who == "you"
+    back = log.page().changes[0]
+    assert (back.who, back.how) == ("you", "undone")
     UserEdits(parts).undo(undo)
     assert "Ninth." in file_of(parts).read_text()
 

@@ -204,7 +204,8 @@ def state(row: ChangeRow) -> str:
     """What became of it, where that is not simply that it stands."""
     run = row.run
     if run is None:
-        return lines(row.change)
+        how = row.change.how if row.change is not None else ""
+        return {"restored": tr("restored"), "undone": tr("taken back")}.get(how) or lines(row.change)
     if row.is_proposal:
         return tr("held") if run.outcome == "held" else tr("proposal")
     if run.discarded:
