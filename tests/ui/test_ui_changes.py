@@ -147,6 +147,18 @@ def test_narrowing_the_list_keeps_the_selection_and_a_row_asked_for_is_always_sh
     assert [row.key for row in made.shown_rows] == ["a", "c"]
 
 
+def test_whoever_chooses_a_row_keeps_it_also_while_another_is_looked_for(qtbot: Any) -> None:
+    made = ChangeList(lambda: 100_000)
+    qtbot.addWidget(made)
+    rows = [ChangeRow(id_, 1, change=logged(id_, 1)) for id_ in "ab"]
+    made.show_rows(rows, more=True)
+    made.select("c")
+    made.list.setCurrentRow(2)
+    assert made.current == rows[1]
+    made.show_rows([*rows, ChangeRow("c", 0, change=logged("c", 0))], more=False)
+    assert made.current == rows[1]
+
+
 def test_a_page_is_asked_for_while_few_rows_are_shown(qtbot: Any) -> None:
     made = ChangeList(lambda: 100_000)
     qtbot.addWidget(made)

@@ -284,7 +284,7 @@ class ChangeList(QWidget):
         self.none.hide()
         self.who.currentIndexChanged.connect(self._on_who)
         self.text.textChanged.connect(self._fill)
-        self.list.itemSelectionChanged.connect(self._on_selected)
+        self.list.itemSelectionChanged.connect(self._on_chosen)
         self.list.itemClicked.connect(self._on_entered)
         self.list.itemActivated.connect(self._on_entered)
         self.list.verticalScrollBar().valueChanged.connect(self._on_scrolled)
@@ -442,6 +442,11 @@ class ChangeList(QWidget):
         self.list.setVisible(any_shown)
 
     @Slot()
+    def _on_chosen(self) -> None:
+        """A person chose: nothing is looked for any more."""
+        self._wanted = ""
+        self._on_selected()
+
     def _on_selected(self) -> None:
         chosen = self.selected
         row = chosen[0] if chosen else None
