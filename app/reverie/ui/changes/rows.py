@@ -304,11 +304,6 @@ class ChangeList(QWidget):
         return self._picked
 
     @property
-    def rows(self) -> tuple[ChangeRow, ...]:
-        """All that was read, shown or not."""
-        return self._rows
-
-    @property
     def shown_rows(self) -> tuple[ChangeRow, ...]:
         return tuple(row for _item, row in self._items())
 
