@@ -192,7 +192,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("memory.trash", "memory", _("&Deleted memories"), "lazy_tabs.show_deleted",
                ("Ctrl+Shift+T",), "trash",
                _("What was deleted, by whom, and bringing it back"), lambda now: now.home),
-    ActionSpec("dream.run", "dream", _("&Consolidate"), "tab.dreams.run_now", ("Ctrl+Return",),
+    ActionSpec("dream.run", "dream", _("C&onsolidate"), "tab.dreams.run_now", ("Ctrl+Return",),
                "consolidate",
                _("Merge duplicates and tidy up, with the engine that the settings name"),
                lambda now: now.can_consolidate),
