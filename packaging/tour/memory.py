@@ -20,12 +20,11 @@ from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.engine.asking import ask
 from reverie.services.views import ConsentView
+from reverie.ui.changes.tab import ChangeSetPane
 from reverie.ui.dialogs import ConsentDialog
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog
-from reverie.ui.memory.history_pages import CHANGES, LINES
-from reverie.ui.memory.runs_dialog import RunsDialog
 from reverie.ui.session import HomeSession
 from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import FileData, FolderData
@@ -74,11 +73,11 @@ def show_choices(camera: Camera) -> None:
     dreams = window.tab.dreams
     dreams.preview()
     camera.wait("the preview", lambda: not dreams.jobs.running)
-    dialog = _opened(camera)
-    if dialog is None or dialog.pane.choices is None:
+    files = _opened(camera)
+    if files is None or files.choices is None:
         return
-    tree = dialog.pane.tree
-    merges = [group for group in dialog.pane.choices.view.groups if len(group.files) > 1]
+    tree = files.tree
+    merges = [group for group in files.choices.view.groups if len(group.files) > 1]
     for part, item in tree.parts():
         receives = part.file is not None and part.file.verb != "delete" and part.hunk is None
         if receives and part.group in merges[:1]:
@@ -87,27 +86,33 @@ def show_choices(camera: Camera) -> None:
     stays = [item for part, item in tree.parts() if part.file and part.file.path in tree.blocked]
     if stays:
         tree.setCurrentItem(stays[0])
-    camera.picture("2-choices", dialog)
-    dialog.close()
+    camera.picture("2-choices")
+    window.show_memory()
 
 
 def show_review(camera: Camera) -> None:
     """What the run changed."""
-    dialog = _opened(camera)
-    if dialog is not None:
-        camera.picture("4-review", dialog)
-        dialog.close()
+    if _opened(camera) is not None:
+        camera.picture("4-review")
+        camera.window.show_memory()
 
 
-def _opened(camera: Camera) -> RunsDialog | None:
+def _opened(camera: Camera) -> ChangeSetPane | None:
     """The review of the last run, if there is one."""
     window = camera.window
-    result, dreams = window.tab.footer.panel.result, window.tab.dreams
+    result = window.tab.footer.panel.result
     if "review" not in result.keys:
         return None
     result.button("review").click()
-    camera.wait("the review", lambda: dreams.review_dialog is not None and dreams.review_dialog.is_read)
-    return dreams.review_dialog
+    return _read(camera)
+
+
+def _read(camera: Camera) -> ChangeSetPane:
+    """The files of the selected change set, once they are shown."""
+    control = camera.window.lazy_tabs.changes
+    files = control.tab.files
+    camera.wait("the changes", lambda: control.is_settled and files.choices is not None)
+    return files
 
 
 def show_consent(camera: Camera) -> None:
@@ -166,40 +171,34 @@ def show_search(camera: Camera) -> None:
 
 
 def show_history(camera: Camera) -> None:
-    """Walk through the window; a home without any change shows its beginning."""
+    """What happened to a project, and to one memory of it."""
     window = camera.window
-    control = window.tab.history
-    control.show_path("/memories/project")
-    shown = control.window
-    if shown is None:
-        return
-    camera.wait("the history", lambda: shown.is_read)
-    camera.picture("21-history", shown)
+    control = window.lazy_tabs.changes
+    window.lazy_tabs.show_changes()
+    control.show_history("/memories/project")
+    _read(camera)
+    camera.picture("21-history")
     with dark_colours():
-        camera.picture("22-history-dark", shown)
-    compared = shown.pages.compared
-    changed = compared.files if compared is not None else ()
-    there = [file.path for file in changed if file.verb != "delete"]
-    points = shown.timeline.points
-    points.select_rows([len(points.timeline.points) - 1])  # the beginning: everything since is in the plan
-    shown.restore.click()
-    camera.wait("the plan", lambda: control.dialog is not None)
+        camera.picture("22-history-dark")
+    rows = control.tab.changes
+    there = [file.path for row in rows.shown_rows[:1] if row.change for file in row.change.files]
+    rows.select(rows.shown_rows[-1].key)  # the beginning: everything since is in the plan
+    _read(camera).restore_folder_button.click()
+    camera.wait("the plan", lambda: control.is_settled)
     if control.dialog is not None:
         camera.picture("23-restore", control.dialog)
         control.dialog.reject()
     if there:
-        control.show_path(there[0])
-        camera.wait("the history of a memory", lambda: shown.is_read)
-        shown.pages.setCurrentIndex(LINES)
-        camera.wait("the lines", lambda: shown.is_read)
-        camera.picture("24-history-lines", shown)
-        shown.pages.setCurrentIndex(CHANGES)
-    size = shown.size()
-    shown.resize(*NARROW)
-    camera.wait("the change", lambda: shown.is_read)
-    camera.picture("25-history-narrow", shown)
-    shown.resize(size)
-    shown.close()
+        control.show_history(there[0])
+        _read(camera)
+        control.tab.versions.show_view("lines")
+        camera.wait("the lines", lambda: control.is_settled)
+        camera.picture("24-history-lines")
+        control.tab.versions.show_view("change")
+    with camera.narrow():
+        camera.picture("25-history-narrow")
+    control.show_everything()
+    window.show_memory()
 
 
 # --- repairs ---
@@ -238,14 +237,13 @@ def show_repairs(camera: Camera) -> None:
     window.actions_["memory.delete"].trigger()
     camera.wait("the deletion", lambda: tab.model.file_at(_GONE) is None)
     window.actions_["memory.trash"].trigger()
-    trash = tab.trash.window
-    if trash is None:
-        return
-    camera.wait("the trash", lambda: trash.is_read and trash.list.count() > 0)
-    camera.picture("31-trash", trash)
-    trash.resize(*NARROW)
-    camera.picture("32-trash-narrow", trash)
-    trash.close()
+    control = window.lazy_tabs.changes
+    camera.wait("what was deleted", lambda: control.is_settled and control.tab.changes.current is not None)
+    camera.picture("31-trash")
+    with camera.narrow():
+        camera.picture("32-trash-narrow")
+    control.show_everything()
+    window.show_memory()
 
 
 def _duplicates(camera: Camera) -> None:

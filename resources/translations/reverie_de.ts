@@ -97,19 +97,15 @@
         <translation>&amp;Zu dieser Änderung</translation>
     </message>
     <message>
-        <source>Show its r&amp;un</source>
-        <translation>La&amp;uf zeigen</translation>
-    </message>
-    <message>
-        <source>There is no text to tell the lines of.</source>
-        <translation>Es gibt keinen Text, dessen Zeilen sich zuordnen ließen.</translation>
+        <source>There is no text.</source>
+        <translation>Es gibt keinen Text.</translation>
     </message>
 </context>
 <context>
     <name>BlameTable</name>
     <message>
-        <source>Lines and who brought them</source>
-        <translation>Zeilen und wer sie gebracht hat</translation>
+        <source>Lines and who wrote them</source>
+        <translation>Zeilen und wer sie schrieb</translation>
     </message>
 </context>
 <context>
@@ -125,6 +121,162 @@
     <message>
         <source>Show all</source>
         <translation>Alles zeigen</translation>
+    </message>
+</context>
+<context>
+    <name>ChangeList</name>
+    <message>
+        <source>Changes, newest first</source>
+        <translation>Änderungen, die neuesten zuerst</translation>
+    </message>
+    <message>
+        <source>Looking further back…</source>
+        <translation>Suche weiter zurück…</translation>
+    </message>
+    <message>
+        <source>No change matches.</source>
+        <translation>Keine Änderung passt.</translation>
+    </message>
+    <message>
+        <source>No deleted memory matches.</source>
+        <translation>Keine gelöschte Erinnerung passt.</translation>
+    </message>
+    <message>
+        <source>Nothing changed yet.</source>
+        <translation>Noch hat sich nichts geändert.</translation>
+    </message>
+    <message>
+        <source>Nothing was deleted yet.</source>
+        <translation>Noch wurde nichts gelöscht.</translation>
+    </message>
+    <message>
+        <source>Only {name}  ✕</source>
+        <translation>Nur {name}  ✕</translation>
+    </message>
+    <message>
+        <source>Only {name}: show all changes</source>
+        <translation>Nur {name}: alle Änderungen zeigen</translation>
+    </message>
+    <message>
+        <source>Proposals</source>
+        <translation>Vorschläge</translation>
+    </message>
+    <message>
+        <source>Search changes</source>
+        <translation>Änderungen durchsuchen</translation>
+    </message>
+    <message>
+        <source>Show all changes</source>
+        <translation>Alle Änderungen zeigen</translation>
+    </message>
+    <message>
+        <source>Which changes</source>
+        <translation>Welche Änderungen</translation>
+    </message>
+</context>
+<context>
+    <name>ChangeSetPane</name>
+    <message>
+        <source>&amp;Discard</source>
+        <translation>&amp;Verwerfen</translation>
+    </message>
+    <message>
+        <source>&amp;Take back {count} of {all}</source>
+        <translation>{count} von {all} &amp;zurücknehmen</translation>
+    </message>
+    <message>
+        <source>&amp;Undo all</source>
+        <translation>Alles &amp;rückgängig machen</translation>
+    </message>
+    <message>
+        <source>A preview: nothing of it was written.</source>
+        <translation>Eine Vorschau: Nichts davon wurde geschrieben.</translation>
+    </message>
+    <message>
+        <source>A&amp;pply</source>
+        <translation>An&amp;wenden</translation>
+    </message>
+    <message>
+        <source>A&amp;pply {count} of {all}</source>
+        <translation>{count} von {all} &amp;anwenden</translation>
+    </message>
+    <message>
+        <source>Bring back everything that stood there then; you see first what would change</source>
+        <translation>Alles zurückholen, was damals dort war; Sie sehen vorher, was sich ändern würde</translation>
+    </message>
+    <message>
+        <source>In conflict: {paths}</source>
+        <translation>Im Konflikt: {paths}</translation>
+    </message>
+    <message>
+        <source>It was applied already.</source>
+        <translation>Es wurde schon angewendet.</translation>
+    </message>
+    <message>
+        <source>Keep as a &amp;proposal</source>
+        <translation>Als &amp;Vorschlag behalten</translation>
+    </message>
+    <message>
+        <source>Later edits are kept, and it can be undone</source>
+        <translation>Spätere Änderungen bleiben, und es lässt sich rückgängig machen</translation>
+    </message>
+    <message>
+        <source>No file was changed.</source>
+        <translation>Keine Datei wurde geändert.</translation>
+    </message>
+    <message>
+        <source>Nothing of it was written. {reason}</source>
+        <translation>Nichts davon wurde geschrieben. {reason}</translation>
+    </message>
+    <message>
+        <source>Put it away; it stays in the list and can be applied later</source>
+        <translation>Weglegen; es bleibt in der Liste und kann später angewendet werden</translation>
+    </message>
+    <message>
+        <source>Restore the &amp;folder…</source>
+        <translation>&amp;Ordner wiederherstellen…</translation>
+    </message>
+    <message>
+        <source>These files were there when Reverie saw them first.</source>
+        <translation>Diese Dateien waren da, als Reverie sie zum ersten Mal sah.</translation>
+    </message>
+    <message>
+        <source>Write what is ticked; it can be undone</source>
+        <translation>Schreiben, was angehakt ist; es lässt sich rückgängig machen</translation>
+    </message>
+</context>
+<context>
+    <name>ChangesControl</name>
+    <message>
+        <source>Choose that one in the list of homes, then open it again.</source>
+        <translation>Wählen Sie es in der Liste der Homes und öffnen Sie die Notiz dann noch einmal.</translation>
+    </message>
+    <message>
+        <source>It is as it was then already.</source>
+        <translation>Es ist schon so wie damals.</translation>
+    </message>
+    <message>
+        <source>No home is open.</source>
+        <translation>Kein Home ist geöffnet.</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Restore as</source>
+        <translation>Wiederherstellen als</translation>
+    </message>
+    <message>
+        <source>This memory belongs to another project or workspace.</source>
+        <translation>Diese Notiz gehört zu einem anderen Projekt oder Workspace.</translation>
+    </message>
+</context>
+<context>
+    <name>ChangesTab</name>
+    <message>
+        <source>‹ &amp;Back</source>
+        <translation>‹ &amp;Zurück</translation>
     </message>
 </context>
 <context>
@@ -408,6 +560,41 @@
     <message>
         <source>Decisions of the background services, newest first</source>
         <translation>Entscheidungen der Hintergrunddienste, neueste zuerst</translation>
+    </message>
+</context>
+<context>
+    <name>DeletedPane</name>
+    <message>
+        <source>&amp;Restore</source>
+        <translation>&amp;Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Another memory has taken its place: it comes back under a new name.</source>
+        <translation>An seiner Stelle liegt eine andere Erinnerung: Sie kommt unter einem neuen Namen zurück.</translation>
+    </message>
+    <message>
+        <source>Bring it back under another name</source>
+        <translation>Unter anderem Namen zurückholen</translation>
+    </message>
+    <message>
+        <source>Bring it back; nothing is overwritten</source>
+        <translation>Zurückholen; nichts wird überschrieben</translation>
+    </message>
+    <message>
+        <source>Its project or workspace is gone, so it cannot be restored there; copy its text.</source>
+        <translation>Projekt oder Workspace ist weg, daher kann es dort nicht wiederhergestellt werden; der Text lässt sich kopieren.</translation>
+    </message>
+    <message>
+        <source>Restore &amp;as…</source>
+        <translation>&amp;Wiederherstellen als…</translation>
+    </message>
+    <message>
+        <source>What the deleted memory said</source>
+        <translation>Was in der gelöschten Notiz stand</translation>
+    </message>
+    <message>
+        <source>Where another memory has taken the place, they come back under a new name.</source>
+        <translation>Wo eine andere Erinnerung liegt, kommen sie unter einem neuen Namen zurück.</translation>
     </message>
 </context>
 <context>
@@ -1188,17 +1375,6 @@
     </message>
 </context>
 <context>
-    <name>FilePane</name>
-    <message>
-        <source>Files</source>
-        <translation>Dateien</translation>
-    </message>
-    <message>
-        <source>The first {n} files are listed.</source>
-        <translation>Die ersten {n} Dateien sind aufgeführt.</translation>
-    </message>
-</context>
-<context>
     <name>FilterChips</name>
     <message>
         <source>Which memories are shown</source>
@@ -1352,10 +1528,6 @@
         <translation>Die Auswahl wird angewendet…</translation>
     </message>
     <message>
-        <source>Choose that one in the list of homes, then open it again.</source>
-        <translation>Wählen Sie es in der Liste der Homes und öffnen Sie die Notiz dann noch einmal.</translation>
-    </message>
-    <message>
         <source>Consolidating…</source>
         <translation>Wird konsolidiert…</translation>
     </message>
@@ -1366,10 +1538,6 @@
     <message>
         <source>Preparing a preview…</source>
         <translation>Eine Vorschau wird vorbereitet…</translation>
-    </message>
-    <message>
-        <source>This memory belongs to another project or workspace.</source>
-        <translation>Diese Notiz gehört zu einem anderen Projekt oder Workspace.</translation>
     </message>
     <message>
         <source>Try again when it has ended.</source>
@@ -1534,83 +1702,6 @@
     </message>
 </context>
 <context>
-    <name>HistoryControl</name>
-    <message>
-        <source>Other changes came after it: undo those first, or restore another point.</source>
-        <translation>Danach kamen andere Änderungen: Erst diese rückgängig machen oder einen anderen Punkt wiederherstellen.</translation>
-    </message>
-</context>
-<context>
-    <name>HistoryPages</name>
-    <message>
-        <source>Changes</source>
-        <translation>Änderungen</translation>
-    </message>
-    <message>
-        <source>Compare with</source>
-        <translation>Vergleichen mit</translation>
-    </message>
-    <message>
-        <source>Compare with the version before</source>
-        <translation>Mit der Fassung davor vergleichen</translation>
-    </message>
-    <message>
-        <source>Compare with what is there now</source>
-        <translation>Mit dem vergleichen, was jetzt da ist</translation>
-    </message>
-    <message>
-        <source>Content</source>
-        <translation>Inhalt</translation>
-    </message>
-    <message>
-        <source>Lines</source>
-        <translation>Zeilen</translation>
-    </message>
-</context>
-<context>
-    <name>HistoryWindow</name>
-    <message>
-        <source>&amp;Back</source>
-        <translation>&amp;Zurück</translation>
-    </message>
-    <message>
-        <source>&amp;History of this file</source>
-        <translation>&amp;Geschichte dieser Datei</translation>
-    </message>
-    <message>
-        <source>&amp;Restore it…</source>
-        <translation>&amp;Wiederherstellen…</translation>
-    </message>
-    <message>
-        <source>&amp;Restore…</source>
-        <translation>&amp;Wiederherstellen…</translation>
-    </message>
-    <message>
-        <source>Bring back what stood there then; you see first what would change</source>
-        <translation>Zurückholen, was damals dort stand; zuvor ist zu sehen, was sich ändern würde</translation>
-    </message>
-    <message>
-        <source>From {old} to {new}</source>
-        <translation>Von {old} bis {new}</translation>
-    </message>
-    <message>
-        <source>History</source>
-        <translation>Geschichte</translation>
-    </message>
-    <message>
-        <source>History of {path}</source>
-        <translation>Geschichte von {path}</translation>
-    </message>
-    <message>
-        <source>Restore &amp;only this file…</source>
-        <translation>&amp;Nur diese Datei wiederherstellen…</translation>
-    </message>
-    <message>
-        <source>Show the r&amp;un</source>
-        <translation>La&amp;uf zeigen</translation>
-    </message>
-</context>
-<context>
     <name>HomeCloser</name>
     <message>
         <source>A run is going on in {home}. Cancel it or wait for its end, then close the home.</source>
@@ -1626,6 +1717,49 @@
     <message>
         <source>The agent is running and overwrites pins and use counts. Reverie keeps its changes ({n}) until the agent is restarted.</source>
         <translation>Der Agent läuft und überschreibt, was angeheftet ist, und Nutzungszahlen. Reverie behält seine Änderungen ({n}), bis der Agent neu gestartet wird.</translation>
+    </message>
+</context>
+<context>
+    <name>HunkView</name>
+    <message>
+        <source>Accept</source>
+        <translation>Annehmen</translation>
+    </message>
+    <message>
+        <source>Difference</source>
+        <translation>Unterschied</translation>
+    </message>
+    <message>
+        <source>Edit…</source>
+        <translation>Bearbeiten…</translation>
+    </message>
+    <message>
+        <source>Reject</source>
+        <translation>Ablehnen</translation>
+    </message>
+    <message>
+        <source>Take back</source>
+        <translation>Zurücknehmen</translation>
+    </message>
+    <message>
+        <source>goes back</source>
+        <translation>geht zurück</translation>
+    </message>
+    <message>
+        <source>in your words</source>
+        <translation>in Ihren Worten</translation>
+    </message>
+    <message>
+        <source>rejected</source>
+        <translation>abgelehnt</translation>
+    </message>
+    <message>
+        <source>taken back</source>
+        <translation>zurückgenommen</translation>
+    </message>
+    <message>
+        <source>… the rest is too long to show here.</source>
+        <translation>… der Rest ist zu lang, um ihn hier zu zeigen.</translation>
     </message>
 </context>
 <context>
@@ -1733,6 +1867,10 @@
     <message>
         <source>Activity</source>
         <translation>Aktivität</translation>
+    </message>
+    <message>
+        <source>Changes</source>
+        <translation>Änderungen</translation>
     </message>
     <message>
         <source>Doctor</source>
@@ -1992,7 +2130,7 @@
     </message>
     <message>
         <source>The memory that stays</source>
-        <translation>Die Notiz, die bleibt</translation>
+        <translation>Die Erinnerung, die bleibt</translation>
     </message>
     <message>
         <source>The merged text</source>
@@ -2035,6 +2173,29 @@
     <message>
         <source>Nothing is written.</source>
         <translation>Geschrieben wird nichts.</translation>
+    </message>
+</context>
+<context>
+    <name>MergeView</name>
+    <message>
+        <source>= was here already   → moved here   ≈ here in other words   ✕ gone</source>
+        <translation>= war schon hier   → kam hierher   ≈ hier in anderen Worten   ✕ ist weg</translation>
+    </message>
+    <message>
+        <source>The memory that goes, and where its lines are</source>
+        <translation>Die Erinnerung, die verschwindet, und wo ihre Zeilen sind</translation>
+    </message>
+    <message>
+        <source>The memory that stays</source>
+        <translation>Die Erinnerung, die bleibt</translation>
+    </message>
+    <message>
+        <source>{name} (goes)</source>
+        <translation>{name} (geht)</translation>
+    </message>
+    <message>
+        <source>{name} (stays)</source>
+        <translation>{name} (bleibt)</translation>
     </message>
 </context>
 <context>
@@ -2530,17 +2691,6 @@
     </message>
 </context>
 <context>
-    <name>PointList</name>
-    <message>
-        <source>Points in time, newest first</source>
-        <translation>Zeitpunkte, neueste zuerst</translation>
-    </message>
-    <message>
-        <source>Select two points to see what differs between them.</source>
-        <translation>Zwei Punkte auswählen, um zu sehen, worin sie sich unterscheiden.</translation>
-    </message>
-</context>
-<context>
     <name>PreviewPane</name>
     <message>
         <source>Not opened, only web and mail addresses are: {address}</source>
@@ -2969,12 +3119,12 @@
         <translation>Das schreiben; es lässt sich rückgängig machen</translation>
     </message>
     <message>
-        <source>comes back</source>
-        <translation>kommt zurück</translation>
+        <source>changes</source>
+        <translation>ändert sich</translation>
     </message>
     <message>
-        <source>gets its text of then</source>
-        <translation>bekommt seinen Text von damals</translation>
+        <source>comes back</source>
+        <translation>kommt zurück</translation>
     </message>
     <message>
         <source>goes</source>
@@ -3038,6 +3188,10 @@
         <translation>Eigene Worte an die Stelle dieser setzen</translation>
     </message>
     <message>
+        <source>Result</source>
+        <translation>Ergebnis</translation>
+    </message>
+    <message>
         <source>Show the difference</source>
         <translation>Den Unterschied zeigen</translation>
     </message>
@@ -3051,93 +3205,14 @@
     </message>
 </context>
 <context>
-    <name>ReviewPane</name>
-    <message>
-        <source>&amp;Take back</source>
-        <translation>&amp;Zurücknehmen</translation>
-    </message>
-    <message>
-        <source>1 change</source>
-        <translation>1 Änderung</translation>
-    </message>
-    <message>
-        <source>1 file</source>
-        <translation>1 Datei</translation>
-    </message>
-    <message>
-        <source>1 has to stay.</source>
-        <translation>1 muss bleiben.</translation>
-    </message>
-    <message>
-        <source>A preview: nothing of this was written.</source>
-        <translation>Eine Vorschau: Nichts davon wurde geschrieben.</translation>
-    </message>
-    <message>
-        <source>A&amp;pply</source>
-        <translation>An&amp;wenden</translation>
-    </message>
-    <message>
-        <source>Give back every byte this run changed; later edits by hand are kept</source>
-        <translation>Jedes Byte zurückgeben, das dieser Lauf geändert hat; spätere Änderungen von Hand bleiben</translation>
-    </message>
-    <message>
-        <source>Held for review, nothing of this was written. {reason}</source>
-        <translation>Zur Durchsicht angehalten, nichts davon wurde geschrieben. {reason}</translation>
-    </message>
-    <message>
-        <source>In conflict: {paths}</source>
-        <translation>Im Konflikt: {paths}</translation>
-    </message>
-    <message>
-        <source>No run selected</source>
-        <translation>Kein Lauf ausgewählt</translation>
-    </message>
-    <message>
-        <source>Parts of this run were taken back.</source>
-        <translation>Teile dieses Laufs wurden zurückgenommen.</translation>
-    </message>
-    <message>
-        <source>This run changed no file.</source>
-        <translation>Dieser Lauf hat keine Datei geändert.</translation>
-    </message>
-    <message>
-        <source>This run was undone.</source>
-        <translation>Dieser Lauf wurde rückgängig gemacht.</translation>
-    </message>
-    <message>
-        <source>Undo this run</source>
-        <translation>Diesen Lauf rückgängig machen</translation>
-    </message>
-    <message>
-        <source>Undo what is not ticked; later edits by hand are kept, and it can be undone</source>
-        <translation>Macht rückgängig, was nicht angekreuzt ist; spätere Änderungen von Hand bleiben, und es lässt sich rückgängig machen</translation>
-    </message>
-    <message>
-        <source>Untick what you want to take back.</source>
-        <translation>Entfernen Sie das Häkchen bei dem, was zurückgenommen werden soll.</translation>
-    </message>
-    <message>
-        <source>Write what is ticked; it can be undone</source>
-        <translation>Schreiben, was angehakt ist; es lässt sich rückgängig machen</translation>
-    </message>
-    <message>
-        <source>{changed} of {all} would be changed.</source>
-        <translation>{changed} von {all} würden geändert.</translation>
-    </message>
-    <message>
-        <source>{count} of {all} would be taken back.</source>
-        <translation>{count} von {all} würden zurückgenommen.</translation>
-    </message>
-    <message>
-        <source>{outcome}: {reason}</source>
-        <translation>{outcome}: {reason}</translation>
-    </message>
-</context>
-<context>
     <name>ReviewTree</name>
     <message>
         <source>Changes</source>
         <translation>Änderungen</translation>
+    </message>
+    <message>
+        <source>Not shown</source>
+        <translation>Nicht gezeigt</translation>
     </message>
     <message>
         <source>Refused</source>
@@ -3180,25 +3255,6 @@
     <message>
         <source>Failures</source>
         <translation>Fehlschläge</translation>
-    </message>
-</context>
-<context>
-    <name>RunList</name>
-    <message>
-        <source>No run fits.</source>
-        <translation>Kein Lauf passt.</translation>
-    </message>
-    <message>
-        <source>Runs, newest first</source>
-        <translation>Läufe, neueste zuerst</translation>
-    </message>
-    <message>
-        <source>Search runs</source>
-        <translation>Läufe durchsuchen</translation>
-    </message>
-    <message>
-        <source>Which runs</source>
-        <translation>Welche Läufe</translation>
     </message>
 </context>
 <context>
@@ -3254,21 +3310,6 @@
     <message>
         <source>What it would change, file by file</source>
         <translation>Was geändert würde, Datei für Datei</translation>
-    </message>
-</context>
-<context>
-    <name>RunsDialog</name>
-    <message>
-        <source>No runs yet. “Consolidate” makes the first.</source>
-        <translation>Noch keine Läufe. „Konsolidieren“ macht den ersten.</translation>
-    </message>
-    <message>
-        <source>Review changes</source>
-        <translation>Änderungen durchsehen</translation>
-    </message>
-    <message>
-        <source>Runs</source>
-        <translation>Läufe</translation>
     </message>
 </context>
 <context>
@@ -3669,25 +3710,6 @@
     </message>
 </context>
 <context>
-    <name>TimelinePane</name>
-    <message>
-        <source>Looking further back…</source>
-        <translation>Suche weiter zurück…</translation>
-    </message>
-    <message>
-        <source>Nobody of these changed it.</source>
-        <translation>Davon hat das niemand geändert.</translation>
-    </message>
-    <message>
-        <source>The history holds nothing of it yet.</source>
-        <translation>Die Geschichte weiß davon noch nichts.</translation>
-    </message>
-    <message>
-        <source>Whose changes</source>
-        <translation>Wessen Änderungen</translation>
-    </message>
-</context>
-<context>
     <name>TimelineView</name>
     <message>
         <source>Attempt {n}</source>
@@ -3936,84 +3958,6 @@
     </message>
 </context>
 <context>
-    <name>TrashControl</name>
-    <message>
-        <source>Restore</source>
-        <translation>Wiederherstellen</translation>
-    </message>
-    <message>
-        <source>Restore as</source>
-        <translation>Wiederherstellen als</translation>
-    </message>
-</context>
-<context>
-    <name>TrashWindow</name>
-    <message>
-        <source>&amp;Restore</source>
-        <translation>&amp;Wiederherstellen</translation>
-    </message>
-    <message>
-        <source>Bring it back under another name</source>
-        <translation>Unter anderem Namen zurückholen</translation>
-    </message>
-    <message>
-        <source>Bring it back; nothing is overwritten</source>
-        <translation>Zurückholen; nichts wird überschrieben</translation>
-    </message>
-    <message>
-        <source>Deleted from {home}. Nothing of it is lost: the history keeps every version.</source>
-        <translation>Aus {home} gelöscht. Nichts davon ist verloren: Die Geschichte bewahrt jede Fassung.</translation>
-    </message>
-    <message>
-        <source>Deleted memories, newest first</source>
-        <translation>Gelöschte Notizen, neueste zuerst</translation>
-    </message>
-    <message>
-        <source>Its project or workspace is gone, so it cannot be restored there; copy its text.</source>
-        <translation>Projekt oder Workspace ist weg, daher kann es dort nicht wiederhergestellt werden; der Text lässt sich kopieren.</translation>
-    </message>
-    <message>
-        <source>Look further &amp;back</source>
-        <translation>&amp;Weiter zurück suchen</translation>
-    </message>
-    <message>
-        <source>Looking…</source>
-        <translation>Suche…</translation>
-    </message>
-    <message>
-        <source>No deleted memory fits.</source>
-        <translation>Keine gelöschte Notiz passt.</translation>
-    </message>
-    <message>
-        <source>Nothing was deleted yet, as far as the history goes.</source>
-        <translation>Soweit die Geschichte reicht, wurde noch nichts gelöscht.</translation>
-    </message>
-    <message>
-        <source>Restore &amp;as…</source>
-        <translation>&amp;Wiederherstellen als…</translation>
-    </message>
-    <message>
-        <source>Search deleted memories</source>
-        <translation>Gelöschte Notizen durchsuchen</translation>
-    </message>
-    <message>
-        <source>Something stands at its place now: it comes back beside it, under a new name.</source>
-        <translation>An der alten Stelle steht jetzt etwas: Es kommt daneben zurück, unter neuem Namen.</translation>
-    </message>
-    <message>
-        <source>Trash</source>
-        <translation>Papierkorb</translation>
-    </message>
-    <message>
-        <source>What the deleted memory said</source>
-        <translation>Was in der gelöschten Notiz stand</translation>
-    </message>
-    <message>
-        <source>Where something stands by now, they come back beside it, under a new name.</source>
-        <translation>Wo inzwischen etwas steht, kommen sie daneben zurück, unter neuem Namen.</translation>
-    </message>
-</context>
-<context>
     <name>TreeDelegate</name>
     <message>
         <source>New name</source>
@@ -4131,6 +4075,41 @@
     <message>
         <source>{path} was deleted {by}</source>
         <translation>{path} wurde {by} gelöscht</translation>
+    </message>
+</context>
+<context>
+    <name>VersionPane</name>
+    <message>
+        <source>&amp;Restore this version</source>
+        <translation>Diese Fassung &amp;wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Give the file this text again; it can be undone</source>
+        <translation>Der Datei wieder diesen Text geben; es lässt sich rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Since then</source>
+        <translation>Seitdem</translation>
+    </message>
+    <message>
+        <source>Text of this version</source>
+        <translation>Text dieser Fassung</translation>
+    </message>
+    <message>
+        <source>The file is as it was then.</source>
+        <translation>Die Datei ist wie damals.</translation>
+    </message>
+    <message>
+        <source>What changed</source>
+        <translation>Was sich änderte</translation>
+    </message>
+    <message>
+        <source>What is shown of the file</source>
+        <translation>Was von der Datei gezeigt wird</translation>
+    </message>
+    <message>
+        <source>Who wrote each line</source>
+        <translation>Wer jede Zeile schrieb</translation>
     </message>
 </context>
 <context>
@@ -4359,6 +4338,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Anti-Pattern</numerusform><numerusform>%n Anti-Patterns</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n are gone.</source>
+        <translation><numerusform>%n ist weg.</numerusform><numerusform>%n sind weg.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n are here in other words.</source>
+        <translation><numerusform>%n steht hier in anderen Worten.</numerusform><numerusform>%n stehen hier in anderen Worten.</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n are selected.</source>
         <translation><numerusform>%n ausgewählt.</numerusform><numerusform>%n ausgewählt.</numerusform></translation>
     </message>
@@ -4375,16 +4362,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n kaputte Zeile</numerusform><numerusform>%n kaputte Zeilen</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n changed</source>
-        <translation><numerusform>%n geändert</numerusform><numerusform>%n geändert</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n changes</source>
         <translation><numerusform>%n Änderung</numerusform><numerusform>%n Änderungen</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n changes planned</source>
-        <translation><numerusform>%n Änderung geplant</numerusform><numerusform>%n Änderungen geplant</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n changes {by} were merged into your text.</source>
@@ -4403,16 +4382,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Absturzaufzeichnung dieser Art</numerusform><numerusform>%n Absturzaufzeichnungen dieser Art</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n created</source>
-        <translation><numerusform>%n angelegt</numerusform><numerusform>%n angelegt</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n damaged drafts were set aside in Reverie's state directory.</source>
         <translation><numerusform>%n beschädigter Entwurf wurde im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform><numerusform>%n beschädigte Entwürfe wurden im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n deleted</source>
-        <translation><numerusform>%n gelöscht</numerusform><numerusform>%n gelöscht</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n entries</source>
@@ -4427,12 +4398,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Datei</numerusform><numerusform>%n Dateien</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n files come back</source>
-        <translation><numerusform>%n Datei kommt zurück</numerusform><numerusform>%n Dateien kommen zurück</numerusform></translation>
+        <source>%n files change</source>
+        <translation><numerusform>%n Datei ändert sich</numerusform><numerusform>%n Dateien ändern sich</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n files get their text of then</source>
-        <translation><numerusform>%n Datei bekommt ihren Text von damals</numerusform><numerusform>%n Dateien bekommen ihren Text von damals</numerusform></translation>
+        <source>%n files come back</source>
+        <translation><numerusform>%n Datei kommt zurück</numerusform><numerusform>%n Dateien kommen zurück</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n files stay here, because they are too large or no text.</source>
@@ -4441,6 +4412,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n files were restored.</source>
         <translation><numerusform>%n Datei wurde wiederhergestellt.</numerusform><numerusform>%n Dateien wurden wiederhergestellt.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files were taken back.</source>
+        <translation><numerusform>%n Datei wurde zurückgenommen.</numerusform><numerusform>%n Dateien wurden zurückgenommen.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n have to stay.</source>
@@ -4487,6 +4462,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n weiterer</numerusform><numerusform>%n weitere</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n moved here.</source>
+        <translation><numerusform>%n kam hierher.</numerusform><numerusform>%n kamen hierher.</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n notes</source>
         <translation><numerusform>%n Notiz</numerusform><numerusform>%n Notizen</numerusform></translation>
     </message>
@@ -4517,10 +4496,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n records say the same; one of them stays.</source>
         <translation><numerusform>%n Aufzeichnung sagt dasselbe; eine davon bleibt.</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe; eine davon bleibt.</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n renamed</source>
-        <translation><numerusform>%n umbenannt</numerusform><numerusform>%n umbenannt</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n things to look at</source>
@@ -4595,6 +4570,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Löschen</translation>
     </message>
     <message>
+        <source>&amp;Deleted memories</source>
+        <translation>&amp;Gelöschte Erinnerungen</translation>
+    </message>
+    <message>
         <source>&amp;Drop the line</source>
         <translation>Zeile &amp;streichen</translation>
     </message>
@@ -4623,8 +4602,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Hilfe</translation>
     </message>
     <message>
-        <source>&amp;History…</source>
-        <translation>&amp;Geschichte…</translation>
+        <source>&amp;History</source>
+        <translation>&amp;Verlauf</translation>
     </message>
     <message>
         <source>&amp;Jobs of the agent…</source>
@@ -4647,8 +4626,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Tastenkürzel</translation>
     </message>
     <message>
-        <source>&amp;Last runs…</source>
-        <translation>&amp;Letzte Läufe…</translation>
+        <source>&amp;Last runs</source>
+        <translation>&amp;Letzte Läufe</translation>
     </message>
     <message>
         <source>&amp;Leave it in the orphaned store</source>
@@ -4771,10 +4750,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Codex mi&amp;tteilen…</translation>
     </message>
     <message>
-        <source>&amp;Trash…</source>
-        <translation>&amp;Papierkorb…</translation>
-    </message>
-    <message>
         <source>&amp;Undo last change</source>
         <translation>Letzte Änderung &amp;rückgängig</translation>
     </message>
@@ -4797,10 +4772,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>1 change</source>
         <translation>1 Änderung</translation>
-    </message>
-    <message>
-        <source>1 change planned</source>
-        <translation>1 Änderung geplant</translation>
     </message>
     <message>
         <source>1 entry falls off.</source>
@@ -4835,16 +4806,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Konsolidierung, die länger dauert, wird abgebrochen und ändert nichts.</translation>
     </message>
     <message>
-        <source>A dream run</source>
-        <translation>Eine Konsolidierung</translation>
-    </message>
-    <message>
         <source>A folder stands where the note would be, or a note where its folder would be.</source>
         <translation>Wo die Notiz stünde, ist ein Ordner, oder wo ihr Ordner stünde, ist eine Notiz.</translation>
-    </message>
-    <message>
-        <source>A harvest run</source>
-        <translation>Eine Ernte</translation>
     </message>
     <message>
         <source>A home was moved</source>
@@ -4883,10 +4846,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ein Trace zeigt jeden Schritt eines Laufs, im Reiter „Traces“.</translation>
     </message>
     <message>
-        <source>A writer run</source>
-        <translation>Ein Lauf des Notizschreibers</translation>
-    </message>
-    <message>
         <source>AGENTS.override.md is loaded instead</source>
         <translation>AGENTS.override.md wird stattdessen geladen</translation>
     </message>
@@ -4903,16 +4862,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nach dem Archivieren</translation>
     </message>
     <message>
+        <source>After line {n}</source>
+        <translation>Nach Zeile {n}</translation>
+    </message>
+    <message>
         <source>All</source>
         <translation>Alle</translation>
     </message>
     <message>
-        <source>All decisions</source>
-        <translation>Alle Entscheidungen</translation>
+        <source>All changes</source>
+        <translation>Alle Änderungen</translation>
     </message>
     <message>
-        <source>All runs</source>
-        <translation>Alle Läufe</translation>
+        <source>All decisions</source>
+        <translation>Alle Entscheidungen</translation>
     </message>
     <message numerus="yes">
         <source>Also &amp;delete %n files that came since</source>
@@ -4923,24 +4886,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Immer</translation>
     </message>
     <message>
-        <source>An extraction</source>
-        <translation>Eine Extraktion</translation>
-    </message>
-    <message>
-        <source>An undo run</source>
-        <translation>Ein Rücknahmelauf</translation>
-    </message>
-    <message>
-        <source>An update of the notes</source>
-        <translation>Eine Aktualisierung der Notizen</translation>
-    </message>
-    <message>
         <source>An update that takes longer is stopped, and leaves the notes as they were.</source>
         <translation>Eine Aktualisierung, die länger dauert, wird abgebrochen und lässt die Notizen, wie sie waren.</translation>
     </message>
     <message>
         <source>Another process hosts the background services: {purpose}, process {pid}.</source>
         <translation>Ein anderer Prozess betreibt die Hintergrunddienste: {purpose}, Prozess {pid}.</translation>
+    </message>
+    <message>
+        <source>Another program</source>
+        <translation>Ein anderes Programm</translation>
     </message>
     <message numerus="yes">
         <source>Another program overwrote %n files that you had just saved; your text is kept.</source>
@@ -4989,6 +4944,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Assistant</source>
         <translation>Assistent</translation>
+    </message>
+    <message>
+        <source>At the beginning</source>
+        <translation>Am Anfang</translation>
     </message>
     <message>
         <source>At work: {holder}.</source>
@@ -5082,6 +5041,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Change</source>
         <translation>Änderung</translation>
     </message>
+    <message numerus="yes">
+        <source>Change %n memories together</source>
+        <translation><numerusform>%n Erinnerung ändern</numerusform><numerusform>%n Erinnerungen zusammen ändern</numerusform></translation>
+    </message>
     <message>
         <source>Changed</source>
         <translation>Geändert</translation>
@@ -5170,13 +5133,13 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Create</source>
         <translation>Anlegen</translation>
     </message>
+    <message numerus="yes">
+        <source>Create %n memories</source>
+        <translation><numerusform>%n Erinnerung anlegen</numerusform><numerusform>%n Erinnerungen anlegen</numerusform></translation>
+    </message>
     <message>
         <source>Create a memory</source>
         <translation>Eine Notiz anlegen</translation>
-    </message>
-    <message>
-        <source>Created</source>
-        <translation>Angelegt</translation>
     </message>
     <message>
         <source>Cut this line at a word; its links stay, and nothing else changes</source>
@@ -5194,21 +5157,21 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Default: {value}</source>
         <translation>Vorgabe: {value}</translation>
     </message>
+    <message numerus="yes">
+        <source>Delete %n memories</source>
+        <translation><numerusform>%n Erinnerung löschen</numerusform><numerusform>%n Erinnerungen löschen</numerusform></translation>
+    </message>
     <message>
         <source>Delete what is selected; it can be undone</source>
         <translation>Das Ausgewählte löschen; es lässt sich rückgängig machen</translation>
     </message>
     <message>
-        <source>Deleted</source>
-        <translation>Gelöscht</translation>
+        <source>Deleted memories</source>
+        <translation>Gelöschte Erinnerungen</translation>
     </message>
     <message>
         <source>Description and other keys of the open memory as a form</source>
         <translation>Beschreibung und andere Schlüssel der offenen Notiz als Formular</translation>
-    </message>
-    <message>
-        <source>Did not end well</source>
-        <translation>Nicht gut ausgegangen</translation>
     </message>
     <message>
         <source>Do</source>
@@ -5217,14 +5180,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Done, {made}. {summary}</source>
         <translation>Fertig, {made}. {summary}</translation>
-    </message>
-    <message>
-        <source>Dream run {n}</source>
-        <translation>Konsolidierung {n}</translation>
-    </message>
-    <message>
-        <source>Dream runs</source>
-        <translation>Konsolidierungen</translation>
     </message>
     <message>
         <source>Duration</source>
@@ -5271,10 +5226,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Alle Notizen</translation>
     </message>
     <message>
-        <source>Everybody</source>
-        <translation>Alle</translation>
-    </message>
-    <message>
         <source>Everything is compared with the disk this often; 0: never.</source>
         <translation>So oft wird alles mit der Platte verglichen; 0: nie.</translation>
     </message>
@@ -5293,10 +5244,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Extraction by Reverie</source>
         <translation>Extraktion durch Reverie</translation>
-    </message>
-    <message>
-        <source>Extraction {n}</source>
-        <translation>Extraktion {n}</translation>
     </message>
     <message>
         <source>Extractions</source>
@@ -5337,6 +5284,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Finished turns of the assistant between two runs; what the agent says counts first.</source>
         <translation>Fertige Züge des Assistenten zwischen zwei Läufen; was der Agent sagt, zählt zuerst.</translation>
+    </message>
+    <message>
+        <source>First seen</source>
+        <translation>Zuerst gesehen</translation>
     </message>
     <message>
         <source>Folders are looked through again and again, instead of the system telling what changed.</source>
@@ -5405,10 +5356,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Harvest</source>
         <translation>Ernte</translation>
-    </message>
-    <message>
-        <source>Harvest run {n}</source>
-        <translation>Ernte {n}</translation>
     </message>
     <message>
         <source>Harvests</source>
@@ -5509,6 +5456,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Its line: {line}</source>
         <translation>Seine Zeile: {line}</translation>
+    </message>
+    <message>
+        <source>Its one line was here already.</source>
+        <translation>Ihre einzige Zeile war schon hier.</translation>
     </message>
     <message>
         <source>Its repository begins with the same commit, {value}.</source>
@@ -5615,6 +5566,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeile {line}: „{about}“ wird nicht geladen</translation>
     </message>
     <message>
+        <source>Line {n}</source>
+        <translation>Zeile {n}</translation>
+    </message>
+    <message>
+        <source>Lines {first}–{last}</source>
+        <translation>Zeilen {first}–{last}</translation>
+    </message>
+    <message>
         <source>Loaded</source>
         <translation>Geladen</translation>
     </message>
@@ -5670,6 +5629,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Merge duplicates and tidy up, with the engine that the settings name</source>
         <translation>Dubletten zusammenführen und aufräumen, mit der Engine aus den Einstellungen</translation>
     </message>
+    <message>
+        <source>Merge into {kept}</source>
+        <translation>In {kept} zusammenführen</translation>
+    </message>
+    <message>
+        <source>Merge {gone} into {kept}</source>
+        <translation>{gone} in {kept} zusammenführen</translation>
+    </message>
     <message numerus="yes">
         <source>Merged; %n memories were deleted.</source>
         <translation><numerusform>Zusammengeführt; %n Notiz wurde gelöscht.</numerusform><numerusform>Zusammengeführt; %n Notizen wurden gelöscht.</numerusform></translation>
@@ -5681,10 +5648,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Move what is selected to another folder or scope; pins and use go along</source>
         <translation>Das Ausgewählte in einen anderen Ordner oder Bereich verschieben; Anheftung und Nutzung kommen mit</translation>
-    </message>
-    <message>
-        <source>Moved to {path}</source>
-        <translation>Verschoben nach {path}</translation>
     </message>
     <message>
         <source>NUL byte</source>
@@ -5787,10 +5750,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Seit dem letzten Blick ({when}) hat sich nichts geändert.</translation>
     </message>
     <message>
-        <source>Nothing differs.</source>
-        <translation>Kein Unterschied.</translation>
-    </message>
-    <message>
         <source>Nothing has failed here</source>
         <translation>Hier ist nichts fehlgeschlagen</translation>
     </message>
@@ -5801,10 +5760,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Nothing is running.</source>
         <translation>Nichts läuft.</translation>
-    </message>
-    <message>
-        <source>Nothing is to be brought back: what stood there then is there now.</source>
-        <translation>Nichts ist zurückzuholen: Was damals dort stand, steht jetzt dort.</translation>
     </message>
     <message>
         <source>Nothing is told.</source>
@@ -5821,6 +5776,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Nothing tells which project it belongs to. Choose one.</source>
         <translation>Nichts sagt, zu welchem Projekt das gehört. Eines auswählen.</translation>
+    </message>
+    <message>
+        <source>Nothing to restore: it is as it was then.</source>
+        <translation>Nichts wiederherzustellen: Es ist wie damals.</translation>
     </message>
     <message>
         <source>Nothing to write</source>
@@ -5935,16 +5894,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vorschau: {planned}. {summary}</translation>
     </message>
     <message>
-        <source>Previews</source>
-        <translation>Vorschauen</translation>
-    </message>
-    <message>
         <source>Previous confli&amp;ct</source>
         <translation>Voriger Konfli&amp;kt</translation>
     </message>
     <message>
         <source>Project</source>
         <translation>Projekt</translation>
+    </message>
+    <message>
+        <source>Proposals</source>
+        <translation>Vorschläge</translation>
     </message>
     <message>
         <source>Provider error</source>
@@ -5990,9 +5949,13 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Rejected by a rail</source>
         <translation>Von einer Schranke abgelehnt</translation>
     </message>
+    <message numerus="yes">
+        <source>Rename %n memories</source>
+        <translation><numerusform>%n Erinnerung umbenennen</numerusform><numerusform>%n Erinnerungen umbenennen</numerusform></translation>
+    </message>
     <message>
-        <source>Renamed from {path}</source>
-        <translation>Umbenannt von {path}</translation>
+        <source>Renamed from {name}</source>
+        <translation>Umbenannt von {name}</translation>
     </message>
     <message>
         <source>Replay</source>
@@ -6029,6 +5992,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Run with &amp;rules</source>
         <translation>Mit &amp;Regeln ausführen</translation>
+    </message>
+    <message>
+        <source>Runs that failed</source>
+        <translation>Fehlgeschlagene Läufe</translation>
     </message>
     <message>
         <source>Said</source>
@@ -6133,6 +6100,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Show &amp;traces</source>
         <translation>&amp;Traces zeigen</translation>
+    </message>
+    <message>
+        <source>Show chan&amp;ges</source>
+        <translation>Ä&amp;nderungen zeigen</translation>
     </message>
     <message>
         <source>Show changes after quiet of</source>
@@ -6339,8 +6310,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Den Text des Editors so groß wie den der Oberfläche</translation>
     </message>
     <message>
+        <source>The empty file is created</source>
+        <translation>Die leere Datei entsteht</translation>
+    </message>
+    <message>
+        <source>The empty file is deleted</source>
+        <translation>Die leere Datei wird gelöscht</translation>
+    </message>
+    <message>
         <source>The environment variable that holds the key; empty: the usual one.</source>
         <translation>Die Umgebungsvariable, die den Schlüssel enthält; leer: die übliche.</translation>
+    </message>
+    <message numerus="yes">
+        <source>The first %n files are listed.</source>
+        <translation><numerusform>Nur %n Datei ist aufgeführt.</numerusform><numerusform>Die ersten %n Dateien sind aufgeführt.</numerusform></translation>
     </message>
     <message>
         <source>The history is packed once it has so many loose objects.</source>
@@ -6467,6 +6450,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeit abgelaufen</translation>
     </message>
     <message>
+        <source>Today</source>
+        <translation>Heute</translation>
+    </message>
+    <message>
         <source>Tokens</source>
         <translation>Tokens</translation>
     </message>
@@ -6491,16 +6478,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <source>Undo run {n}</source>
-        <translation>Rücknahme {n}</translation>
-    </message>
-    <message>
         <source>Undone</source>
         <translation>Rückgängig gemacht</translation>
-    </message>
-    <message>
-        <source>Undone runs</source>
-        <translation>Rückgängig gemachte Läufe</translation>
     </message>
     <message>
         <source>Undos</source>
@@ -6511,24 +6490,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Rücknahmen und Wiederherstellungen</translation>
     </message>
     <message>
-        <source>Unknown outside process</source>
-        <translation>Unbekannter Prozess von außen</translation>
-    </message>
-    <message>
         <source>Unsaved changes</source>
         <translation>Ungespeicherte Änderungen</translation>
     </message>
     <message>
-        <source>Update of the notes {n}</source>
-        <translation>Aktualisierung der Notizen {n}</translation>
-    </message>
-    <message>
         <source>Update session &amp;notes</source>
         <translation>Sitzungs&amp;notizen aktualisieren</translation>
-    </message>
-    <message>
-        <source>Updates of session notes</source>
-        <translation>Aktualisierungen der Sitzungsnotizen</translation>
     </message>
     <message>
         <source>Usual si&amp;ze</source>
@@ -6547,10 +6514,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Versionen vor dem 13. Juni 2026 hielten Notizen hier; heutige Agenten sehen hier nicht nach.</translation>
     </message>
     <message>
-        <source>Waiting for review</source>
-        <translation>Wartet auf Durchsicht</translation>
-    </message>
-    <message>
         <source>Warnings</source>
         <translation>Warnungen</translation>
     </message>
@@ -6565,6 +6528,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>What a consolidation never deletes or renames</source>
         <translation>Was eine Konsolidierung nie löscht oder umbenennt</translation>
+    </message>
+    <message>
+        <source>What changed, by whom, and taking it back</source>
+        <translation>Was sich änderte, durch wen, und es zurücknehmen</translation>
     </message>
     <message>
         <source>What is on disk now cannot be written here.</source>
@@ -6655,14 +6622,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>In einen unbekannten Aufbau schreiben?</translation>
     </message>
     <message>
-        <source>Writer run {n}</source>
-        <translation>Notizschreiber-Lauf {n}</translation>
-    </message>
-    <message>
-        <source>Writer runs</source>
-        <translation>Läufe des Notizschreibers</translation>
-    </message>
-    <message>
         <source>Writing may damage these memories or switch them off for the agent. Reverie asks again when the layout or version changes.</source>
         <translation>Das kann diese Notizen beschädigen oder sie für den Agenten abschalten. Reverie fragt erneut, sobald sich Aufbau oder Version ändern.</translation>
     </message>
@@ -6673,6 +6632,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Wrote</source>
         <translation>Geschrieben</translation>
+    </message>
+    <message>
+        <source>Yesterday</source>
+        <translation>Gestern</translation>
     </message>
     <message>
         <source>You</source>
@@ -6733,6 +6696,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>an unknown time</source>
         <translation>eine unbekannte Zeit</translation>
+    </message>
+    <message>
+        <source>applied</source>
+        <translation>angewendet</translation>
     </message>
     <message>
         <source>archive</source>
@@ -6815,10 +6782,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>kann nicht zusammengeführt werden</translation>
     </message>
     <message>
-        <source>changed</source>
-        <translation>geändert</translation>
-    </message>
-    <message>
         <source>changed since; a new session would load what it is now</source>
         <translation>seitdem geändert; eine neue Sitzung würde den jetzigen Stand laden</translation>
     </message>
@@ -6847,10 +6810,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>anlegen</translation>
     </message>
     <message>
-        <source>created</source>
-        <translation>angelegt</translation>
-    </message>
-    <message>
         <source>cut off</source>
         <translation>abgeschnitten</translation>
     </message>
@@ -6877,6 +6836,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>differs: stays where it is</source>
         <translation>unterscheidet sich: bleibt, wo sie ist</translation>
+    </message>
+    <message>
+        <source>discarded</source>
+        <translation>verworfen</translation>
     </message>
     <message>
         <source>done</source>
@@ -6921,6 +6884,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>future</source>
         <translation>Zukunft</translation>
+    </message>
+    <message>
+        <source>held</source>
+        <translation>angehalten</translation>
     </message>
     <message>
         <source>held for review</source>
@@ -7207,8 +7174,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>angeheftet</translation>
     </message>
     <message>
+        <source>preview</source>
+        <translation>Vorschau</translation>
+    </message>
+    <message>
         <source>project not found</source>
         <translation>Projekt nicht gefunden</translation>
+    </message>
+    <message>
+        <source>proposal</source>
+        <translation>Vorschlag</translation>
     </message>
     <message>
         <source>read by a part of the agent</source>
@@ -7257,6 +7232,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>resolved: {text}</source>
         <translation>gelöst: {text}</translation>
+    </message>
+    <message>
+        <source>restored</source>
+        <translation>wiederhergestellt</translation>
     </message>
     <message>
         <source>rules</source>
@@ -7441,6 +7420,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{bytes} bytes · {tokens} tokens</source>
         <translation>{bytes} Bytes · {tokens} Tokens</translation>
+    </message>
+    <message>
+        <source>{count} of {all} lines were here already.</source>
+        <translation>{count} von {all} Zeilen waren schon hier.</translation>
     </message>
     <message>
         <source>{detail} is set: Claude Code loads nothing here; this is what it would load.</source>

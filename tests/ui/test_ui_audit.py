@@ -19,7 +19,6 @@ from reverie.ui.app import make_application
 from reverie.ui.appearance import AppearanceControl, WindowStyle
 from reverie.ui.dialogs import ConsentDialog, ShortcutSheet
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog
-from reverie.ui.memory.runs_dialog import RunsDialog
 from reverie.ui.window.actions import ACTIONS
 from reverie.ui.window.palette import Palette
 
@@ -164,21 +163,23 @@ def _tool_states(driver: Driver, home: Path) -> Iterator[tuple[str, QWidget]]:
     """The windows of the memory tools, and what is asked before and after a run. Nothing is applied."""
     window, tab = driver.window, driver.tab
     window.show_memory()
-    tab.history.show_path("/memories/global")
-    history = tab.history.window
-    assert history is not None
-    yield from _as_wide(driver, "history", history, lambda: history.is_read)
-    points = history.timeline.points
-    points.select_rows([len(points.timeline.points) - 1])
-    history.pages.setCurrentIndex(1)
-    driver.until(lambda: history.is_read)
-    yield "history, what changed", history
-    history.restore.click()
-    driver.until(lambda: tab.history.dialog is not None)
-    assert tab.history.dialog is not None
-    yield "restore", tab.history.dialog
-    tab.history.dialog.reject()
-    history.close()
+    control = window.lazy_tabs.changes
+    for name in ("testing", "preferences"):
+        (home / f"memory/global/{name}.md").write_text("Rewritten.\n")
+    driver.until(lambda: "testing.md" in driver.paths(Scope.GLOBAL))
+    driver.settle()
+    window.show_memory()
+    driver.tree.select_path("/memories/global")
+    driver.do("memory.history")
+    driver.reviewed()
+    yield from _columns(driver, "history")
+    control.tab.changes.select(control.tab.changes.shown_rows[-1].key)
+    files = driver.reviewed()
+    files.restore_folder_button.click()
+    driver.until(lambda: control.dialog is not None)
+    assert control.dialog is not None
+    yield "restore", control.dialog
+    control.dialog.reject()
     window.actions_["memory.duplicates"].trigger()
     duplicates = tab.duplicates.window
     assert duplicates is not None
@@ -193,22 +194,16 @@ def _tool_states(driver: Driver, home: Path) -> Iterator[tuple[str, QWidget]]:
     merge.reject()
     duplicates.close()
     window.actions_["memory.trash"].trigger()
-    trash = tab.trash.window
-    assert trash is not None
-    yield from _as_wide(driver, "trash", trash, lambda: trash.is_read and trash.list.count() > 0)
-    trash.close()
+    driver.until(lambda: control.is_settled and len(control.tab.changes.shown_rows) > 0)
+    yield from _columns(driver, "deleted memories")
     tab.dreams.preview()
     driver.until(lambda: not tab.dreams.jobs.running)
-    tab.footer.panel.result.button("review").click()
-    driver.until(lambda: tab.dreams.review_dialog is not None and tab.dreams.review_dialog.is_read)
-    review = tab.dreams.review_dialog
-    assert review is not None
-    yield from _as_wide(driver, "review", review, lambda: True)
-    review.close()
+    driver.review()
+    yield from _columns(driver, "review")
     window.actions_["dream.runs"].trigger()
-    runs = next(each for each in window.findChildren(RunsDialog) if each.isVisible())
-    yield from _as_wide(driver, "runs", runs, lambda: bool(runs.runs.runs))
-    runs.close()
+    driver.until(lambda: control.is_settled)
+    yield "runs", window
+    window.show_memory()
     asked = driver.session.workbench.models.consent_needed(driver.session.context, "ollama:qwen3:8b")
     if asked is not None:
         consent = ConsentDialog(asked, "ollama:qwen3:8b", window)
@@ -224,6 +219,15 @@ def _tool_states(driver: Driver, home: Path) -> Iterator[tuple[str, QWidget]]:
     move.show()
     yield "move", move
     move.close()
+
+
+def _columns(driver: Driver, name: str) -> Iterator[tuple[str, QWidget]]:
+    """The Changes tab; where only one column is seen, each of them."""
+    tab = driver.changes.tab
+    for column in range(3 if tab.is_narrow else 1):
+        tab.go_to(column)
+        yield f"{name} {column}", driver.window
+    tab.go_to(0)
 
 
 def _as_wide(driver: Driver, name: str, shown: QWidget, ready: Any) -> Iterator[tuple[str, QWidget]]:

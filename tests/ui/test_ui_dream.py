@@ -122,27 +122,21 @@ def previewed(driver: Driver) -> Any:
     driver.do("dream.preview")
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     driver.settle()
-    driver.footer.panel.result.button("review").click()
-    dialog = driver.tab.dreams.review_dialog
-    assert dialog is not None
-    driver.until(lambda: dialog.is_read)
-    return dialog
+    return driver.review()
 
 
 def test_what_is_chosen_of_a_preview_is_applied_and_nothing_else(windows: Windows, home: Path) -> None:
     before = {path: path.read_bytes() for path in (home / "memory").rglob("*.md")}
     driver = windows.open(home)
-    pane = previewed(driver).pane
+    pane = previewed(driver)
     group = next(group for group in pane.choices.view.groups if len(group.files) == 1)
     left_out = group.files[0]
     item = next(
-        item
-        for _part, item in pane.tree.parts()
-        if item.text(0).endswith(left_out.path.removeprefix("/memories/"))
+        item for _part, item in pane.tree.parts() if item.text(0).startswith(left_out.path.rpartition("/")[2])
     )
     item.setCheckState(0, Qt.CheckState.Unchecked)
     planned = pane.choices.all_files
-    assert f"{planned - 1} of {planned} files" in pane.chosen.text()
+    assert f"{planned - 1} of {planned}" in pane.apply_button.accessibleName()
     pane.apply_button.click()
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     assert driver.tab.dreams.last_outcome == "completed"
@@ -159,7 +153,7 @@ def test_what_is_chosen_of_a_preview_is_applied_and_nothing_else(windows: Window
 def test_after_apply_the_review_is_that_of_the_finished_run(windows: Windows, home: Path) -> None:
     """B7: the title stayed "Preview", the undo disabled, and the bar told the plan."""
     driver = windows.open(home)
-    pane = previewed(driver).pane
+    pane = previewed(driver)
     assert pane.title.text().startswith("Preview")
     hunk = next(item for part, item in pane.tree.parts() if part.hunk is not None)
     hunk.setCheckState(0, Qt.CheckState.Unchecked)
@@ -179,14 +173,14 @@ def test_after_apply_the_review_is_that_of_the_finished_run(windows: Windows, ho
 
 def test_news_of_runs_do_not_hide_the_run_that_is_asked_for(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
-    dialog = previewed(driver)
+    pane = previewed(driver)
     assert driver.consolidate() == "completed"
     driver.settle()
     asked = next(run for run in driver.session.workbench.runs() if not run.dry_run)
-    assert dialog.runs.current.id != asked.id
-    dialog.show_runs(driver.session.workbench, asked.id)
-    driver.tab.dreams.runs_changed()
-    driver.until(lambda: dialog.is_read and dialog.runs.current.id == asked.id)
+    assert pane.row.key != asked.id
+    driver.changes.show_change(asked.id)
+    driver.session.runs_changed.emit()
+    driver.until(lambda: driver.changes.is_settled and pane.row.key == asked.id)
 
 
 def test_a_hunk_of_a_finished_run_is_taken_back_by_its_box_and_the_rest_by_the_undo(
@@ -198,12 +192,8 @@ def test_a_hunk_of_a_finished_run_is_taken_back_by_its_box_and_the_rest_by_the_u
     driver = windows.open(home)
     assert driver.consolidate() == "completed"
     driver.settle()
-    driver.footer.panel.result.button("review").click()
-    dialog = driver.tab.dreams.review_dialog
-    assert dialog is not None
-    driver.until(lambda: dialog.is_read)
-    pane = dialog.pane
-    assert not pane.take_back_button.isEnabled()
+    pane = driver.review()
+    assert pane.undo.accessibleName() == "&Undo all"
 
     def row(text: str, hunk: int | None) -> Any:
         return next(
@@ -215,8 +205,8 @@ def test_a_hunk_of_a_finished_run_is_taken_back_by_its_box_and_the_rest_by_the_u
     dreamt = style.read_bytes()
     row("global/commit-style.md", 0).setCheckState(0, Qt.CheckState.Unchecked)
     assert row("global/commit-style.md", 0).text(1) == "goes back"
-    assert " would be taken back." in pane.chosen.text()
-    pane.take_back_button.click()
+    assert pane.undo.accessibleName().startswith("&Take back 2 of "), "what it merged comes back too"
+    pane.undo.click()
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     driver.until(lambda: pane.choices is not None and bool(pane.choices.view.taken_back))
     driver.settle()
@@ -236,11 +226,7 @@ def finished(driver: Driver) -> Any:
     """The review of a consolidation that just ended, as it is shown."""
     assert driver.consolidate() == "completed"
     driver.settle()
-    driver.footer.panel.result.button("review").click()
-    dialog = driver.tab.dreams.review_dialog
-    assert dialog is not None
-    driver.until(lambda: dialog.is_read)
-    return dialog.pane
+    return driver.review()
 
 
 def test_a_review_that_asks_while_another_run_goes_on_is_told_so_and_can_ask_again(
@@ -256,13 +242,12 @@ def test_a_review_that_asks_while_another_run_goes_on_is_told_so_and_can_ask_aga
         "hold", lambda _control: go_on.wait(60), done=lambda _nothing: None
     )
     driver.do("dream.preview")
-    for button in (pane.take_back_button, pane.undo):
-        button.click()
-        assert pane.message.text == "Another run is going on. Try again when it has ended."
-        assert button.isEnabled()
+    pane.undo.click()
+    assert pane.message.text == "Another run is going on. Try again when it has ended."
+    assert pane.undo.isEnabled()
     go_on.set()
     driver.until(lambda: not driver.tab.dreams.jobs.running)
-    pane.take_back_button.click()
+    pane.undo.click()
     driver.until(lambda: pane.choices is not None and bool(pane.choices.view.taken_back))
 
 
@@ -272,7 +257,7 @@ def test_the_review_goes_on_saying_what_an_undo_did_and_what_it_left(windows: Wi
     pane = finished(driver)
     hunk = next(item for part, item in pane.tree.parts() if part.hunk is not None)
     hunk.setCheckState(0, Qt.CheckState.Unchecked)
-    pane.take_back_button.click()
+    pane.undo.click()
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     driver.until(lambda: pane.choices is not None and bool(pane.choices.view.taken_back))
     driver.settle()
@@ -308,16 +293,16 @@ def test_a_preview_changes_nothing_words_of_ones_own_are_applied_with_it_and_und
     kept = {path: path.read_bytes() for path in (home / "memory").rglob("*") if path.is_file()}
     driver = windows.open(home)
     before, data = looks(driver), coverage(home)
-    pane = previewed(driver).pane
+    pane = previewed(driver)
     assert driver.footer.panel.result.keys == ("review", "apply")
     assert looks(driver) == before
     assert coverage(home) == data
     assert pane.tree.topLevelItemCount() > 0
-    assert not pane.undo.isEnabled(), "there is nothing to undo"
+    assert pane.undo.isHidden(), "there is nothing to undo"
     edited = next(
         item
         for _part, item in pane.tree.parts()
-        if item.text(0).endswith("global/commit-style.md") and item.parent()
+        if item.text(0) == "commit-style.md · global" and item.parent()
     )
     pane.tree.setCurrentItem(edited)
     pane.detail.edit.click()
@@ -331,35 +316,29 @@ def test_a_preview_changes_nothing_words_of_ones_own_are_applied_with_it_and_und
     assert {path: path.read_bytes() for path in kept} == kept
 
 
-def after_a_run_the_same_view_is_there_to_read(driver: Driver) -> None:
-    driver.footer.panel.result.button("review").click()
-    dialog = driver.tab.dreams.review_dialog
-    assert dialog is not None
-    driver.until(lambda: dialog.is_read)
-    assert not dialog.pane.apply_button.isVisible()
-    assert dialog.pane.undo.isEnabled()
-    assert dialog.pane.detail.note.text(), "the reason is told"
-    dialog.close()
-
-
-def test_a_run_is_reviewed_below_and_undone_from_the_list(windows: Windows, home: Path) -> None:
+def test_a_run_is_reviewed_and_undone_from_the_list(windows: Windows, home: Path) -> None:
     kept = {path: path.read_bytes() for path in (home / "memory").rglob("*") if path.is_file()}
     driver = windows.open(home)
     assert driver.consolidate() == "completed"
     driver.settle()
-    after_a_run_the_same_view_is_there_to_read(driver)
+    pane = driver.review()
+    assert not pane.apply_button.isVisible()
+    assert pane.undo.isEnabled()
+    assert pane.detail.note.text(), "the reason is told"
     driver.do("dream.runs")
-    dialog = driver.tab.dreams._runs
-    assert dialog is not None
-    driver.until(lambda: dialog.is_read)
-    assert dialog.runs.list.count() == 1
-    assert dialog.pane.choices.all_files >= 4
-    assert "+" in dialog.pane.detail.diff.toPlainText()
-    dialog.pane.undo.click()
+    driver.reviewed()
+    rows = driver.changes.tab.changes
+    assert len(rows.shown_rows) == 1
+    assert pane.choices.all_files >= 4
+    assert "+" in pane.detail.diff.toPlainText()
+    pane.undo.click()
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     driver.until(lambda: "commit-messages.md" in driver.paths(Scope.GLOBAL))
     assert {path: path.read_bytes() for path in kept} == kept
-    driver.until(lambda: dialog.runs.list.count() == 2)
+    driver.until(lambda: [row.run.reverted for row in rows.shown_rows] == [True])
+    driver.until(lambda: pane.title.text().endswith("undone"))
+    rows.who.setCurrentIndex(rows.who.findData("revert"))
+    assert len(rows.shown_rows) == 1, "the undo is a change of its own"
     # The footer hears of the undo from the watcher, when that comes round.
     driver.until(lambda: all(driver.row(scope).text.endswith("undone") for scope in Scope))
     assert driver.row(Scope.WORKSPACE).text.startswith("just\u00a0now"), "an undo keeps the coverage"
@@ -374,15 +353,11 @@ def test_no_key_meant_for_a_run_is_typed_into_the_text_beside_and_enter_in_a_rev
     footer.button.setFocus()
     assert driver.consolidate() == "completed"
     assert window.focusWidget() is footer.panel.result.button("review")
-    footer.panel.result.button("review").click()
-    dialog = dreams.review_dialog
-    assert dialog is not None
-    driver.until(lambda: dialog.is_read)
-    assert dialog.focusWidget() is dialog.pane.tree
-    driver.qtbot.keyClick(dialog.pane.tree, Qt.Key.Key_Return)
+    pane = driver.review()
+    assert window.focusWidget() is pane.tree
+    driver.qtbot.keyClick(pane.tree, Qt.Key.Key_Return)
     assert not dreams.jobs.running
-    assert dialog.isVisible()
-    dialog.close()
+    window.show_memory()
     footer.panel.result.button("revert").setFocus()
     footer.panel.result.button("revert").click()
     assert footer.isAncestorOf(window.focusWidget()) or window.focusWidget() is footer
@@ -451,8 +426,7 @@ def test_a_run_that_ends_while_another_workspace_is_shown_says_whose_it_was(
     driver.choose(INGEST)
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     assert driver.footer.panel.result.text.startswith("409 retry loop: ")
-    driver.footer.panel.result.button("review").click()
-    driver.until(lambda: driver.tab.dreams.review_dialog.is_read)
+    assert driver.review().choices.all_files > 0
 
 
 def test_a_home_without_any_workspace_is_consolidated_as_it_is(windows: Windows, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def opened(driver: Driver) -> tuple[QWidget | None, ...]:
     driver.tree.select_path("/memories/global")
     for name in ("memory.history", "memory.duplicates", "memory.trash", "dream.runs"):
         window.actions_[name].trigger()
-    return tab.history.window, tab.duplicates.window, tab.trash.window, window
+    return tab.duplicates.window, window
 
 
 def test_every_model_keeps_qts_rules_while_the_home_changes(windows: Windows, home: Path) -> None:
@@ -107,7 +107,7 @@ def test_every_model_keeps_qts_rules_while_the_home_changes(windows: Windows, ho
             testers.watch(*tools)
     search.leave()
     driver.settle()
-    wanted = {"MemoryTreeModel", "PickerModel", "ResultModel", "TraceModel", "PaletteModel", "PointModel"}
+    wanted = {"MemoryTreeModel", "PickerModel", "ResultModel", "TraceModel", "PaletteModel", "BlameModel"}
     assert wanted <= testers.kinds, wanted - testers.kinds
     for tool in tools[:3]:
         if tool is not None:

@@ -164,11 +164,7 @@ def test_a_run_that_would_lose_much_is_held_and_goes_on_only_where_a_person_agre
     assert driver.consolidate() == "held"
     assert snapshot(home / "memory") == before
     driver.settle()
-    driver.footer.panel.result.button("review").click()
-    dialog = driver.tab.dreams.review_dialog
-    assert dialog is not None
-    driver.until(lambda: dialog.is_read)
-    pane = dialog.pane
+    pane = driver.review()
     part, item = next(
         (part, item) for part, item in pane.tree.parts() if part.file and part.file.path in pane.tree.blocked
     )

@@ -277,17 +277,11 @@ def test_a_note_of_a_vanished_workspace_is_brought_back_through_its_history(
     page.select(str(left))
     assert page.history.isEnabled()
     page.history.click()
-    history = driver.tab.history.window
-    assert history is not None
-    points = history.timeline.points
-    driver.until(lambda: history.is_read and len(points.timeline.points) > 1)
-    points.select_rows([len(points.timeline.points) - 1])
-    driver.until(lambda: history.is_read)
-    history.restore.click()
-    driver.until(lambda: driver.tab.history.dialog is not None)
-    dialog = driver.tab.history.dialog
-    assert dialog is not None
-    dialog.agree.click()
+    rows = driver.changes.tab.changes
+    driver.until(lambda: driver.changes.is_settled and len(rows.shown_rows) > 1)
+    rows.select(rows.shown_rows[-1].key)
+    files = driver.reviewed()
+    files.restore_folder_button.click()
     driver.until((left / "fresh.md").exists)
     assert (left / "fresh.md").read_text() == "fresh\n"
     driver.settle()

@@ -14,7 +14,8 @@ from ui_reviews import LINES, A, B, C, D, merge, run, view
 
 from reverie.jobs.consolidate.review import ReviewSelection, resolve
 from reverie.ui.appearance import Icons, contrast, dark_palette
-from reverie.ui.memory.review import Choices, ReviewDetail, ReviewTree, part_text
+from reverie.ui.changes.diff import ReviewDetail
+from reverie.ui.changes.review import Choices, ReviewTree
 
 
 def files(choices: Choices) -> dict[str, bytes | None]:
@@ -161,12 +162,12 @@ def find(tree: ReviewTree, text: str) -> Any:
 def test_the_tree_has_a_box_for_each_part_and_unticking_one_counts(qtbot: Any, tree: ReviewTree) -> None:
     choices = Choices(merge(refused=("delete x.md: it is pinned.",)))
     tree.show_choices(choices)
-    assert "edit global/c.md" in rows(tree)
+    assert "c.md · global" in rows(tree)
     assert find(tree, "Refused").data(0, Qt.ItemDataRole.CheckStateRole) is None
     with qtbot.waitSignal(tree.chosen):
-        find(tree, "global/a.md").setCheckState(0, Qt.CheckState.Unchecked)
-    assert find(tree, "global/b.md").text(1) == "stays"
-    assert find(tree, "merge").checkState(0) == Qt.CheckState.PartiallyChecked
+        find(tree, "a.md · global").setCheckState(0, Qt.CheckState.Unchecked)
+    assert find(tree, "b.md · global").text(1) == "stays"
+    assert find(tree, "Merge into a.md").checkState(0) == Qt.CheckState.PartiallyChecked
     assert set(choices.blocked) == {B}
 
 
@@ -200,9 +201,9 @@ def test_a_rename_says_from_where_to_where(tree: ReviewTree) -> None:
     made = merge()
     file = ReviewFile(D, "rename", "x\n", "x\n", (), A)
     tree.show_choices(
-        Choices(ReviewView(run(), (ReviewGroup(0, "Rename", "", (file,)),), (), False, "", made.plan))
+        Choices(ReviewView(run(), (ReviewGroup(0, "rename", "", (file,)),), (), False, "", made.plan))
     )
-    assert "rename global/a.md → global/d.md" in rows(tree)
+    assert "a.md → d.md · global renamed" in rows(tree)
 
 
 def test_names_that_hide_something_are_shown_escaped(tree: ReviewTree) -> None:
@@ -228,22 +229,22 @@ class Shown:
 
 def test_the_detail_shows_the_part_and_the_reason(qtbot: Any) -> None:
     shown = Shown(qtbot, Choices(merge(reasons=("They say the same.", "They say the same.", "Shorter."))))
-    shown.pick("global/b.md")
-    assert "-Only b says this line." in shown.detail.diff.toPlainText()
+    shown.pick("b.md · global")
+    assert "→ Only b says this line." in shown.detail.merge.gone.toPlainText()
     assert shown.detail.note.text() == "They say the same."
-    assert shown.tree.part is not None
-    assert part_text(shown.tree.part).startswith("@@ line 1")
+    assert "@@" not in shown.detail.diff.toPlainText()
+    assert "+ Only b says this line." in shown.detail.diff.toPlainText(), "the result of the merge"
 
 
 def test_what_is_typed_counts_and_is_there_again_after_looking_elsewhere(qtbot: Any) -> None:
     choices = Choices(merge())
     shown = Shown(qtbot, choices)
-    shown.pick("global/c.md")
+    shown.pick("c.md · global")
     shown.detail.edit.click()
     shown.detail.editor.setPlainText("Mine.\n")
-    shown.pick("global/a.md")
+    shown.pick("a.md · global")
     assert files(choices)[C] == b"Mine.\n"
-    shown.pick("global/c.md")
+    shown.pick("c.md · global")
     assert shown.detail.editor.isVisible()
     assert shown.detail.editor.toPlainText() == "Mine.\n"
     with qtbot.waitSignal(shown.detail.changed):
@@ -254,7 +255,7 @@ def test_what_is_typed_counts_and_is_there_again_after_looking_elsewhere(qtbot: 
 def test_looking_at_the_editor_changes_nothing(qtbot: Any) -> None:
     choices = Choices(merge())
     shown = Shown(qtbot, choices)
-    shown.pick("global/c.md")
+    shown.pick("c.md · global")
     shown.detail.edit.click()
     shown.detail.edit.click()
     assert choices.selection == ReviewSelection()
@@ -264,7 +265,7 @@ def test_agreeing_to_a_loss_is_offered_where_it_helps(qtbot: Any) -> None:
     choices = Choices(merge())
     choices.take_file(*group_and_file(choices, A), False)
     shown = Shown(qtbot, choices)
-    shown.pick("global/b.md")
+    shown.pick("b.md · global")
     assert "nowhere else" in shown.detail.blocked.text
     assert shown.detail.agree.isVisible()
     with qtbot.waitSignal(shown.detail.changed):

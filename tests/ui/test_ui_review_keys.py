@@ -4,6 +4,7 @@ while somebody types."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,34 +12,35 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QToolButton
 from ui_reviews import A, B, C, merge, run
 from ui_windows import Driver, Windows
 
 from reverie.services.views import ReviewView
 from reverie.ui.appearance import Icons
+from reverie.ui.changes.rows import ChangeRow
+from reverie.ui.changes.tab import ChangesTab
 from reverie.ui.dialogs import ShortcutSheet
 from reverie.ui.jobs import Lane
-from reverie.ui.memory.runs_dialog import ReviewPane
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 LETTERS = "npNPaxeo"
 
 
 class Shown:
-    """A review pane in a window of its own."""
+    """The files and the difference of one change set, in a window of their own."""
 
-    def __init__(self, qtbot: Any, pane: ReviewPane) -> None:
+    def __init__(self, qtbot: Any, tab: ChangesTab) -> None:
         self._qtbot = qtbot
-        self.pane = pane
+        self.pane = pane = tab.files
         self.opened: list[str] = []
         self.taken_back: list[Any] = []
-        pane.open_wanted.connect(lambda _run, path: self.opened.append(path))
-        pane.take_back.connect(lambda _run, parts: self.taken_back.append(parts))
+        pane.open_wanted.connect(lambda _row, path: self.opened.append(path))
+        pane.take_back.connect(lambda _row, parts: self.taken_back.append(parts))
 
     def show(self, view: ReviewView) -> Shown:
-        self.pane._run = view.run
-        self.pane._on_read(view)
+        self.pane.begin(ChangeRow("r1", 1, view.run))
+        self.pane.show_view(view)
         return self
 
     def press(self, key: Qt.Key, modifier: Any = Qt.KeyboardModifier.NoModifier, *, on: Any = None) -> str:
@@ -65,13 +67,13 @@ class Shown:
 @pytest.fixture
 def shown(qtbot: Any) -> Iterator[Shown]:
     lane = Lane("review keys")
-    pane = ReviewPane(lane, Icons())
-    qtbot.addWidget(pane)
-    pane.resize(900, 500)
-    pane.show()
-    pane.activateWindow()
-    qtbot.waitUntil(pane.isActiveWindow)
-    yield Shown(qtbot, pane)
+    tab = ChangesTab(lane, Icons(), lambda: 0)
+    qtbot.addWidget(tab)
+    tab.resize(1200, 500)
+    tab.show()
+    tab.activateWindow()
+    qtbot.waitUntil(tab.isActiveWindow)
+    yield Shown(qtbot, tab)
     lane.stop()
 
 
@@ -119,7 +121,7 @@ def test_x_leaves_out_what_is_selected_and_a_takes_it_again(shown: Shown, view: 
     if choices.view.can_take_back:
         assert item.text(1) == "goes back"
         assert choices.to_take_back == {C: frozenset({0})}
-        assert shown.pane.take_back_button.isEnabled()
+        assert shown.pane.undo.accessibleName().replace("&", "").startswith("Take back 1 of")
     shown.press(Qt.Key.Key_A)
     assert choices.file_taken(*_of(choices, C)) == "all"
     assert choices.to_take_back == {} or not choices.view.can_take_back
@@ -151,7 +153,7 @@ def test_keys_are_those_of_the_tree_and_the_difference_alone(shown: Shown, view:
     QGuiApplication.clipboard().setText("of somebody")
     before, selected = choices.selection, shown.where
     pane.detail._pages.setCurrentWidget(pane.detail.editor)
-    pane.undo.setEnabled(True)
+    pane.undo.show()
     for on in (pane.undo, pane.detail.editor):
         on.setFocus()
         assert QApplication.focusWidget() is on
@@ -210,19 +212,15 @@ def test_return_takes_back_and_applies_nothing(shown: Shown, view: Any, key: Qt.
     shown.show(view())
     asked: list[Any] = []
     shown.pane.apply.connect(lambda *each: asked.append(each))
-    shown.pane.revert.connect(asked.append)
     shown.press(Qt.Key.Key_X)
     for on in (shown.pane.tree, shown.pane.detail.diff):
         shown.press(key, on=on)
     assert (asked, shown.taken_back, shown.opened) == ([], [], [])
 
 
-@pytest.mark.parametrize(
-    ("view", "button"), [(plan, "apply_button"), (finished, "take_back_button"), (finished, "undo")]
-)
+@pytest.mark.parametrize(("view", "button"), [(plan, "apply_button"), (finished, "undo")])
 def test_after_a_press_the_keys_of_the_review_go_on(shown: Shown, view: Any, button: str) -> None:
     shown.show(view())
-    shown.pane.undo.setEnabled(True)
     shown.press(Qt.Key.Key_X)
     pressed = getattr(shown.pane, button)
     pressed.setFocus()
@@ -266,7 +264,7 @@ def test_the_menu_comes_by_mouse_and_by_keyboard(qtbot: Any, shown: Shown, view:
 
 
 def test_a_review_that_is_not_shown_has_no_menu(shown: Shown) -> None:
-    shown.pane.clear()
+    shown.pane.show_nothing("")
     shown.pane.tree.customContextMenuRequested.emit(QPoint(1, 1))
     assert not shown.pane.actions_.menu.isVisible()
     assert not any(shown.offered.values())
@@ -324,20 +322,19 @@ def reviewed(driver: Driver) -> Any:
     """The review of a run that just ended, with the focus in it."""
     assert driver.consolidate() == "completed"
     driver.footer.panel.result.button("review").click()
-    dialog = driver.tab.dreams.review_dialog
-    assert dialog is not None
-    driver.until(lambda: dialog.is_read)
-    dialog.activateWindow()
-    driver.until(dialog.isActiveWindow)
-    return dialog
+    pane = driver.changes.tab.files
+    driver.until(lambda: driver.changes.is_settled and pane.choices is not None)
+    driver.window.activateWindow()
+    driver.until(driver.window.isActiveWindow)
+    pane.tree.setFocus()
+    return pane
 
 
 def test_a_part_of_a_finished_run_is_taken_back_by_keyboard_alone(windows: Windows, home: Path) -> None:
     style = home / "memory/global/commit-style.md"
     before = style.read_bytes()
     driver = windows.open(home)
-    dialog = reviewed(driver)
-    pane = dialog.pane
+    pane = reviewed(driver)
     for _ in range(len(list(pane.tree.parts()))):
         if pane.tree.part.file.path.endswith("global/commit-style.md"):
             break
@@ -345,8 +342,8 @@ def test_a_part_of_a_finished_run_is_taken_back_by_keyboard_alone(windows: Windo
     assert pane.tree.part.file.path.endswith("global/commit-style.md")
     QTest.keyClick(pane.tree, Qt.Key.Key_X)
     dreamt = style.read_bytes()
-    pane.take_back_button.setFocus()
-    QTest.keyClick(pane.take_back_button, Qt.Key.Key_Space)
+    pane.undo.setFocus()
+    QTest.keyClick(pane.undo, Qt.Key.Key_Space)
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     driver.until(lambda: pane.choices is not None and bool(pane.choices.view.taken_back))
     assert dreamt != before
@@ -357,8 +354,7 @@ def test_a_memory_of_a_review_is_opened_in_the_editor_where_letters_are_text(
     windows: Windows, home: Path
 ) -> None:
     driver = windows.open(home)
-    dialog = reviewed(driver)
-    pane = dialog.pane
+    pane = reviewed(driver)
     part = pane.tree.part
     while not pane.choices.path_now(part.file):
         QTest.keyClick(pane.tree, Qt.Key.Key_N, SHIFT)
@@ -381,34 +377,78 @@ def test_a_memory_of_a_review_is_opened_in_the_editor_where_letters_are_text(
 def test_a_memory_of_another_workspace_is_not_taken_for_one_of_the_shown(
     windows: Windows, home: Path
 ) -> None:
-    from dataclasses import replace
-
     driver = windows.open(home)
-    dialog = reviewed(driver)
-    shown = dialog.pane._run
+    pane = reviewed(driver)
     opened: list[str] = []
-    driver.tab.dreams.open_wanted.connect(opened.append)
+    driver.changes.open_wanted.connect(opened.append)
     for scope in ("workspace", "project", "global"):
-        other = replace(shown, workspace_id="another", project_path="/another")
-        dialog.pane.open_wanted.emit(other, f"/memories/{scope}/notes.md")
+        other = replace(pane.row.run, workspace_id="another", project_path="/another")
+        pane.open_wanted.emit(replace(pane.row, run=other), f"/memories/{scope}/notes.md")
         assert (opened == []) == (scope != "global")
-        assert "another project or workspace" in dialog.pane.message.text
+        assert "another project or workspace" in pane.message.text
 
 
-def test_letters_typed_into_the_search_for_runs_stay_letters(windows: Windows, home: Path) -> None:
+def test_letters_typed_into_the_search_for_changes_stay_letters(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     assert driver.consolidate() == "completed"
     driver.do("dream.runs")
-    dialog = driver.tab.dreams._runs
-    assert dialog is not None
-    driver.until(lambda: dialog.is_read)
-    dialog.activateWindow()
-    driver.until(dialog.isActiveWindow)
-    before, part = dialog.pane.choices.selection, dialog.pane.tree.part
-    dialog.runs.text.setFocus()
-    QTest.keyClicks(dialog.runs.text, "axo")
-    assert dialog.runs.text.text() == "axo"
-    dialog.runs.text.clear()
-    driver.until(lambda: dialog.is_read)
-    assert dialog.pane.choices.selection == before
-    assert dialog.pane.tree.part == part
+    pane, text = driver.changes.tab.files, driver.changes.tab.changes.text
+    driver.until(lambda: driver.changes.is_settled and pane.choices is not None)
+    driver.window.activateWindow()
+    driver.until(driver.window.isActiveWindow)
+    before, part = pane.choices.selection, pane.tree.part
+    text.setFocus()
+    QTest.keyClicks(text, "con")
+    assert text.text() == "con"
+    text.clear()
+    driver.until(lambda: driver.changes.is_settled)
+    assert pane.choices.selection == before
+    assert pane.tree.part == part
+
+
+def test_the_buttons_of_a_hunk_leave_it_out_and_take_it_again(shown: Shown) -> None:
+    shown.show(plan())
+    pane = shown.pane
+    choices, view = pane.choices, pane.detail.diff
+    assert choices is not None
+    [shown.press(Qt.Key.Key_N) for _ in range(2)]
+    assert "+ The third line of the memory about deployments." in view.toPlainText()
+    _press(view, C, 0, "reject")
+    assert choices.selection.rejected_hunks[C] == {0}
+    assert "rejected" in view.toPlainText()
+    _press(view, C, 0, "accept")
+    assert C not in choices.selection.rejected_hunks
+    _press(view, C, 1, "edit")
+    assert QApplication.focusWidget() is pane.detail.editor
+    assert shown.where == "c.md 1"
+
+
+def test_a_button_takes_one_hunk_of_a_finished_run_back_at_once(shown: Shown) -> None:
+    shown.show(finished())
+    [shown.press(Qt.Key.Key_N) for _ in range(2)]
+    _press(shown.pane.detail.diff, C, 1, "take-back")
+    assert shown.taken_back == [{C: frozenset({1})}]
+
+
+def test_the_button_says_how_much_is_applied_or_taken_back(shown: Shown) -> None:
+    shown.show(plan())
+    pane = shown.pane
+    assert pane.apply_button.accessibleName().replace("&", "") == "Apply 3 of 3"
+    shown.press(Qt.Key.Key_N, SHIFT)
+    shown.press(Qt.Key.Key_N, SHIFT)
+    shown.press(Qt.Key.Key_X)
+    assert pane.apply_button.accessibleName().replace("&", "") == "Apply 2 of 3"
+    assert pane.undo.isHidden()
+    shown.show(finished())
+    assert pane.undo.accessibleName().replace("&", "") == "Undo all"
+    assert pane.apply_button.isHidden()
+    shown.press(Qt.Key.Key_X)
+    assert pane.undo.accessibleName().replace("&", "") == "Take back 2 of 4", "what was merged comes back too"
+
+
+def _press(view: Any, path: str, hunk: int, key: str) -> None:
+    bar = view._bars[path, hunk]
+    button = bar.findChild(QToolButton, key)
+    assert button is not None
+    assert button.height() >= 24
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)

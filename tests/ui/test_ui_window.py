@@ -74,9 +74,10 @@ def test_no_file_is_read_or_written_on_the_gui_thread(windows: Windows, home: Pa
         driver.choose(ACME)
         driver.do("dream.preview")
         driver.until(lambda: not driver.tab.dreams.jobs.running)
-        driver.footer.panel.result.button("review").click()
-        driver.until(lambda: driver.tab.dreams.review_dialog.is_read)
-        driver.do("dream.runs")
+        driver.review()
+        for action in ("dream.runs", "memory.history", "memory.trash"):
+            driver.do(action)
+            driver.until(lambda: driver.changes.is_settled)
         (home / "memory/global/new.md").write_text("new")  # by this thread: must be seen by the hook
         driver.until(lambda: "new.md" in driver.paths(Scope.GLOBAL))
         driver.settle()
@@ -385,7 +386,7 @@ def test_what_is_loaded_late_keeps_nobody_waiting_and_is_built_when_it_is_looked
     assert [lane for lane, name in jobs if name == "load the other tabs"] == ["history"]
     tabs = window.tabs
     held = {index for index in range(tabs.count()) if type(tabs.widget(index)) is QWidget}
-    assert [tabs.tabText(index) for index in sorted(held)] == ["Traces", "Transcripts"]
+    assert [tabs.tabText(index) for index in sorted(held)] == ["Changes", "Traces", "Transcripts"]
     titles = [tabs.tabText(index) for index in range(tabs.count())]
     for index in sorted(held):
         tabs.setCurrentIndex(index)

@@ -41,7 +41,7 @@ def view(
     ]
     plan = build_review(ops, before, after, reasons=reasons, **rails)
     groups = tuple(
-        ReviewGroup(group.index, f"{group.kind}: {len(group.files)}", group.reason,
+        ReviewGroup(group.index, group.kind, group.reason,
                     tuple(_file(file) for file in group.files))
         for group in plan.groups
     )  # fmt: skip
@@ -74,4 +74,4 @@ def _file(file: ReviewedFile) -> ReviewFile:
 def _hunk(hunk: Hunk) -> ReviewHunk:
     removed = tuple(("-", line.rstrip("\r\n")) for line in hunk.removed)
     added = tuple(("+", line.rstrip("\r\n")) for line in hunk.added)
-    return ReviewHunk(hunk.index, f"line {hunk.start + 1}", (*removed, *added))  # type: ignore[arg-type]
+    return ReviewHunk(hunk.index, hunk.start, (*removed, *added))  # type: ignore[arg-type]

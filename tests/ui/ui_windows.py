@@ -117,6 +117,11 @@ class Driver:
         return self.window.lazy_tabs.services
 
     @property
+    def changes(self) -> Any:
+        """The Changes tab and what reads it."""
+        return self.window.lazy_tabs.changes
+
+    @property
     def traces(self) -> Any:
         return self.window.lazy_tabs.traces
 
@@ -195,6 +200,17 @@ class Driver:
         """One of the window's actions, which must be possible."""
         assert self.window.actions_[action].isEnabled(), action
         self.window.actions_[action].trigger()
+
+    def review(self) -> Any:
+        """Press "Review changes" in the footer; the files of the run once they are shown."""
+        self.footer.panel.result.button("review").click()
+        return self.reviewed()
+
+    def reviewed(self) -> Any:
+        """The files of the change set that the Changes tab shows, once they are read."""
+        files = self.changes.tab.files
+        self.until(lambda: self.changes.is_settled and files.choices is not None)
+        return files
 
     def consolidate(self) -> str:
         """Press the button and wait for the outcome."""

@@ -55,24 +55,41 @@ def merged(
     """What the file should become, None if it stays. `taken` was taken back before; `part` goes back now,
     None for all of the file. Raises `Conflict` where both sides changed the same lines."""
     before, after = transaction.images.get(intent.before), transaction.images.get(intent.after)
+    current = transaction.current(intent)
+    becomes = merged_back(intent.path, before, after, current, snapshots, taken, part)
+    if becomes == current:
+        return None
+    root, untouched = transaction.root_of(intent), current == version_without(before, after, taken)
+    if untouched:
+        return FileChange(root, intent.rel, current, becomes, intent.mode, intent.place)
+    return FileChange(root, intent.rel, current, becomes)
+
+
+def merged_back(
+    path: str,
+    before: bytes | None,
+    after: bytes | None,
+    current: bytes | None,
+    snapshots: Snapshots,
+    taken: frozenset[int] | None = frozenset(),
+    part: frozenset[int] | None = None,
+) -> bytes | None:
+    """What a file that is `current` now becomes without the change from `before` to `after`, None for no
+    file; see `merged`. Raises `Conflict`."""
     wanted_part = None if taken is None or part is None else taken | part
     base, wanted = version_without(before, after, taken), version_without(before, after, wanted_part)
-    current = transaction.current(intent)
     if wanted in (base, current):
-        return None
+        return current
     if current == base:
-        root = transaction.root_of(intent)
-        return FileChange(root, intent.rel, current, wanted, intent.mode, intent.place)
+        return wanted
     if current is None or base is None or wanted is None:
-        raise Conflict(f"{intent.path} changed since the run.")
+        raise Conflict(f"{path} changed since.")
     merge = snapshots.history.merge(base, current, wanted)
     if merge.conflict:
-        raise Conflict(f"{intent.path} changed since the run, on the same lines.")
+        raise Conflict(f"{path} changed since, on the same lines.")
     if part is not None and not _fits_once(snapshots, base, current, wanted):
-        raise Conflict(f"{intent.path} changed since the run: the lines fit in more than one place.")
-    if merge.content == current:
-        return None
-    return FileChange(transaction.root_of(intent), intent.rel, current, merge.content)
+        raise Conflict(f"{path} changed since: the lines fit in more than one place.")
+    return merge.content
 
 
 def _fits_once(snapshots: Snapshots, base: bytes, current: bytes, wanted: bytes) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -149,6 +150,8 @@ def run_summary(record: RunRecord) -> RunSummary:
         cost_usd=cost_of(record),
         partly_undone=bool(record.taken_back) and not record.reverted,
         project_path=record.project_path,
+        discarded=bool(record.details.get("discarded")),
+        applied_by=str(record.details.get("appliedBy") or ""),
     )
 
 
@@ -255,7 +258,7 @@ class ReviewService:
         loaded = load_review(self._parts.dream_dependencies, run_id)
         return ReviewView(
             run=run_summary(loaded.run),
-            groups=tuple(_group(group) for group in loaded.review.groups),
+            groups=tuple(review_group(group) for group in loaded.review.groups),
             refused=tuple(_refused(op) for op in loaded.run.ops if not came_to_pass(op)),
             can_apply=not loaded.why_not,
             why_not=loaded.why_not,
@@ -274,6 +277,12 @@ class ReviewService:
             return dict.fromkeys(paths), ()  # the undo itself says why not
         return named_parts(loaded.review, paths, hunks, loaded.run.taken_back)
 
+    def discard(self, run_id: str, discarded: bool) -> None:
+        """A person does not want this proposal, or does again."""
+        self._parts.runs.change(
+            run_id, lambda run: replace(run, details={**run.details, "discarded": discarded})
+        )
+
     def apply(
         self,
         run_id: str,
@@ -288,24 +297,10 @@ class ReviewService:
         return service.apply(run_id, selection, cancel=cancel, progress=progress)
 
 
-def _group(group: ReviewedGroup) -> ReviewGroup:
-    return ReviewGroup(group.index, _title(group), group.reason, tuple(_file(file) for file in group.files))
-
-
-def _title(group: ReviewedGroup) -> str:
-    """What the group does, in a few words."""
-    first = group.files[0]
-    if len(group.files) == 1:
-        if first.verb == "rename":
-            return f"Rename {first.old_path} to {first.path}"
-        return f"{first.verb.capitalize()} {first.path}"
-    kept = [file.path for file in group.files if file.verb != "delete"]
-    gone = [file.path for file in group.files if file.verb == "delete"]
-    if group.kind == "merge" and len(kept) == 1:
-        return f"Merge {', '.join(gone)} into {kept[0]}"
-    if group.kind in ("rename", "delete", "create"):
-        return f"{group.kind.capitalize()} {len(group.files)} memories"
-    return f"Change {len(group.files)} memories together"
+def review_group(group: ReviewedGroup) -> ReviewGroup:
+    """A group as it is shown."""
+    files = tuple(_file(file) for file in group.files)
+    return ReviewGroup(group.index, group.kind, group.reason, files)
 
 
 def _file(file: ReviewedFile) -> ReviewFile:
@@ -329,13 +324,7 @@ def _hunk(
     file: ReviewedFile, hunk: Hunk, context: Sequence[str], before: Hunk | None, after: Hunk | None
 ) -> ReviewHunk:
     if not hunk.removed and not hunk.added:
-        words = {
-            "rename": f"{file.old_path} is renamed to {file.path}",
-            "create": "The file comes, empty",
-            "delete": "The empty file goes",
-            "edit": "",
-        }
-        return ReviewHunk(hunk.index, words[file.verb], ())
+        return ReviewHunk(hunk.index, hunk.start, ())
     # Neighbours show the lines between them once each at most.
     start = max(hunk.start - _CONTEXT_LINES, before.start + len(before.removed) if before else 0)
     end = hunk.start + len(hunk.removed)
@@ -346,15 +335,7 @@ def _hunk(
         *(("+", _shown(line)) for line in hunk.added),
         *((" ", _shown(line)) for line in context[end:stop]),
     ]
-    return ReviewHunk(hunk.index, _place(hunk), tuple(lines))
-
-
-def _place(hunk: Hunk) -> str:
-    """Where the hunk is, by the lines before; for what is only added, the line after which it comes."""
-    count = len(hunk.removed)
-    if count == 0:
-        return f"After line {hunk.start}" if hunk.start else "At the beginning"
-    return f"Line {hunk.start + 1}" if count == 1 else f"Lines {hunk.start + 1}-{hunk.start + count}"
+    return ReviewHunk(hunk.index, hunk.start, tuple(lines))
 
 
 def _shown(line: str) -> str:

@@ -12,16 +12,16 @@ Failure: `UserError`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, UserError
 from reverie.memory.diff import blame, is_binary, unified
-from reverie.memory.history.objects import libgit2
-from reverie.memory.history.reader import Cursor, HistoryPlace, LogEntry, What
+from reverie.memory.history.objects import Commit, libgit2
+from reverie.memory.history.reader import Cursor, HistoryPlace, LogEntry
 from reverie.memory.paths import (
     ROOT,
     companion_place,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 Who = Literal["you", "agent", "outside", "other"] | RunKind
 WHO: tuple[Who, ...] = ("you", "agent", *get_args(RunKind), "outside", "other")
-Verb = Literal["create", "change", "delete", "rename"]
+Verb = Literal["create", "change", "delete"]
 
 NOW = ""
 """The `State.commit` of what stands on disk."""
@@ -74,86 +74,23 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class TimelinePoint:
-    """One change of what is followed. `actor` is the history's own word for `who`. `run_number`: the how
-    manieth run of its kind it was, None where its record is gone. `path`: where it stood after the change;
-    `other_path`: where before (renamed), or where it went (moved away). The counts are of files."""
+class LineAuthor:
+    """Who wrote a line. `change` names the change set, a run or a commit; `actor` is the history's own word
+    for `who`."""
 
-    id: str
-    parent: str | None
+    change: str
     at_ms: int
     who: Who
     actor: str
-    run_id: str | None
-    run_number: int | None
-    source: str
     subject: str
-    notes: str
-    what: What
-    place: HistoryPlace
-    path: str
-    other: HistoryPlace | None = None
-    other_path: str = ""
-    created: int = 0
-    changed: int = 0
-    deleted: int = 0
-    moved: int = 0
-
-    @property
-    def after(self) -> State:
-        return State(self.id, self.place)
-
-    @property
-    def before(self) -> State:
-        renamed = self.other if self.what == "renamed" and self.other is not None else self.place
-        return State(self.parent, renamed)
-
-    @property
-    def gone(self) -> bool:
-        """After it nothing stood there any more."""
-        return self.what in ("deleted", "moved-away")
-
-
-@dataclass(frozen=True, slots=True)
-class TimelinePage:
-    """Newest first; `next`: where to go on, None at the beginning of the history. `head`: the newest commit
-    of the home when it was read."""
-
-    points: tuple[TimelinePoint, ...] = ()
-    next: Cursor | None = None
-    head: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedFile:
-    """One file that differs between two states. `inner`: its path below what is compared; `was`: that of
-    before, where it only has another name now."""
-
-    path: str
-    inner: str
-    verb: Verb
-    was: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two states beside each other, every file that differs."""
-
-    old: State
-    new: State
-    files: tuple[ComparedFile, ...]
-
-    def count(self, verb: Verb) -> int:
-        """How many files this happened to."""
-        return sum(file.verb == verb for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)
 class BlameRow:
-    """One line. `point`: its place in `BlameView.points`, -1 for what is not in the history yet."""
+    """One line. `author`: its place in `BlameView.authors`, -1 for what is not in the history yet."""
 
     text: str
-    point: int
+    author: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +98,7 @@ class BlameView:
     """Who brought each line of one version."""
 
     rows: tuple[BlameRow, ...] = ()
-    points: tuple[TimelinePoint, ...] = ()
+    authors: tuple[LineAuthor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +180,7 @@ def name_problem(path: str) -> str:
     return ""
 
 
-PAGE = 100
-_COMPARED_BYTES = 2 * 1024 * 1024
+COMPARED_BYTES = 2 * 1024 * 1024
 _WHO: Mapping[str, Who] = {"user": "you", **{who: who for who in WHO}}
 
 
@@ -257,8 +193,6 @@ class TimelineService:
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
-        self._run_ids: tuple[str, ...] = ()
-        self._numbers: Mapping[str, tuple[str, int]] = {}
         self._beside: dict[str, Path] = {}  # where the companions lie that were asked for, by their key
 
     # Looking
@@ -285,54 +219,9 @@ class TimelineService:
                 )
         raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
 
-    def page(
-        self,
-        target: TimelineTarget,
-        start: Cursor | None = None,
-        *,
-        who: Collection[Who] = (),
-        limit: int = PAGE,
-    ) -> TimelinePage:
-        """The next part of a timeline, newest first; `who`: only theirs. A page may be empty and still have a
-        next one."""
-        log = self._history.log(target.place, start, limit=limit)
-        points = tuple(map(self._point, log.entries))
-        shown = tuple(point for point in points if not who or point.who in who)
-        return TimelinePage(shown, log.next, log.head)
-
-    def newer(
-        self, target: TimelineTarget, head: str, *, who: Collection[Who] = (), limit: int = PAGE
-    ) -> TimelinePage | None:
-        """What came since `head` was the newest commit; None: too much, or another history, so that all has
-        to be read anew."""
-        log = self._history.log(target.place, limit=limit, until=head)
-        if not log.reached:
-            return None
-        points = tuple(map(self._point, log.entries))
-        return TimelinePage(tuple(point for point in points if not who or point.who in who), None, log.head)
-
-    def now(self, target: TimelineTarget) -> State:
-        """What stands on disk where the target is."""
-        return State(NOW, target.place)
-
-    def is_folder(self, target: TimelineTarget) -> bool:
-        """Whether the target is a folder, or was one when it was there last."""
-        if not target.place.rel:
-            return True
-        root = self._root(target.place.key)
-        entry = rooted_files(root).entry(target.place.rel) if root is not None else None
-        if entry is not None:
-            return entry.kind == "directory"
-        for point in self.page(target, limit=1).points:
-            state = point.before if point.gone else point.after
-            return "" not in self.files(state)
-        return False
-
-    def inside(self, target: TimelineTarget, state: State, inner: str) -> tuple[TimelineTarget, State]:
-        """One file of a folder and of a state of it, as a target and a state of their own."""
-        place = HistoryPlace(target.place.key, joined(target.place.rel, inner))
-        found = replace(target, path=self._path_of(place, ""), place=place)
-        return found, State(state.commit, HistoryPlace(state.place.key, joined(state.place.rel, inner)))
+    def on_disk(self, place: HistoryPlace) -> State:
+        """What stands there now."""
+        return State(NOW, place)
 
     def path_of(self, state: State, inner: str) -> str:
         """The memory path of a file of a state."""
@@ -362,43 +251,23 @@ class TimelineService:
         entry = files.entry(rel) if files is not None else None
         return files.read(rel) if files is not None and entry is not None and entry.kind == "file" else None
 
-    def compare(self, old: State, new: State, *, check: Callable[[], None] = _never) -> Comparison:
-        """Every file that differs, by path."""
-        before, after = self.files(old, check=check), self.files(new, check=check)
-        gone: dict[str, list[str]] = {}
-        for inner in sorted(before.keys() - after.keys(), key=utf16_key, reverse=True):
-            gone.setdefault(before[inner], []).append(inner)
-        found = []
-        for inner in sorted(after, key=utf16_key):
-            path = self._path_of(new.place, inner)
-            if inner not in before:
-                was = gone[after[inner]].pop() if gone.get(after[inner]) else ""
-                found.append(ComparedFile(path, inner, "rename" if was else "create", was))
-            elif before[inner] != after[inner]:
-                found.append(ComparedFile(path, inner, "change"))
-        left = [inner for same in gone.values() for inner in same]
-        found += [ComparedFile(self._path_of(old.place, inner), inner, "delete") for inner in left]
-        return Comparison(old, new, tuple(sorted(found, key=lambda file: utf16_key(file.inner))))
-
-    def difference(self, comparison: Comparison, file: ComparedFile) -> str:
-        """A unified diff of one file; a sentence where it cannot be shown so. Empty when nothing differs."""
-        if file.was:
-            return f"rename from {file.was}\nrename to {file.inner}\n"
+    def difference(self, old: State, new: State) -> str:
+        """A unified diff of two states of a file; a sentence where it cannot be shown so. Empty when nothing
+        differs."""
         try:
-            before, after = self.read(comparison.old, file.inner), self.read(comparison.new, file.inner)
+            before, after = self.read(old), self.read(new)
         except StoreError as error:
             return str(error)
-        if max(len(before or b""), len(after or b"")) > _COMPARED_BYTES:
+        if max(len(before or b""), len(after or b"")) > COMPARED_BYTES:
             return "Too large to be compared line by line."
-        return unified(before, after, file.path)
+        return unified(before, after, self._path_of(new.place, ""))
 
     def blame(
-        self, target: TimelineTarget, at: TimelinePoint | None = None, *, check: Callable[[], None] = _never
+        self, target: TimelineTarget, at: State | None = None, *, check: Callable[[], None] = _never
     ) -> BlameView:
-        """Who brought each line of a file as it was at a point, or is now. Empty for what is no text."""
-        state = at.after if at is not None else self.now(target)
-        content = self.read(state)
-        if content is None or is_binary(content) or len(content) > _COMPARED_BYTES:
+        """Who wrote each line of a file as it was in a state, or is now. Empty for what is no text."""
+        content = self.read(at or self.on_disk(target.place))
+        if content is None or is_binary(content) or len(content) > COMPARED_BYTES:
             return BlameView()
         lines = blame(self._versions(target, at, content, check))
         entries = {line.version.commit.id: line.version for line in lines if line.version is not None}
@@ -411,12 +280,12 @@ class TimelineService:
             )
             for line in lines
         )
-        return BlameView(rows, tuple(map(self._point, newest_first)))
+        return BlameView(rows, tuple(self._author(entry.commit) for entry in newest_first))
 
     def _versions(
-        self, target: TimelineTarget, at: TimelinePoint | None, content: bytes, check: Callable[[], None]
+        self, target: TimelineTarget, at: State | None, content: bytes, check: Callable[[], None]
     ) -> Iterator[tuple[LogEntry | None, bytes | None]]:
-        start = Cursor(at.id, at.place) if at is not None else None
+        start = Cursor(at.commit, at.place) if at is not None and at.commit else None
         first = True
         while True:
             log = self._history.log(target.place, start)
@@ -542,47 +411,17 @@ class TimelineService:
 
     # Who
 
-    def _point(self, entry: LogEntry) -> TimelinePoint:
-        commit = entry.commit
-        kind, number = self._run(commit.run_id)
-        who = _WHO.get(commit.actor) or (_WHO.get(kind) if commit.run_id else None) or "other"
-        return TimelinePoint(
-            id=commit.id,
-            parent=commit.parent,
-            at_ms=commit.at_ms,
-            who=who,
-            actor=commit.actor,
-            run_id=commit.run_id,
-            run_number=number,
-            source=commit.source,
-            subject=commit.subject,
-            notes=commit.notes,
-            what=entry.what,
-            place=entry.place,
-            path=self._path_of(entry.place, ""),
-            other=entry.other,
-            other_path=self._path_of(entry.other, "") if entry.other is not None else "",
-            created=entry.created,
-            changed=entry.changed,
-            deleted=entry.deleted,
-            moved=entry.moved,
-        )
+    def who(self, commit: Commit) -> Who:
+        """Who made a commit, as far as the history says."""
+        return _WHO.get(commit.actor) or _WHO.get(self._kind(commit.run_id)) or "other"
 
-    def _run(self, run_id: str | None) -> tuple[str, int | None]:
-        """The kind of a run, and the how manieth of its kind it is."""
-        if run_id is None:
-            return "", None
-        if run_id not in self._numbers:
-            self._count_runs()
-        return cast("tuple[str, int | None]", self._numbers.get(run_id, ("", None)))
+    def _author(self, commit: Commit) -> LineAuthor:
+        change = commit.run_id if commit.run_id and self._kind(commit.run_id) else commit.id
+        return LineAuthor(change, commit.at_ms, self.who(commit), commit.actor, commit.subject)
 
-    def _count_runs(self) -> None:
-        ids = self._parts.runs.ids()
-        if ids == self._run_ids:
-            return
-        numbers: dict[str, tuple[str, int]] = {}
-        counts: dict[str, int] = {}
-        for record in reversed(self._parts.runs.all()):
-            counts[record.kind] = counts.get(record.kind, 0) + 1
-            numbers[record.id] = record.kind, counts[record.kind]
-        self._run_ids, self._numbers = ids, numbers
+    def _kind(self, run_id: str | None) -> str:
+        """Of a run; empty where its record is gone."""
+        try:
+            return self._parts.runs.load(run_id).kind if run_id is not None else ""
+        except StoreError:
+            return ""

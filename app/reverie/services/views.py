@@ -16,7 +16,7 @@ from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import Refusal, Scope, ScopeContext
 from reverie.failures.record_changes import RecordChange
 from reverie.files.lease import LeaseHolder
-from reverie.jobs.consolidate.review import Review
+from reverie.jobs.consolidate.review import GroupKind, Review
 from reverie.memory.listing import ScopeListing
 from reverie.memory.store import sha256_of_text
 from reverie.memory.usage_rules import MemoryUsage
@@ -153,6 +153,10 @@ class RunSummary:
     """Parts of it were taken back, and the rest stands."""
     project_path: str | None = None
     """The project whose memories it was about; None: no project, or several."""
+    discarded: bool = False
+    """A person does not want this proposal; it can still be applied."""
+    applied_by: str = ""
+    """The run that carried this proposal out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +227,12 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class ReviewHunk:
-    """One change within a file that can be taken, left or worded anew. `index` is what a `Selection` names.
-    `lines` are (" " context | "-" before | "+" after, text without its ending); none: the hunk stands for the
-    file itself coming, going or moving, as `header` says."""
+    """One change within a file that can be taken, left or worded anew. `index` is what a `Selection` names;
+    `start`: how many lines of the text before stand above it. `lines` are (" " context | "-" before | "+"
+    after, text without its ending); none: the hunk stands for the file itself coming, going or moving."""
 
     index: int
-    header: str
+    start: int
     lines: tuple[tuple[Literal[" ", "-", "+"], str], ...]
 
 
@@ -250,7 +254,7 @@ class ReviewGroup:
     """Files that are accepted or rejected together. `reason`: the engine's own words, where it gave any."""
 
     index: int
-    title: str
+    kind: GroupKind
     reason: str
     files: tuple[ReviewFile, ...]
 
@@ -259,9 +263,10 @@ class ReviewGroup:
 class ReviewView:
     """A run to look through. `refused` are the run's requests that the rails refused or that failed, one
     sentence each. `can_apply` False: `why_not` says why, and the choices are for reading only. `plan` is what
-    `jobs.consolidate.review.resolve` works on: pure and quick, for every click."""
+    `jobs.consolidate.review.resolve` works on: pure and quick, for every click. `run` None: a change set of
+    the history that no run made."""
 
-    run: RunSummary
+    run: RunSummary | None
     groups: tuple[ReviewGroup, ...]
     refused: tuple[str, ...]
     can_apply: bool

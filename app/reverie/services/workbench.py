@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from reverie.services.activity import ActivityService
     from reverie.services.background import ExtractionService, SessionNotesService
     from reverie.services.by_hand import RunsByHand
+    from reverie.services.change_log import ChangeLogService
     from reverie.services.command_views import CommandViews
     from reverie.services.duplicates import DuplicateService
     from reverie.services.edits import Moves
@@ -111,6 +112,13 @@ class Workbench:
         from reverie.services import timeline as module
 
         return module.TimelineService
+
+    @service_made_by(lambda workbench, kind: kind(workbench.parts, workbench.timeline))
+    def change_log() -> type[ChangeLogService]:
+        """Every change set of this home."""
+        from reverie.services import change_log as module
+
+        return module.ChangeLogService
 
     @service
     def activity() -> type[ActivityService]:

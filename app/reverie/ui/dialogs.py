@@ -33,9 +33,9 @@ from PySide6.QtWidgets import (
 
 from reverie.profile import Profile
 from reverie.ui.appearance import GAP, MARGIN, CalmSelection
+from reverie.ui.changes.review import review_shortcuts
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.memory.review import review_shortcuts
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import message_box

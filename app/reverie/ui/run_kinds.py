@@ -26,12 +26,6 @@ class RunKindLabels:
     """One run in a list."""
     plural: str
     """The choice that shows only these."""
-    in_history: str
-    """The same choice in the history, where it stands beside people and agents."""
-    numbered: str
-    """One run by its number, `{n}`."""
-    one: str
-    """One run whose number is not known."""
     by: str
     """Who wrote a text."""
 
@@ -41,60 +35,41 @@ RUN_KINDS = (
         "dream",
         title=_("Consolidation"),
         plural=_("Consolidations"),
-        in_history=_("Dream runs"),
-        numbered=_("Dream run {n}"),
-        one=_("A dream run"),
         by=_("by a consolidation"),
     ),
     RunKindLabels(
         "writer",
         title=_("Memory writer"),
         plural=_("Memory writer"),
-        in_history=_("Writer runs"),
-        numbered=_("Writer run {n}"),
-        one=_("A writer run"),
         by=_("by the memory writer"),
     ),
     RunKindLabels(
         "harvest",
         title=_("Harvest"),
         plural=_("Harvests"),
-        in_history=_("Harvests"),
-        numbered=_("Harvest run {n}"),
-        one=_("A harvest run"),
         by=_("by a harvest"),
     ),
     RunKindLabels(
         "extract",
         title=_("Extraction"),
         plural=_("Extractions"),
-        in_history=_("Extractions"),
-        numbered=_("Extraction {n}"),
-        one=_("An extraction"),
         by=_("by an extraction"),
     ),
     RunKindLabels(
         "notes",
         title=_("Session notes"),
         plural=_("Session notes"),
-        in_history=_("Updates of session notes"),
-        numbered=_("Update of the notes {n}"),
-        one=_("An update of the notes"),
         by=_("by an update of the session notes"),
     ),
     RunKindLabels(
         "revert",
         title=_("Undo"),
         plural=_("Undos"),
-        in_history=_("Undone runs"),
-        numbered=_("Undo run {n}"),
-        one=_("An undo run"),
         by=_("by the undoing of a run"),
     ),
 )
 """In the order in which views offer them."""
 LABELS: dict[str, RunKindLabels] = {labels.kind: labels for labels in RUN_KINDS}
-ONE: dict[str, str] = {labels.kind: labels.one for labels in RUN_KINDS}
 BY: dict[str, str] = {labels.kind: labels.by for labels in RUN_KINDS}
 
 

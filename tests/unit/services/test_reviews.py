@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from helpers.benches import sample_parts, workspace
 from helpers.samples import snapshot
 from reverie.errors import StoreError
-from reverie.jobs.consolidate.review import ReviewSelection, resolve
+from reverie.jobs.consolidate.review import GroupKind, ReviewSelection, resolve
 from reverie.services.views import ReviewFile, ReviewView
 from reverie.services.workbench import Workbench
 
@@ -65,11 +66,11 @@ def test_a_preview_shows_each_changed_file_once_with_its_hunks(bench: Workbench)
         change.path for change in bench.reviews.changes(run_id)
     )
     for group in review.groups:
-        assert group.title
+        assert group.kind in get_args(GroupKind)
         assert group.reason
         for file in group.files:
             assert [hunk.index for hunk in file.hunks] == list(range(len(file.hunks)))
-            assert all(hunk.header for hunk in file.hunks)
+            assert [hunk.start for hunk in file.hunks] == sorted(hunk.start for hunk in file.hunks)
             assert all("\n" not in text for hunk in file.hunks for _kind, text in hunk.lines)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,12 @@ from helpers.benches import NOW, Time, sample_parts, workspace
 from helpers.samples import snapshot
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import Conflict, StoreError
-from reverie.memory.history.reader import COMMITS_A_PAGE, HistoryPlace
+from reverie.memory.history.reader import COMMITS_A_PAGE, HistoryPlace, LogEntry
 from reverie.runs.record import RunKind, RunRecord
 from reverie.services.changes import ChangeSet
 from reverie.services.container import HomeContainer
 from reverie.services.edits import CompanionFiles, UserEdits
-from reverie.services.timeline import RestorePlan, TimelinePoint, TimelineService, TimelineTarget
+from reverie.services.timeline import RestorePlan, State, TimelineService, TimelineTarget
 from reverie.services.views import Undo
 from reverie.services.workbench import Workbench
 
@@ -64,8 +65,41 @@ def write(parts: HomeContainer, rel: str, text: str | bytes) -> Path:
     return path
 
 
-def points(desk: TimelineService, target: TimelineTarget) -> tuple[TimelinePoint, ...]:
-    return desk.page(target).points
+@dataclass(frozen=True)
+class Point:
+    """One change of what is followed."""
+
+    desk: TimelineService
+    entry: LogEntry
+
+    @property
+    def what(self) -> str:
+        return self.entry.what
+
+    @property
+    def who(self) -> str:
+        return self.desk.who(self.entry.commit)
+
+    @property
+    def path(self) -> str:
+        return self.desk.path_of(State(None, self.entry.place), "")
+
+    @property
+    def other_path(self) -> str:
+        return self.desk.path_of(State(None, self.entry.other), "") if self.entry.other is not None else ""
+
+    @property
+    def after(self) -> State:
+        return State(self.entry.commit.id, self.entry.place)
+
+    @property
+    def before(self) -> State:
+        renamed = self.what == "renamed" and self.entry.other is not None
+        return State(self.entry.commit.parent, (renamed and self.entry.other) or self.entry.place)
+
+
+def points(desk: TimelineService, target: TimelineTarget) -> tuple[Point, ...]:
+    return tuple(Point(desk, entry) for entry in desk._parts.snapshots.history.log(target.place).entries)
 
 
 def told(desk: TimelineService, target: TimelineTarget) -> list[tuple[str, str]]:
@@ -99,9 +133,7 @@ def test_every_change_is_a_point_with_its_author_and_its_text(
     contents = [desk.read(point.after) for point in points(desk, target)]
     assert contents == [None, b"mine\n", b"from outside\n", first.encode()]
     assert [desk.read(point.before) for point in points(desk, target)] == [*contents[1:], None]
-    assert desk.read(desk.now(target)) is None
-    only_mine = desk.page(target, who=("you",))
-    assert [point.who for point in only_mine.points] == ["you", "you"]
+    assert desk.read(desk.on_disk(target.place)) is None
 
 
 def test_a_file_is_followed_through_renames_and_moves_whoever_made_them(
@@ -161,22 +193,7 @@ def test_a_folder_and_a_scope_tell_how_many_files_changed_and_what_differs(
     edits.pin(context, [TESTING], True)  # a pin is no change of what is remembered
     target = desk.target(context, "/memories/global/newer")
     found = points(desk, target)
-    assert [(each.what, each.created, each.changed, each.deleted, each.moved) for each in found] == [
-        ("renamed", 0, 0, 0, 0),
-        ("changed", 0, 0, 0, 1),
-        ("changed", 1, 1, 1, 0),
-        ("created", 2, 0, 0, 0),
-    ]
-    moved = desk.compare(found[1].before, found[1].after)
-    assert [(file.was, file.inner, file.verb) for file in moved.files] == [("c.md", "d.md", "rename")]
-    assert "rename from c.md\n" in desk.difference(moved, moved.files[0])
-    between = desk.compare(found[3].after, desk.now(target))
-    assert [(file.path, file.verb) for file in between.files] == [
-        ("/memories/global/newer/a.md", "change"),
-        ("/memories/global/new/b.md", "delete"),
-        ("/memories/global/newer/d.md", "create"),
-    ]
-    assert "-a\n+A\n" in desk.difference(between, between.files[0])
+    assert [each.what for each in found] == ["renamed", "changed", "changed", "created"]
     assert len(points(desk, desk.target(context, "/memories/global"))) == 5
 
 
@@ -189,26 +206,21 @@ def test_a_long_timeline_comes_in_pages_that_leave_nothing_out(
         write(parts, "global/other.md", f"{number}\n")
         seen(parts, "global/other.md")
     target = desk.target(context, TESTING)
-    whole = desk.page(target, limit=1000)
+    history = parts.snapshots.history
+    whole = history.log(target.place, limit=1000)
     assert whole.next is None
-    found: list[TimelinePoint] = []
+    found: list[LogEntry] = []
     start = None
     while True:
-        page = desk.page(target, start, limit=5)
-        assert len(page.points) <= 5
-        found += page.points
+        page = history.log(target.place, start, limit=5)
+        assert len(page.entries) <= 5
+        found += page.entries
         start = page.next
         if start is None:
             break
-    assert tuple(found) == whole.points
-    nothing = desk.newer(target, whole.head)
-    assert nothing is not None
-    assert nothing.points == ()
+    assert tuple(found) == whole.entries
     edits.delete(context, TESTING)
-    newer = desk.newer(target, whole.head)
-    assert newer is not None
-    assert [point.what for point in newer.points] == ["deleted"]
-    assert desk.newer(target, "0" * 40) is None, "of another history: all is read anew"
+    assert len(history.log(target.place, limit=1000).entries) == 14
     assert len(found) == 13
     assert COMMITS_A_PAGE < 5_000
 
@@ -224,17 +236,17 @@ def test_each_line_is_told_to_its_point_and_what_is_not_kept_yet_to_none(
     write(parts, "global/rows.md", "one\n2\nthree\nfour\n")
     target = desk.target(context, "/memories/global/rows.md")
     view = desk.blame(target)
-    told_to = [view.points[row.point].who if row.point >= 0 else "" for row in view.rows]
+    told_to = [view.authors[row.author].who if row.author >= 0 else "" for row in view.rows]
     assert [row.text for row in view.rows] == ["one", "2", "three", "four"]
     assert told_to == ["outside", "you", "outside", ""]
-    before = desk.blame(target, points(desk, target)[-1])
+    before = desk.blame(target, points(desk, target)[-1].after)
     assert [row.text for row in before.rows] == ["one", "two", "three"]
-    assert {point.who for point in before.points} == {"outside"}
+    assert {author.who for author in before.authors} == {"outside"}
     write(parts, "global/rows.md", b"\0binary")
     assert desk.blame(target).rows == ()
 
 
-def test_a_run_is_told_by_its_number_and_leads_to_its_record(
+def test_a_line_of_a_run_leads_to_it_as_long_as_its_record_is_there(
     parts: HomeContainer, context: ScopeContext
 ) -> None:
     runs: list[str] = []
@@ -256,12 +268,12 @@ def test_a_run_is_told_by_its_number_and_leads_to_its_record(
         parts.snapshots.record(actor=kind, source="test", subject="A run", run_id=record.id, dirty=[path])
         runs.append(record.id)
     desk = TimelineService(parts)
-    target = desk.target(context, "/memories/global")
-    told_runs = [(point.who, point.run_id, point.run_number) for point in points(desk, target)][:3]
-    assert told_runs == [("dream", runs[2], 2), ("writer", runs[1], 1), ("dream", runs[0], 1)]
+    for number, kind in enumerate(kinds):
+        (author,) = desk.blame(desk.target(context, f"/memories/global/run{number}.md")).authors
+        assert (author.who, author.change, author.subject) == (kind, runs[number], "A run")
     shutil.rmtree(parts.profile.runs(parts.home_id))
-    gone = TimelineService(parts).page(target, who=("dream",)).points[0]
-    assert (gone.run_id, gone.run_number) == (runs[2], None)
+    (gone,) = desk.blame(desk.target(context, "/memories/global/run2.md")).authors
+    assert (gone.who, gone.change) == ("dream", parts.snapshots.history.head())
 
 
 def test_a_deleted_file_and_a_vanished_scope_come_back_with_pins_and_the_undo_takes_them_back(
@@ -274,7 +286,7 @@ def test_a_deleted_file_and_a_vanished_scope_come_back_with_pins_and_the_undo_ta
     then = points(desk, target)[0]
     shutil.rmtree(scope)
     file = desk.target(context, TESTING)
-    assert desk.page(file).points, "a vanished scope keeps its timeline"
+    assert points(desk, file), "a vanished scope keeps its timeline"
     plan = desk.plan(target, then.after)
     assert {each.verb for each in plan.files} == {"create"}
     bring_back(parts, desk, plan)
@@ -329,10 +341,10 @@ def test_what_changes_between_plan_and_restore_is_told_and_left(
 def test_nothing_to_bring_back_and_no_scope_are_said(desk: TimelineService, context: ScopeContext) -> None:
     target = desk.target(context, TESTING)
     with pytest.raises(StoreError):
-        desk.plan(target, desk.now(target))
+        desk.plan(target, desk.on_disk(target.place))
     with pytest.raises(StoreError):
         desk.target(context, "/memories/nowhere/x.md")
-    assert desk.page(desk.target(context, "/memories/global/never.md")).points == ()
+    assert points(desk, desk.target(context, "/memories/global/never.md")) == ()
     assert desk.files(points(desk, target)[-1].before) == {}
 
 
@@ -342,13 +354,11 @@ def test_looking_writes_nothing_in_the_home(
     before = snapshot(parts.home.root)
     target = desk.target(context, "/memories/global")
     found = points(desk, target)
-    desk.compare(found[-1].before, desk.now(target))
+    desk.difference(found[-1].before, desk.on_disk(target.place))
     desk.plan(target, found[0].after)
     desk.blame(desk.target(context, TESTING))
     assert snapshot(parts.home.root) == before
-    assert (
-        desk.page(TimelineTarget(context, target.scope, "", HistoryPlace("workspace/none", ""))).points == ()
-    )
+    assert points(desk, TimelineTarget(context, target.scope, "", HistoryPlace("workspace/none", ""))) == ()
 
 
 def test_a_companion_has_a_timeline_and_lines_and_comes_back_as_it_was(
@@ -360,16 +370,14 @@ def test_a_companion_has_a_timeline_and_lines_and_comes_back_as_it_was(
     clock.now += 1_000
     files.save(companion, before.content + "\nmine\n", before.sha256)
     target = desk.target(context, str(companion.path))
-    points = desk.page(target).points
-    assert [point.who for point in points] == ["you", "outside"]
-    assert not desk.is_folder(target)
-    assert points[0].path == str(companion.path)
-    assert (desk.read(points[1].after) or b"").decode() == before.content
-    comparison = desk.compare(points[1].after, desk.now(target))
-    assert "+mine" in desk.difference(comparison, comparison.files[0])
+    found = points(desk, target)
+    assert [point.who for point in found] == ["you", "outside"]
+    assert found[0].path == str(companion.path)
+    assert (desk.read(found[1].after) or b"").decode() == before.content
+    assert desk.difference(found[1].after, desk.on_disk(target.place)).endswith("+mine\n")
     assert desk.blame(target).rows[-1].text == "mine"
     bench = Workbench(parts)
-    plan = desk.plan(target, points[1].after)
+    plan = desk.plan(target, found[1].after)
     assert [(file.path, file.verb) for file in plan.files] == [(str(companion.path), "change")]
     undo = bench.restore(plan)
     assert companion.path.read_text() == before.content
@@ -379,7 +387,7 @@ def test_a_companion_has_a_timeline_and_lines_and_comes_back_as_it_was(
     assert companion.path.read_text() == before.content + "\nmine\n"
     companion.path.unlink()
     parts.snapshots.observe(source="the watcher", dirty=[companion.path])
-    undo = bench.restore(desk.plan(target, points[0].after))
+    undo = bench.restore(desk.plan(target, found[0].after))
     assert companion.path.read_text() == before.content + "\nmine\n"
     companion.path.write_text("by another")
     with pytest.raises(Conflict):

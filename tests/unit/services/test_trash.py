@@ -241,7 +241,7 @@ def test_a_long_history_is_read_page_by_page(
 ) -> None:
     from reverie.memory.history import reader as history_deletions
 
-    monkeypatch.setattr(history_deletions.read_deletions, "__kwdefaults__", {"commits": 2})
+    monkeypatch.setattr(history_deletions, "DELETIONS_COMMITS_A_PAGE", 2)
     edits = UserEdits(parts)
     for number in range(3):
         edits.save(context, f"/memories/global/{number}.md", f"{number}\n", None)

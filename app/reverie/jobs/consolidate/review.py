@@ -24,6 +24,7 @@ from typing import Any, Literal, TypeVar
 
 from reverie.errors import StoreError
 from reverie.memory.diff import text_lines
+from reverie.memory.front_matter import split
 from reverie.runs.guard import (
     DRY_RUN_NOTE,
     counted_lines,
@@ -611,6 +612,51 @@ def _with(mapping: Mapping[_Key, _Value], key: _Key, value: _Value | None) -> di
 
 # Taking back a part of a finished run: the selection is what shall stay of it. The rails of a review hold
 # here too. Pure and quick enough for the GUI thread.
+
+
+Fate = Literal["same", "moved", "reworded", "gone", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class MergedLine:
+    """One line of a memory that is merged into another: it was there already (`same`), it moved there, it is
+    there in other words, or it is gone. Empty for what says nothing: blank lines, titles, front matter."""
+
+    text: str
+    fate: Fate
+    match: str = ""
+    """The line that says the same, where its words differ."""
+
+
+def merged_lines(kept: str, gone: str, result: str) -> tuple[MergedLine, ...]:
+    """Where each line of `gone` is once it was merged into `kept`, which gave `result`."""
+    before = {_folded(line): line for line in kept.splitlines()}
+    after = {_folded(line): line for line in result.splitlines() if _folded(line)}
+    block = split(gone)
+    head = gone[: block.body_start].count("\n") if block is not None else 0
+    found = []
+    for number, line in enumerate(gone.splitlines()):
+        words = _folded(line)
+        if number < head or not words or line.lstrip().startswith("#"):
+            found.append(MergedLine(line, ""))
+        elif words in before or words in after:
+            match = before.get(words) or after[words]
+            fate: Fate = "same" if words in before else "moved"
+            found.append(MergedLine(line, fate, match if match != line else ""))
+        else:
+            like = _most_alike(words, after)
+            found.append(MergedLine(line, "reworded", after[like]) if like else MergedLine(line, "gone"))
+    return tuple(found)
+
+
+def _most_alike(words: str, others: Mapping[str, str]) -> str:
+    """The line with most of the same words, if that is half of them at least; else empty."""
+    best, most = "", 0.5
+    for other in others:
+        ratio = SequenceMatcher(None, words.split(), other.split()).ratio()
+        if ratio >= most:
+            best, most = other, ratio
+    return best
 
 
 def standing(review: Review, taken: Parts) -> ReviewSelection:

@@ -9,6 +9,7 @@ Threading: any thread but the GUI's. Failure: `StoreError`, `Unavailable` (`in_w
 from __future__ import annotations
 
 import contextlib
+import functools
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,15 @@ from typing import Any, Literal
 from reverie.errors import StoreError, Unavailable, user_error_from_os
 from reverie.files.atomic import shown
 from reverie.files.sqlite import why
-from reverie.memory.history.objects import Commit, Folder, Leaf, StoredCommit, TreeEntry, escape_rel
+from reverie.memory.history.objects import (
+    Commit,
+    Folder,
+    Leaf,
+    Loader,
+    StoredCommit,
+    TreeEntry,
+    escape_rel,
+)
 from reverie.memory.history.repository import (
     DamagedHistoryError,
     Merge,
@@ -79,7 +88,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """What one commit did to the followed file or folder. The counts are of files."""
+    """What one commit did to the followed file or folder."""
 
     commit: Commit
     place: HistoryPlace
@@ -89,11 +98,6 @@ class LogEntry:
     """The content after the commit; empty for folders and deletions."""
     other: HistoryPlace | None = None
     """The earlier place (`renamed`) or the new one (`moved-away`)."""
-    created: int = 0
-    changed: int = 0
-    deleted: int = 0
-    moved: int = 0
-    """Files with another name and the same content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,33 +161,7 @@ class _CommitStep:
             other = self._counterpart(there, gone=False)
             what = "deleted" if other is None else "moved-away"
         blob = here.id.hex() if here is not None and not here.is_tree else ""
-        old = there
-        if what == "renamed" and other is not None and self.before is not None:
-            old = self.repository.entry(self.before.tree, other.names)
-        return LogEntry(self.after.commit, self.place, what, blob, other, *self._counts(here, old))
-
-    def _counts(self, here: TreeEntry | None, there: TreeEntry | None) -> tuple[int, int, int, int]:
-        """Files created, changed, deleted, moved."""
-        changed = 0
-        created: Counter[bytes] = Counter()
-        deleted: Counter[bytes] = Counter()
-        for _names, now, before in self._wrapped(here).differing(self._wrapped(there)):
-            if before is None and now is not None:
-                created[now.id] += 1
-            elif now is None and before is not None:
-                deleted[before.id] += 1
-            else:
-                changed += 1
-        moved = (created & deleted).total()
-        return created.total() - moved, changed, deleted.total() - moved, moved
-
-    def _wrapped(self, entry: TreeEntry | None) -> Folder:
-        """A folder with the entry in it, so that files and folders are counted alike."""
-        folder = Folder(self.repository.tree)
-        if entry is not None:
-            node = Folder(self.repository.tree, entry.id) if entry.is_tree else Leaf(entry.mode, entry.id)
-            folder.put((b"it",), node)
-        return folder
+        return LogEntry(self.after.commit, self.place, what, blob, other)
 
     def _counterpart(self, entry: TreeEntry | None, *, gone: bool) -> HistoryPlace | None:
         """Where a new file or folder was before (`gone`), or where a missing one is now."""
@@ -346,62 +324,68 @@ class DeletionPage:
     """The commit where the next page begins; None at the beginning of the history."""
 
 
-def read_deletions(
-    repository: Repository,
-    start: str,
-    *,
-    check: Callable[[], None],
-    commits: int = DELETIONS_COMMITS_A_PAGE,
-) -> DeletionPage:
-    """The deletions of at most `commits` commits from `start` back. `check` may raise to stop. Raises
-    MissingVersionError, DamagedError."""
-    tip = repository.tip()
-    head = Folder(repository.tree, repository.commit(tip).tree) if tip is not None else None
-    found: dict[tuple[HistoryPlace, str], Deletion] = {}
-    stored = repository.commit_named(start)
-    for _ in range(commits):
-        check()
-        if stored.parent is None:
-            return DeletionPage(tuple(found.values()))
-        parent = repository.commit(stored.parent)
-        for place, leaf in _gone(repository, stored, parent):
-            key = (place, leaf.id.hex())
-            if key in found or (head is not None and head.get(place.names) == leaf):
-                continue
-            found[key] = Deletion(
-                place, leaf.id.hex(), stored.commit, parent.commit.id, _size(repository, leaf)
-            )
-        stored = parent
-    return DeletionPage(tuple(found.values()), stored.commit.id if stored.parent is not None else None)
+# What one commit did to every file of the home.
 
 
-def _gone(
-    repository: Repository, stored: StoredCommit, parent: StoredCommit
-) -> Iterator[tuple[HistoryPlace, Leaf]]:
-    gone: list[tuple[HistoryPlace, Leaf]] = []
-    came: Counter[bytes] = Counter()
-    after, before = Folder(repository.tree, stored.tree), Folder(repository.tree, parent.tree)
+@dataclass(frozen=True, slots=True)
+class FileStep:
+    """What one commit did to one file. A blob is empty where there is no file."""
+
+    place: HistoryPlace
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommitSteps:
+    """One commit and the files whose content it changed, by key and path."""
+
+    commit: Commit
+    steps: tuple[FileStep, ...]
+    is_first: bool
+    """The history had nothing of these roots before."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepsPage:
+    """Commits, newest first."""
+
+    commits: tuple[CommitSteps, ...] = ()
+    next: str | None = None
+    """Where the next page begins; None at the beginning of the history."""
+    head: str = ""
+
+
+def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> CommitSteps:
+    """What a commit did; `load` as `Folder` takes it. Raises MissingVersionError, DamagedError."""
+    parent = repository.commit(stored.parent) if stored.parent else None
+    after, before = Folder(load, stored.tree), Folder(load, parent.tree if parent else None)
+    roots: set[bytes] = set()
+    steps = []
     for names, now, then in after.differing(before):
-        if len(names) < 3 or names[1] != FILES:
-            continue
-        if then is None and now is not None:
-            came[now.id] += 1
-        elif now is None and then is not None:
+        if len(names) > 2 and names[1] == FILES:
+            roots.add(names[0])
             place = HistoryPlace(key_of(names[0]), rel_of(names[2:]))
-            if not is_of_companions(place.key):
-                gone.append((place, then))
-    for place, leaf in sorted(gone, key=lambda each: (each[0].key, each[0].rel)):
-        if came[leaf.id] > 0:
-            came[leaf.id] -= 1
-        else:
-            yield place, leaf
+            steps.append(FileStep(place, then.id.hex() if then else "", now.id.hex() if now else ""))
+    steps.sort(key=lambda step: (step.place.key, utf16_key(step.place.rel)))
+    is_first = all(before.get((root,)) is None for root in roots)
+    return CommitSteps(stored.commit, tuple(steps), is_first)
 
 
-def _size(repository: Repository, leaf: Leaf) -> int | None:
-    try:
-        return len(repository.blob(leaf.id))
-    except DamagedHistoryError:
-        return None  # kept by hash only
+def _once(repository: Repository) -> Loader:
+    """Loads each tree once: neighbours have most of theirs in common."""
+    return functools.cache(lambda raw: tuple(repository.tree(raw)))
+
+
+def _deleted(steps: Sequence[FileStep]) -> Iterator[FileStep]:
+    """Those that deleted a memory; not where one with the same content came in its place."""
+    came = Counter(step.after for step in steps if not step.before)
+    for step in steps:
+        if not step.after and not is_of_companions(step.place.key):
+            if came[step.before] > 0:
+                came[step.before] -= 1
+            else:
+                yield step
 
 
 class HistoryReader:
@@ -455,17 +439,52 @@ class HistoryReader:
             head = tip.hex()
             return read_page(repository, start or Cursor(head, place), limit=limit, until=until, head=head)
 
+    def steps(self, commits: Sequence[str]) -> tuple[CommitSteps, ...]:
+        """What each of these commits did. Raises StoreError, Unavailable."""
+        if not commits:
+            return ()
+        with in_words():
+            repository = self._existing(commits[0])
+            load = _once(repository)
+            return tuple(steps_of(repository, load, repository.commit_named(commit)) for commit in commits)
+
+    def newest_steps(self, start: str | None = None, *, limit: int = 100) -> StepsPage:
+        """What the newest commits did, or those from `start` (an earlier page's `next`) back. Raises
+        StoreError, Unavailable."""
+        with in_words():
+            repository = self._open()
+            tip = repository.tip() if repository else None
+            if repository is None or tip is None:
+                return StepsPage()
+            found: list[CommitSteps] = []
+            stored, load = repository.commit_named(start or tip.hex()), _once(repository)
+            while True:
+                found.append(steps_of(repository, load, stored))
+                if stored.parent is None:
+                    return StepsPage(tuple(found), None, tip.hex())
+                stored = repository.commit(stored.parent)
+                if len(found) == limit:
+                    return StepsPage(tuple(found), stored.commit.id, tip.hex())
+
     def deletions(
         self, start: str | None = None, *, check: Callable[[], None] = lambda: None
     ) -> DeletionPage:
         """What was deleted, newest first, a page from the commit `start` (None: the newest) back; `check` may
         raise to stop. Raises StoreError, Unavailable."""
-        with in_words():
-            repository = self._open()
-            tip = repository.tip() if repository else None
-            if repository is None or tip is None:
-                return DeletionPage()
-            return read_deletions(repository, start or tip.hex(), check=check)
+        page = self.newest_steps(start, limit=DELETIONS_COMMITS_A_PAGE)
+        gone: dict[tuple[HistoryPlace, str], Commit] = {}
+        for each in page.commits:
+            check()
+            for step in _deleted(each.steps):
+                gone.setdefault((step.place, step.before), each.commit)
+        contents = self.blobs([blob for _place, blob in gone])
+        now = self.newest([place for place, _blob in gone])
+        found = [
+            Deletion(place, blob, commit, commit.parent or "", None if content is None else len(content))
+            for ((place, blob), commit), content, there in zip(gone.items(), contents, now, strict=True)
+            if content is None or there != content
+        ]
+        return DeletionPage(tuple(found), page.next)
 
     def leaves(self, commit: str, place: HistoryPlace) -> dict[str, str]:
         """Path below the root -> blob, of every file at `place` and below it. Raises StoreError,

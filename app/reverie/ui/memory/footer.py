@@ -51,8 +51,8 @@ from reverie.ui.display_text import (
     when,
 )
 from reverie.ui.jobs import repeating
-from reverie.ui.run_kinds import LABELS, kind_title
-from reverie.ui.translation import counted, tr, translated
+from reverie.ui.run_kinds import kind_title
+from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, FitToolButton, WrapLabel
 from reverie.ui.widgets.layouts import column, row_of
 from reverie.ui.widgets.message_bar import MessageBar, Tone
@@ -64,57 +64,7 @@ if TYPE_CHECKING:
     from reverie.services.views import CoverageRow, HarvestRow, RunSummary, Spent, StatusView
 
 
-# How a run is told in one line, and which runs a list shows: pure functions of a `RunSummary`.
-
-
-_ENDED_BADLY = ("failed", "interrupted", "cancelled", "skipped")
-
-
-@dataclass(frozen=True, slots=True)
-class RunFilter:
-    """Which runs are wanted. `show` is a key of `filter_names`; `text` may stand anywhere in what is said of
-    a run."""
-
-    show: str = "all"
-    text: str = ""
-
-    def takes(self, run: RunSummary) -> bool:
-        """Whether the filter shows this run."""
-        return _is_shown(run, self.show) and self.text.casefold().strip() in _searched(run)
-
-
-def filter_names() -> tuple[tuple[str, str], ...]:
-    """(key, name) of each choice, in the order they are offered."""
-    return (
-        ("all", tr("All runs")),
-        ("review", tr("Waiting for review")),
-        ("dream", tr("Consolidations")),
-        ("preview", tr("Previews")),
-        *((kind, translated(LABELS[kind].plural)) for kind in LABELS if kind not in ("dream", "revert")),
-        ("failed", tr("Did not end well")),
-        ("undone", tr("Undone")),
-        ("revert", translated(LABELS["revert"].plural)),
-    )
-
-
-def _is_shown(run: RunSummary, show: str) -> bool:
-    if show == "all":
-        return True
-    if show == "review":
-        return run.outcome == "held"
-    if show == "failed":
-        return run.outcome in _ENDED_BADLY
-    if show == "undone":
-        return run.reverted or run.partly_undone
-    if show == "preview":
-        return run.dry_run
-    return run.kind == show and not run.dry_run
-
-
-def _searched(run: RunSummary) -> str:
-    paths = (str(op.get(key) or "") for op in run.ops for key in ("path", "newPath"))
-    said = (headline(run), run.workspace_id or "", trigger(run.trigger), run.summary, run.reason)
-    return "\n".join((*said, *paths)).casefold()
+# What is said of a run in one line: pure functions of a `RunSummary`.
 
 
 def can_revert(run: RunSummary) -> bool:
@@ -160,14 +110,6 @@ def state_words(run: RunSummary) -> str:
 
 def headline(run: RunSummary) -> str:
     return f"{kind_words(run)}, {when(run.started_at)}, {display_text.engine(run.engine)}: {state_words(run)}"
-
-
-def run_line(run: RunSummary) -> str:
-    if run.dry_run:
-        count = counted(tr("1 change planned"), "%n changes planned", len(run.ops))
-    else:
-        count = changes(sum(1 for op in run.ops if op.get("applied")))
-    return ", ".join((kind_words(run), display_text.engine(run.engine), count))
 
 
 def cost_words(run: RunSummary) -> str:

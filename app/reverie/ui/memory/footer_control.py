@@ -1,4 +1,4 @@
-"""Between the footer, the running consolidation and the dialogs that show runs."""
+"""Between the footer, the running consolidation and the Changes tab, which shows what it did."""
 
 from __future__ import annotations
 
@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from reverie.agents.scopes import Scope, ScopeContext
+from reverie.agents.scopes import ScopeContext
 from reverie.engine.asking import Request, ask
 from reverie.errors import UserError
 from reverie.jobs.consolidate.review import ReviewSelection
-from reverie.memory.paths import ROOT
 from reverie.ui.appearance import Icons
 from reverie.ui.dialogs import ConsentDialog, ModelDialog
 from reverie.ui.jobs import JobControl, Lane, Lanes, Ticket, Work
 from reverie.ui.memory.footer import Footer
-from reverie.ui.memory.runs_dialog import RunsDialog
 from reverie.ui.session import HomeSession
 
 if TYPE_CHECKING:
     from reverie.runs.record import Parts
     from reverie.runs.result import Progress, RunResult
     from reverie.services.models import ModelChoice
-    from reverie.services.views import ConsentView, RunSummary, StatusView
+    from reverie.services.views import ConsentView, StatusView
     from reverie.services.workbench import Workbench
 
 
@@ -215,11 +213,12 @@ def _prepare(wish: _RunRequest, engine: str) -> Work[_PreparedRun]:
 
 
 class FooterControl(QObject):
-    """`state_changed()`: whether one can consolidate is another. `open_wanted(str)`: open this memory path of
-    the shown context in the editor."""
+    """`state_changed()`: whether one can consolidate is another. `review_wanted(HomeSession, str)`: show what
+    this run changed. `refused(UserError)`: what was asked of a run cannot be done now."""
 
     state_changed = Signal()
-    open_wanted = Signal(str)
+    review_wanted = Signal(object, str)
+    refused = Signal(object)
 
     def __init__(self, footer: Footer, lanes: Lanes, icons: Icons, parent: QWidget) -> None:
         super().__init__(parent)
@@ -236,8 +235,6 @@ class FooterControl(QObject):
         self._choice: ModelChoice | None = None
         self._used: list[str] = []  # models named before, newest first
         self.last_outcome = ""
-        self._runs: RunsDialog | None = None
-        self._review: RunsDialog | None = None
         panel = footer.panel
         panel.cancel.connect(self.jobs.cancel)
         panel.review.connect(self.review)
@@ -253,13 +250,10 @@ class FooterControl(QObject):
         self.jobs.cancelled.connect(self._on_cancelled)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home, or none: dialogs of the last one are closed."""
+        """Another home, or none."""
         self._session = session
         self._available = False
         self._choice = None
-        for dialog in (self._runs, self._review):
-            if dialog is not None:
-                dialog.close()
         self.forget()
 
     def forget(self, place: str = "") -> None:
@@ -392,14 +386,13 @@ class FooterControl(QObject):
             self.jobs.revert(session.workbench, run_id, part)
 
     def _refused(self) -> bool:
-        """Whether another run is going on; the reviews that asked are told."""
+        """Whether another run is going on; says so."""
         if not self.jobs.running:
             return False
         busy = UserError(
             self.tr("Another run is going on."), next_step=self.tr("Try again when it has ended.")
         )
-        for dialog in self._dialogs():
-            dialog.show_failed(busy)
+        self.refused.emit(busy)
         return True
 
     def _begin(self, session: HomeSession) -> None:
@@ -435,25 +428,18 @@ class FooterControl(QObject):
         with self.footer.keeping_focus():
             self.footer.panel.ended(ended.run, dry_run=ended.dry_run, place=elsewhere)
             self._follow()
-        if ended.kind == "apply":
-            for dialog in self._dialogs():
-                dialog.show_applied(ended.run)
 
     @Slot(object)
     def _on_reverted(self, result: RunResult) -> None:
         with self.footer.keeping_focus():
             self.footer.panel.reverted(result)
             self._follow()
-        for dialog in self._dialogs():
-            dialog.show_reverted(result)
 
     @Slot(object)
     def _on_failed(self, error: UserError) -> None:
         with self.footer.keeping_focus():
             self.footer.panel.failed(error)
             self._follow()
-        for dialog in self._dialogs():
-            dialog.show_failed(error)
 
     @Slot()
     def _on_cancelled(self) -> None:
@@ -461,78 +447,8 @@ class FooterControl(QObject):
             self.footer.panel.cancelled()
             self._follow()
 
-    # Reading runs
-
     @Slot(str)
     def review(self, run_id: str) -> None:
         """What one run changed."""
-        if self._session is None:
-            return
-        if self._review is None:
-            self._review = self._new_dialog(with_list=False)
-        self._review.show_runs(self._session_of(run_id).workbench, run_id)
-        _bring_up(self._review)
-
-    @property
-    def review_dialog(self) -> RunsDialog | None:
-        return self._review
-
-    @Slot()
-    def show_runs(self) -> None:
-        """All runs of the home."""
-        if self._session is None:
-            return
-        if self._runs is None:
-            self._runs = self._new_dialog(with_list=True)
-        self._runs.show_runs(self._session.workbench)
-        _bring_up(self._runs)
-
-    @Slot()
-    def runs_changed(self) -> None:
         if self._session is not None:
-            for dialog in self._dialogs():
-                dialog.follow(self._session.workbench)
-
-    @Slot(object, object, str)
-    def _on_open_wanted(self, workbench: Workbench, run: RunSummary, path: str) -> None:
-        """Open a file of a review; the same path means another file where another place is shown."""
-        session = self._session
-        context = session.context if session is not None and session.workbench is workbench else None
-        if context is not None and _is_of(run, path, context):
-            self.open_wanted.emit(path)
-            return
-        elsewhere = UserError(
-            self.tr("This memory belongs to another project or workspace."),
-            next_step=self.tr("Choose that one in the list of homes, then open it again."),
-        )
-        for dialog in self._dialogs():
-            dialog.show_failed(elsewhere)
-
-    def _dialogs(self) -> list[RunsDialog]:
-        return [dialog for dialog in (self._runs, self._review) if dialog is not None and dialog.isVisible()]
-
-    def _new_dialog(self, *, with_list: bool) -> RunsDialog:
-
-        dialog = RunsDialog(self._lanes.scan, self._icons, self._window, with_list=with_list)
-        dialog.revert.connect(self.revert)
-        dialog.open_wanted.connect(self._on_open_wanted)
-        dialog.pane.apply.connect(self.apply)
-        dialog.pane.take_back.connect(self.revert)
-        return dialog
-
-
-def _is_of(run: RunSummary, path: str, context: ScopeContext) -> bool:
-    """Whether `path` names the same file in `context` as it did in the run."""
-    scope = path.removeprefix(f"{ROOT}/").partition("/")[0]
-    if scope == Scope.WORKSPACE.value:
-        return run.workspace_id == context.workspace_id
-    return scope != Scope.PROJECT.value or run.project_path == context.project_path
-
-
-def _bring_up(dialog: RunsDialog) -> None:
-    """A dialog that is open already may lie behind the window."""
-    if dialog.isVisible():
-        dialog.raise_()
-        dialog.activateWindow()
-    else:
-        dialog.show()
+            self.review_wanted.emit(self._session_of(run_id), run_id)

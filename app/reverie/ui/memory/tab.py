@@ -24,8 +24,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.agents.scopes import Scope
 from reverie.engine.asking import ask
 from reverie.errors import AGENT_BUSY, UserError
+from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, MARGIN, Icons, theme_of
 from reverie.ui.editor.control import Buffers, EditorControl
 from reverie.ui.editor.drafts import DraftKeeper, DraftOffers
@@ -39,15 +41,20 @@ from reverie.ui.memory.filters import FilterChips, FilterControl, TreeOrder
 from reverie.ui.memory.findings import IndexControl, LintControl
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.footer_control import FooterControl
-from reverie.ui.memory.history_window import HistoryControl
 from reverie.ui.memory.notes_control import NotesControl
 from reverie.ui.memory.orphaned_stores import OrphansControl
 from reverie.ui.memory.search import MemorySearch
-from reverie.ui.memory.trash_window import TrashControl
 from reverie.ui.memory.unseen import UnseenControl
 from reverie.ui.metrics import scaled
 from reverie.ui.session import HomeSession, TreeUpdate
-from reverie.ui.tree.memory_tree import CompanionData, FileData, FolderData, companion_at, path_of
+from reverie.ui.tree.memory_tree import (
+    CompanionData,
+    FileData,
+    FolderData,
+    companion_at,
+    parse_shown,
+    path_of,
+)
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, Heading
@@ -56,7 +63,6 @@ from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, ActionState
 
 if TYPE_CHECKING:
-    from reverie.agents.scopes import ScopeContext
     from reverie.services.search import SearchHit
     from reverie.ui.tree.memory_tree import Arrangement, RowData
 
@@ -294,12 +300,10 @@ class MemoryTab(QWidget):
         self.index_care = IndexControl(self._shown, edits, tree, editor, pane, icons, self)
         self.hand = HandControl(self._shown, edits, tree, editor, self.undo_bar, self.index_care.rename, self)
         self.extraction = ExtractControl(self.footer, lanes, icons, now, self)
-        self.history = HistoryControl(edits, tree, editor, lanes.history, icons, now, self)
         self.lint = LintControl(self.model, editor, pane, icons, self)
         self.notes = NotesControl(tree, editor, pane, lanes, now, self)
         self.unseen = UnseenControl(self._shown, editor, pane, self.hand, now, self)
         self.telling = TellControl(self.undo_bar, icons, self)
-        self.trash = TrashControl(edits, lanes.history, icons, now, self)
         self.duplicates = DuplicatesControl(edits, icons, self)
         self.orphans = OrphansControl(edits, icons, self)
 
@@ -339,17 +343,13 @@ class MemoryTab(QWidget):
             self.extraction.state_changed,
             self.notes.state_changed,
             self.hand.state_changed,
-            self.trash.changed,
             self.duplicates.changed,
         ):
             changed.connect(self.situation_changed)
         self.index_care.fixed.connect(self.hand.offer_undo)
         self.index_care.moved.connect(self.hand.moved)
         self.extraction.review_wanted.connect(self.dreams.review)
-        self.history.run_wanted.connect(self.dreams.review)
-        self.footer.aged.connect(self.history.update_ages)
         self.orphans.page_wanted.connect(self.show_other)
-        self.orphans.history_wanted.connect(self._show_history)
 
     def set_actions(self, actions: Actions) -> None:
         """The window's actions where they are used here."""
@@ -384,12 +384,10 @@ class MemoryTab(QWidget):
         self.dreams.set_session(session)
         self.extraction.set_session(session)
         self.telling.set_session(session)
-        self.history.set_session(session)
         self.lint.set_session(session)
         self.filters.set_session(session)
         self.index_care.set_session(session)
         self.notes.set_session(session)
-        self.trash.set_session(session)
         self.duplicates.set_session(session)
         self.hand.forget()
         if session is not None:
@@ -400,7 +398,6 @@ class MemoryTab(QWidget):
         return (
             (session.tree_changed, self.show_tree),
             (session.status_changed, self.dreams.show_status),
-            (session.runs_changed, self.dreams.runs_changed),
             (session.trouble, self.show_trouble),
             (session.history_started, self.editor.read_again),
         )
@@ -433,11 +430,6 @@ class MemoryTab(QWidget):
         if self._pages.indexOf(page) < 0:
             self._pages.addWidget(page)
         self._show_page(page)
-
-    @Slot(object, str, object)
-    def _show_history(self, session: HomeSession, path: str, context: ScopeContext) -> None:
-        if session is self.session:
-            self.history.show_path(path, context)
 
     @property
     def beside(self) -> QWidget | None:
@@ -542,6 +534,15 @@ class MemoryTab(QWidget):
     def _on_editor_state(self) -> None:
         self.model.set_modified(self.editor.unsaved_paths())
         self.situation_changed.emit()
+
+    def path_for_history(self) -> str:
+        """The selected row, else the open memory, else the global scope."""
+        row = self.tree.current_data()
+        if isinstance(row, CompanionData):
+            return str(row.companion.path)
+        file = self.editor.file
+        open_path = file.buffer.address.path if file is not None else ""
+        return path_of(row) or (open_path if parse_shown(open_path) else "") or f"{ROOT}/{Scope.GLOBAL.value}"
 
     def edit_selected(self) -> None:
         self._on_opened(self.tree.current_data())

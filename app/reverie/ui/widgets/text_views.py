@@ -6,6 +6,8 @@ thread.
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import QEvent, QRectF, Qt
 from PySide6.QtGui import (
     QColor,
@@ -23,6 +25,7 @@ from reverie.ui.appearance import Theme, monospace, theme_of
 from reverie.ui.display_text import visible_lines
 
 _HEAD = ("diff ", "index ", "new file", "deleted file", "similarity", "rename ", "old mode", "new mode")
+_HUNK = re.compile(r"^@@ .*\n", re.MULTILINE)
 # A diff longer than this is cut: the pane is for reading, `reverie diff` gives all of it.
 LIMIT = 400_000
 
@@ -44,9 +47,10 @@ class DiffView(QPlainTextEdit):
 
     def show_diff(self, text: str) -> None:
         """A unified diff; what is above the limit is said to be cut."""
-        # The first line names the file twice; whoever shows a diff has said which file it is.
+        # Its head names the file; whoever shows a diff has said which file it is.
         if text.startswith("diff --git "):
-            text = text.partition("\n")[2]
+            _head, *hunks = _HUNK.split(text)
+            text = "…\n".join(hunks)
         cut = text[:LIMIT]
         note = self.tr("\n… the rest is too long to show here.") if len(text) > LIMIT else ""
         self.setPlainText(visible_lines(cut) + note)

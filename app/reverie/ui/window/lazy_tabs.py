@@ -1,5 +1,5 @@
-"""The tabs that are not needed at once, Traces, Activity, Doctor and Transcripts, and the two pages that
-stand in place of the editor: what the agent sees, and what its next attempt is sent.
+"""The tabs that are not needed at once, Changes, Traces, Activity, Doctor and Transcripts, and the two pages
+that stand in place of the editor: what the agent sees, and what its next attempt is sent.
 
 Placeholders hold their places from the start. A job imports their modules once the first tree is on screen,
 and each tab is built when it is first shown or asked for; only Activity and Doctor are built at once,
@@ -28,7 +28,9 @@ from reverie.ui.traces.feed import Followed
 from reverie.ui.window.homes import OpenHomes
 
 if TYPE_CHECKING:
+    from reverie.agents.scopes import ScopeContext
     from reverie.ui.background.services import ServicesView
+    from reverie.ui.changes.control import ChangesControl
     from reverie.ui.context_tab import ContextControl, ContextTab
     from reverie.ui.failures_tab import FailuresControl, FailuresTab
     from reverie.ui.memory.tab import MemoryTab
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from reverie.ui.window.other_tabs import OtherTabs
 
 
-_TRACES, _ACTIVITY, _DOCTOR, _TRANSCRIPTS = range(1, 5)
+_CHANGES, _TRACES, _ACTIVITY, _DOCTOR, _TRANSCRIPTS = range(1, 6)
 """The places of the tabs."""
 
 
@@ -48,6 +50,7 @@ class TabContext:
     icons: Icons
     clock: Clock
     lane: Lane
+    history: Lane
     dreams: FooterControl
     homes: OpenHomes
     log_file: Path
@@ -56,9 +59,10 @@ class TabContext:
 
 class LazyTabs(QObject):
     """Signals: `built()`: the tabs can be shown; `changed()`: the set of enabled actions may have changed;
-    `status_message(str)`."""
+    `open_wanted(str)`: show this memory in the editor; `status_message(str)`."""
 
     built = Signal()
+    open_wanted = Signal(str)
     changed = Signal()
     status_message = Signal(str)
 
@@ -70,6 +74,8 @@ class LazyTabs(QObject):
         self._session: HomeSession | None = None
         self._followed: Followed | None = None
         self._asked = self._closed = self._hosting = False
+        self._changes: ChangesControl | None = None
+        self._shown_when_built: Callable[[], None] | None = None
         self._traces: TracesTab | None = None
         self._services: ServicesView | None = None
         self._transcripts: TranscriptsTab | None = None
@@ -79,10 +85,13 @@ class LazyTabs(QObject):
         self._failures_control: FailuresControl | None = None
         for title in self._titles():
             tabs.addTab(QWidget(), title)
+        context.dreams.review_wanted.connect(self._on_review_wanted)
+        context.memory.orphans.history_wanted.connect(self._on_history_wanted)
         tabs.currentChanged.connect(self._on_current)
 
     def _titles(self) -> tuple[str, ...]:
         return (
+            self.tr("Changes"),
             self.tr("Traces"),
             self.tr("Activity"),
             self.tr("Doctor"),
@@ -92,6 +101,11 @@ class LazyTabs(QObject):
     @property
     def is_built(self) -> bool:
         return self._services is not None
+
+    @property
+    def changes(self) -> ChangesControl:
+        """Not before `built`."""
+        return self._changes or self._make_changes()
 
     @property
     def traces(self) -> TracesTab:
@@ -177,6 +191,9 @@ class LazyTabs(QObject):
         if self._hosting:
             services.run_for(context.homes.sessions)
         self._on_current(self._tabs.currentIndex())
+        if self._shown_when_built is not None:
+            self._shown_when_built()
+            self._shown_when_built = None
         self.built.emit()
         self.changed.emit()
 
@@ -184,6 +201,7 @@ class LazyTabs(QObject):
     def _on_current(self, index: int) -> None:
         """A tab is shown: build it if it is not built yet."""
         makers = {
+            _CHANGES: (self._changes, self._make_changes),
             _TRACES: (self._traces, self._make_traces),
             _TRANSCRIPTS: (self._transcripts, self._make_transcripts),
         }
@@ -196,6 +214,13 @@ class LazyTabs(QObject):
     def _ready(self) -> OtherTabs:
         assert self._others is not None
         return self._others
+
+    def _make_changes(self) -> ChangesControl:
+        control = self._changes = self._ready.changes(self._context.history)
+        control.open_wanted.connect(self.open_wanted)
+        control.set_session(self._session)
+        self._take_place(_CHANGES, control.tab)
+        return control
 
     def _make_traces(self) -> TracesTab:
         context = self._context
@@ -253,7 +278,8 @@ class LazyTabs(QObject):
         self._session = session
         if self._jobs is not None:
             self._jobs.close()
-        for part in (self._services, self._transcripts, self._context_control, self._failures_control):
+        parts = (self._services, self._transcripts, self._context_control, self._failures_control)
+        for part in (self._changes, *parts):
             if part is not None:
                 part.set_session(session)
         if not self.has_failures and self.beside == "failures":
@@ -262,6 +288,8 @@ class LazyTabs(QObject):
     @Slot(object)
     def remove_session(self, session: HomeSession) -> None:
         """A home was closed."""
+        if self._changes is not None and self._changes.session is session:
+            self._changes.set_session(self._session)
         if self._traces is not None:
             self._traces.remove_session(session)
         if self._services is not None:
@@ -299,7 +327,7 @@ class LazyTabs(QObject):
         """The window closes."""
         self._closed = True
         controls = (self._context_control, self._failures_control)
-        for part in (self._services, self._traces, self._transcripts, *controls):
+        for part in (self._changes, self._services, self._traces, self._transcripts, *controls):
             if part is not None:
                 part.stop()
 
@@ -316,6 +344,50 @@ class LazyTabs(QObject):
         """Pause the background services of the shown home here, or go on."""
         if self._services is not None:
             self._services.toggle_pause()
+
+    @Slot()
+    def show_changes(self) -> None:
+        self._tabs.setCurrentIndex(_CHANGES)
+
+    @Slot()
+    def show_runs(self) -> None:
+        """What the consolidations changed."""
+        self._in_changes(lambda: self.changes.show_runs())
+
+    @Slot()
+    def show_deleted(self) -> None:
+        """Deleted memories, to be restored."""
+        self._in_changes(lambda: self.changes.show_deleted())
+
+    @Slot()
+    def show_history(self) -> None:
+        """What happened to what is selected."""
+        path = self._context.memory.path_for_history()
+        self._in_changes(lambda: self.changes.show_history(path))
+
+    @Slot(object, str, object)
+    def _on_history_wanted(self, session: HomeSession, path: str, context: ScopeContext) -> None:
+        if session is self._session:
+            self._in_changes(lambda: self.changes.show_history(path, context))
+
+    @Slot(object, str)
+    def _on_review_wanted(self, session: HomeSession, run_id: str) -> None:
+        """The run may be of a home that was shown before."""
+
+        def show() -> None:
+            if session is not self.changes.session:
+                self.changes.set_session(session)
+            self.changes.show_change(run_id)
+
+        self._in_changes(show)
+
+    def _in_changes(self, show: Callable[[], None]) -> None:
+        """Bring the tab to the front and show something there, once it can be."""
+        self.show_changes()
+        if self.is_built:
+            show()
+        else:
+            self._shown_when_built = show
 
     @Slot()
     def show_traces(self) -> None:

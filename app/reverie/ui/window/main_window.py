@@ -160,7 +160,14 @@ class MainWindow(QMainWindow):
         self.tabs = QTabWidget()
         self.tabs.addTab(self.tab, self.tr("Memory"))
         context = parts.TabContext(
-            icons, clock, self.lanes.scan, self.tab.dreams, self.homes, profile.log_file, self.tab
+            icons,
+            clock,
+            self.lanes.scan,
+            self.lanes.history,
+            self.tab.dreams,
+            self.homes,
+            profile.log_file,
+            self.tab,
         )
         self.lazy_tabs = parts.LazyTabs(self.tabs, self.statusBar(), context)
         self.splitter = parts.StackingSplitter(narrow=560, above=112)
@@ -236,7 +243,7 @@ class MainWindow(QMainWindow):
         self.homes.closed.connect(self.lazy_tabs.remove_session)
         self.tab.orphans.found.connect(self.homes.set_lost)
         self.tab.place_wanted.connect(self._on_place_wanted)
-        self.tab.dreams.open_wanted.connect(self.open_memory)
+        self.lazy_tabs.open_wanted.connect(self.open_memory)
         self.homes.failed.connect(self._on_open_failed)
         self.homes.noticed.connect(self.say)
         self.homes.listed.connect(self._on_listed)

@@ -17,6 +17,8 @@ from reverie.engine.engine import HomeEngine
 from reverie.engine.interface import names_of
 from reverie.ui.appearance import Icons
 from reverie.ui.background.services import ServicesView
+from reverie.ui.changes.control import ChangesControl
+from reverie.ui.changes.tab import ChangesTab
 from reverie.ui.context_tab import ContextControl, ContextTab
 from reverie.ui.failures_tab import FailuresControl, FailuresTab
 from reverie.ui.jobs import Lane
@@ -43,6 +45,12 @@ class OtherTabs:
     def services(self, log_file: Path) -> ServicesView:
         """Activity, the Doctor and the background services."""
         return ServicesView(self._icons, self._clock, self._lane, self._memory.dreams, log_file)
+
+    def changes(self, lane: Lane) -> ChangesControl:
+        """Changes, and what reads them."""
+        memory = self._memory
+        tab = ChangesTab(lane, self._icons, self._clock)
+        return ChangesControl(tab, lane, memory.dreams, memory.edits, lambda: memory.update_, self._icons)
 
     def traces(self) -> TracesTab:
         """Traces."""

@@ -1,6 +1,7 @@
-"""The tree of a review: groups, their files, the hunks of those, each with a box to tick if one may choose.
+"""The files of a change set: groups, their files, the hunks of those, each with a box if one may choose; what
+can be done with the selected one; and what a person has chosen so far (`Choices`).
 
-Shows what `Choices` says and tells it what was ticked; holds no rule of its own.
+Threading: GUI thread; nothing here reads a file.
 """
 
 from __future__ import annotations
@@ -9,14 +10,25 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QSignalBlocker,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
     QApplication,
-    QCheckBox,
     QHeaderView,
     QMenu,
-    QPlainTextEdit,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QTreeWidget,
     QTreeWidgetItem,
     QWidget,
@@ -31,17 +43,12 @@ from reverie.jobs.consolidate.review import (
     text_of,
     to_take_back,
 )
-from reverie.ui import display_text as words
-from reverie.ui.appearance import UNIT, CalmSelection, Icons, monospace, theme_of
+from reverie.ui.appearance import CalmSelection, theme_of
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.editor.text_merge import restored, widget_text
-from reverie.ui.jobs import single_shot
-from reverie.ui.translation import tr, translated
+from reverie.ui.metrics import row_height
+from reverie.ui.translation import counted, tr, translated
 from reverie.ui.translation import translatable as _
-from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.layouts import FlowLayout, column, stacked
-from reverie.ui.widgets.message_bar import MessageBar
-from reverie.ui.widgets.text_views import DiffView
 
 if TYPE_CHECKING:
     from reverie.runs.record import Parts
@@ -49,6 +56,13 @@ if TYPE_CHECKING:
 
 
 _ROLE = Qt.ItemDataRole.UserRole
+
+
+class _Rows(QStyledItemDelegate):
+    """As high as the rows of other lists."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(super().sizeHint(option, index).width(), row_height(option.font))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +88,7 @@ class ReviewTree(QTreeWidget):
         self.setColumnCount(2)
         self.setHeaderHidden(True)
         self.setUniformRowHeights(True)
-        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
         self.setAllColumnsShowFocus(True)
@@ -84,6 +98,7 @@ class ReviewTree(QTreeWidget):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         CalmSelection(self, boxes=True)
+        self.setItemDelegate(_Rows(self))
         self.currentItemChanged.connect(self._on_current)
         self.itemChanged.connect(self._on_changed)
 
@@ -136,6 +151,21 @@ class ReviewTree(QTreeWidget):
                 self.scrollToItem(item)
                 return
 
+    @Slot(str, int)
+    def select_part(self, path: str, hunk: int | None) -> bool:
+        """Select a file of this memory path, or a hunk of it; whether there is one."""
+        best = None
+        for part, item in self.parts():
+            if part.file is not None and path in (part.file.path, part.file.old_path):
+                best = best or item
+                if part.hunk == hunk:
+                    best = item
+                    break
+        if best is not None and best is not self.currentItem():
+            self.setCurrentItem(best)
+            self.scrollToItem(best)
+        return best is not None
+
     def keyboardSearch(self, _typed: str) -> None:
         """Nothing: single letters are keys of the review, and every row begins with one of a few verbs."""
 
@@ -156,13 +186,15 @@ class ReviewTree(QTreeWidget):
             if len(group.files) == 1:
                 self.addTopLevelItem(self._file_item(group, group.files[0]))
                 continue
-            title = group.title.replace("/memories/", "")
+            title = group_words(group, short=True)
             top = self._item(ReviewPart(group), title, f"{title}\n{group.reason}")
             self.addTopLevelItem(top)
             top.addChildren([self._file_item(group, file) for file in group.files])
             top.setExpanded(True)
         if view.refused:
-            refused = self._item(ReviewPart(), self.tr("Refused"), "")
+            refused = self._item(
+                ReviewPart(), self.tr("Refused") if view.run is not None else self.tr("Not shown"), ""
+            )
             refused.setText(1, str(len(view.refused)))
             self.addTopLevelItem(refused)
             for sentence in view.refused:
@@ -170,10 +202,10 @@ class ReviewTree(QTreeWidget):
         self.follow()
 
     def _file_item(self, group: ReviewGroup, file: ReviewFile) -> QTreeWidgetItem:
-        made = self._item(ReviewPart(group, file), _file_words(file), file.path)
+        made = self._item(ReviewPart(group, file), file_words(file), file.path)
         if len(file.hunks) > 1:
             for hunk in file.hunks:
-                made.addChild(self._item(ReviewPart(group, file, hunk.index), hunk.header, ""))
+                made.addChild(self._item(ReviewPart(group, file, hunk.index), hunk_words(file, hunk), ""))
         return made
 
     def _item(self, part: ReviewPart, text: str, tip: str) -> QTreeWidgetItem:
@@ -200,6 +232,8 @@ class ReviewTree(QTreeWidget):
             state = self.tr("stays")
         elif part.file is not None and choices.is_written(part.file, part.hunk):
             state = self.tr("edited")
+        elif part.file is not None and part.hunk is None:
+            state = _verbs().get(part.file.verb, "")
         # The tree's own palette has another window colour, for its boxes: see `CalmSelection`.
         theme = theme_of(QApplication.palette(self))
         item.setText(1, state)
@@ -262,195 +296,51 @@ def _taken(choices: Choices, part: ReviewPart) -> Taken:
     return "all" if choices.hunk_taken(part.group, part.file, part.hunk) else "none"
 
 
-def _file_words(file: ReviewFile) -> str:
-    path = file.path.removeprefix("/memories/")
+def _verbs() -> dict[str, str]:
+    return {"create": tr("new"), "delete": tr("deleted"), "rename": tr("renamed")}
+
+
+def file_words(file: ReviewFile) -> str:
+    """The name first: what has no room is cut at the end."""
+    folder, _, name = file.path.removeprefix("/memories/").rpartition("/")
     if file.old_path:
-        return f"{words.operation(file.verb)} {file.old_path.removeprefix('/memories/')} → {path}"
-    return f"{words.operation(file.verb)} {path}"
+        name = f"{file.old_path.rpartition('/')[2]} → {name}"
+    return f"{name} · {folder}" if folder else name
 
 
-# The right half of a review: what the selected part changes, why, and the words one may put in its place.
-#
-# Hunks are shown as they came; of a file that a person worded anew, only the words are shown, in the
-# editor. Every key press counts at once; the rails are asked when typing pauses.
+def hunk_words(file: ReviewFile, hunk: ReviewHunk) -> str:
+    """Where it is, by the lines before; of what is only added, the line after which it comes."""
+    count = sum(kind == "-" for kind, _text in hunk.lines)
+    if not hunk.lines:
+        return {
+            "rename": tr("Renamed from {name}").format(name=file.old_path.rpartition("/")[2]),
+            "create": tr("The empty file is created"),
+            "delete": tr("The empty file is deleted"),
+        }.get(file.verb, "")
+    if not count:
+        return tr("After line {n}").format(n=hunk.start) if hunk.start else tr("At the beginning")
+    if count == 1:
+        return tr("Line {n}").format(n=hunk.start + 1)
+    return tr("Lines {first}–{last}").format(first=hunk.start + 1, last=hunk.start + count)
 
 
-PAUSE_MS = 250
+def group_words(group: ReviewGroup, *, short: bool = False) -> str:
+    """What a group of several files does; `short` where they are listed below."""
+    kept = [file.path.rpartition("/")[2] for file in group.files if file.verb != "delete"]
+    gone = [file.path.rpartition("/")[2] for file in group.files if file.verb == "delete"]
+    count = len(group.files)
+    if group.kind == "merge" and len(kept) == 1:
+        if short:
+            return tr("Merge into {kept}").format(kept=kept[0])
+        return tr("Merge {gone} into {kept}").format(gone=", ".join(gone), kept=kept[0])
+    return {
+        "rename": counted("Rename 1 memory", "Rename %n memories", count),
+        "delete": counted("Delete 1 memory", "Delete %n memories", count),
+        "create": counted("Create 1 memory", "Create %n memories", count),
+    }.get(group.kind, counted("Change 1 memory", "Change %n memories together", count))
 
 
-class ReviewDetail(QWidget):
-    """`changed()`: words or agreements are others."""
-
-    changed = Signal()
-
-    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._choices: Choices | None = None
-        self._part: ReviewPart | None = None
-        self.note = WrapLabel()
-        self.blocked = MessageBar(icons, "review-blocked", closable=False)
-        self.diff = DiffView()
-        self.editor = QPlainTextEdit()
-        self.editor.setFont(monospace())
-        self.editor.setTabChangesFocus(True)
-        self.editor.setAccessibleName(self.tr("Text in its place"))
-        self.editor.textChanged.connect(self._on_typed)
-        self._pages = stacked(self.diff, self.editor)
-        self.edit = FitPushButton(clicked=self._on_edit)
-        self.take_back = FitPushButton(self.tr("Take back my words"), clicked=self._on_take_back)
-        self.agree = QCheckBox(self.tr("&Agree to the loss of these lines"))
-        self.agree.toggled.connect(self._on_agree)
-        self._pause = single_shot(self, PAUSE_MS, self._on_pause)
-        row = FlowLayout(self.edit, self.take_back, self.agree, gap=UNIT * 2)
-        column(self, self.note, self.blocked, self._pages, row, grows=self._pages, margin=0, gap=UNIT)
-        self.show_part(None, None)
-
-    def show_part(self, choices: Choices | None, part: ReviewPart | None) -> None:
-        """Show one part of a review, or nothing."""
-        self.flush()
-        self._choices, self._part = choices, part
-        self._editing(choices is not None and self._is_written)
-        self.refresh()
-
-    def show_text(self, text: str) -> None:
-        """A sentence where the diff would be."""
-        self.diff.show_diff(text)
-
-    def flush(self) -> None:
-        """Words typed just now count before anything else is done."""
-        if self._pause.isActive():
-            self._pause.stop()
-            self.changed.emit()
-
-    def refresh(self) -> None:
-        """After a choice: what is blocked and what is possible."""
-        choices, part = self._choices, self._part
-        if choices is None or part is None:
-            self.note.hide()
-            self.blocked.clear()
-            for control in (self.edit, self.take_back, self.agree):
-                control.hide()
-            self.diff.show_diff("")
-            return
-        reason = part.refused or (part.group.reason if part.group is not None else "")
-        self.note.say(reason)
-        self.note.setVisible(bool(reason))
-        self._say_blocked(choices, part)
-        self._say_buttons(choices, part)
-        if self._pages.currentWidget() is self.diff:
-            self.diff.show_diff(part_text(part))
-
-    def _say_blocked(self, choices: Choices, part: ReviewPart) -> None:
-        path = part.file.path if part.file is not None else ""
-        why = choices.blocked.get(path, "") if choices.is_open else ""
-        if why:
-            told = self.tr("It stays as it is: {why}")
-            if choices.view.can_take_back:
-                told = self.tr("It comes back as well: {why}")
-            self.blocked.say(told.format(why=visible(why)), tone="warn")
-        else:
-            self.blocked.clear()
-        agreed = choices.has_agreed(path)
-        with QSignalBlocker(self.agree):
-            self.agree.setChecked(agreed)
-        self.agree.setVisible(agreed or bool(why and choices.may_agree(path)))
-
-    def _say_buttons(self, choices: Choices, part: ReviewPart) -> None:
-        file = part.file
-        self.edit.setVisible(file is not None and choices.can_write(file, part.hunk))
-        self.take_back.setVisible(file is not None and choices.is_written(file, part.hunk))
-        if self._pages.currentWidget() is self.editor:
-            self.edit.say(self.tr("Show the difference"))
-        elif part.hunk is None:
-            self.edit.say(self.tr("Edit the text…"), self.tr("Put your own words in the place of the file's"))
-        else:
-            self.edit.say(self.tr("Edit this change…"), self.tr("Put your own words in the place of these"))
-
-    # Words of one's own
-
-    @property
-    def can_edit(self) -> bool:
-        """Whether a person may word the shown part anew."""
-        return not self.edit.isHidden()
-
-    def start_editing(self) -> None:
-        """Into the editor, if the shown part can be edited."""
-        if self.can_edit:
-            if self._pages.currentWidget() is self.diff:
-                self._on_edit()
-            self.editor.setFocus()
-
-    @property
-    def _is_written(self) -> bool:
-        choices, part = self._choices, self._part
-        if choices is None or part is None or part.file is None:
-            return False
-        return choices.is_written(part.file, part.hunk)
-
-    def _editing(self, on: bool) -> None:
-        choices, part = self._choices, self._part
-        if on and choices is not None and part is not None and part.file is not None:
-            with QSignalBlocker(self.editor):
-                self.editor.setPlainText(choices.text(part.file, part.hunk))
-        self._pages.setCurrentWidget(self.editor if on else self.diff)
-
-    @Slot()
-    def _on_edit(self) -> None:
-        self.flush()
-        self._editing(self._pages.currentWidget() is self.diff)
-        self.refresh()
-        if self._pages.currentWidget() is self.editor:
-            self.editor.setFocus()
-
-    @Slot()
-    def _on_take_back(self) -> None:
-        choices, part = self._choices, self._part
-        if choices is not None and part is not None and part.file is not None:
-            self._pause.stop()
-            choices.write(part.file, None, part.hunk)
-            self._editing(False)
-            self.changed.emit()
-
-    @Slot()
-    def _on_typed(self) -> None:
-        choices, part = self._choices, self._part
-        if choices is not None and part is not None and part.file is not None:
-            choices.write(part.file, self.editor.toPlainText(), part.hunk)
-            self._pause.start()
-
-    @Slot()
-    def _on_pause(self) -> None:
-        self.changed.emit()
-
-    @Slot(bool)
-    def _on_agree(self, on: bool) -> None:
-        choices, part = self._choices, self._part
-        if choices is not None and part is not None and part.file is not None:
-            choices.agree(part.file.path, on)
-            self.changed.emit()
-
-
-def part_text(part: ReviewPart) -> str:
-    """The selected part as lines to read, marked as in a unified diff."""
-    if part.group is None:
-        return ""
-    if part.file is None:
-        return "\n\n".join(f"--- {file.path}\n{file_text(file)}" for file in part.group.files)
-    if part.hunk is None:
-        return file_text(part.file)
-    return "\n".join(_hunk_text(hunk) for hunk in part.file.hunks if hunk.index == part.hunk)
-
-
-def file_text(file: ReviewFile) -> str:
-    """All hunks of a file, marked as in a unified diff."""
-    return "\n".join(_hunk_text(hunk) for hunk in file.hunks)
-
-
-def _hunk_text(hunk: ReviewHunk) -> str:
-    return "\n".join((f"@@ {hunk.header}", *(f"{kind}{text}" for kind, text in hunk.lines)))
-
-
-# What can be done with the selected part of a review: one list for its keys, its context menu and the sheet
+# What can be done with the selected part: one list for its keys, its context menu and the sheet
 # of shortcuts. A preview and a finished run share it; only some words differ.
 #
 # Most keys are single letters. They work in the tree of changes and in the difference beside it, never
@@ -494,10 +384,14 @@ class ReviewActions(QObject):
     open_wanted = Signal(str)
     take_back_wanted = Signal(object)
 
-    def __init__(self, tree: ReviewTree, detail: ReviewDetail) -> None:
+    def __init__(
+        self, tree: ReviewTree, difference: QWidget, edit: Callable[[], None], can_edit: Callable[[], bool]
+    ) -> None:
+        """`edit`: put the caret where the selected part is worded anew, if one `can_edit` it."""
         super().__init__(tree)
         self._tree = tree
-        self._detail = detail
+        self._difference = difference
+        self._can_edit = can_edit
         self._choices: Choices | None = None
         self.menu = QMenu(tree)
         self.menu.setAccessibleName(tr("Change"))
@@ -508,7 +402,7 @@ class ReviewActions(QObject):
             "previous-file": lambda: self._in_tree(lambda: tree.step(-1, files=True)),
             "accept": lambda: self._in_tree(lambda: tree.tick(True)),
             "reject": lambda: self._in_tree(lambda: tree.tick(False)),
-            "edit": detail.start_editing,
+            "edit": edit,
             "take-back": self._take_back,
             "open": self._open,
             "copy-path": self._copy_path,
@@ -525,7 +419,7 @@ class ReviewActions(QObject):
                 action.setShortcut(QKeySequence(spec.key))
                 action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
                 tree.addAction(action)
-                detail.diff.addAction(action)
+                difference.addAction(action)
         tree.setAccessibleDescription(_hint())
         tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         tree.customContextMenuRequested.connect(self._show_menu)
@@ -548,7 +442,7 @@ class ReviewActions(QObject):
         possible = {
             "accept": tickable,
             "reject": tickable,
-            "edit": self._detail.can_edit,
+            "edit": self._can_edit(),
             "take-back": bool(self._now(part)),
             "open": bool(self._path(part)),
             "copy-path": part is not None and part.group is not None,
@@ -559,9 +453,9 @@ class ReviewActions(QObject):
     def _in_tree(self, do: Callable[[], None]) -> None:
         """Do it. Where that puts the editor in the place of the difference, the editor must not get the
         focus: the next key would be typed into it."""
-        in_difference = self._detail.diff.hasFocus()
+        in_difference = self._difference.hasFocus()
         do()
-        if in_difference and not self._detail.diff.isVisible():
+        if in_difference and not self._difference.isVisible():
             self._tree.setFocus()
 
     @Slot(QPoint)
@@ -673,6 +567,12 @@ class Choices:
         states = {self.file_taken(group, file) for file in group.files}
         return states.pop() if len(states) == 1 else "some"
 
+    def find(self, path: str) -> tuple[ReviewGroup, ReviewFile] | None:
+        """The file of this path and its group."""
+        return next(
+            ((group, file) for group in self.view.groups for file in group.files if file.path == path), None
+        )
+
     # What is taken back of a finished run
 
     @property
@@ -724,7 +624,8 @@ class Choices:
     def path_now(self, file: ReviewFile) -> str:
         """Where the file is as far as this run is concerned; empty if it is not there."""
         run = self.view.run
-        if run.dry_run or run.outcome == "held" or run.reverted or self.is_gone(file):
+        planned = run is not None and (run.dry_run or run.outcome == "held" or run.reverted)
+        if planned or self.is_gone(file):
             return "" if file.verb == "create" else file.old_path or file.path
         return "" if file.verb == "delete" else file.path
 
@@ -770,6 +671,11 @@ class Choices:
     @property
     def all_files(self) -> int:
         return sum(len(group.files) for group in self.view.groups)
+
+    @property
+    def is_plan(self) -> bool:
+        """It can be applied, and is not on disk yet."""
+        return self.view.can_apply
 
     def may_agree(self, path: str) -> bool:
         """Whether agreeing to the loss of lines would let a blocked file go."""

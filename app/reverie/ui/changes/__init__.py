@@ -1,0 +1,1 @@
+"""The Changes tab: what changed, by whom, and taking it back."""

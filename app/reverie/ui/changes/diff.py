@@ -1,0 +1,640 @@
+"""The right column of the Changes tab: the difference of the selected file with buttons at each hunk, a merge
+as what stays, what goes and the result, the editor for a person's own words, and the file as it was.
+
+A hunk that is left out, or was taken back, loses its colour. Texts come from disk: hidden characters are
+escaped, long texts are cut. Threading: GUI thread; nothing is read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QColor,
+    QFontMetrics,
+    QMouseEvent,
+    QResizeEvent,
+    QShowEvent,
+    QTextBlock,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+)
+from PySide6.QtWidgets import QApplication, QCheckBox, QPlainTextEdit, QTextEdit, QToolButton, QWidget
+
+from reverie.jobs.consolidate.review import MergedLine, merged_lines
+from reverie.ui.appearance import GAP, UNIT, Icons, Theme, mixed, monospace, theme_of
+from reverie.ui.changes.review import Choices, ReviewPart, group_words, hunk_words
+from reverie.ui.display_text import shortened, visible, visible_lines
+from reverie.ui.jobs import single_shot
+from reverie.ui.metrics import row_height
+from reverie.ui.translation import counted, tr
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
+from reverie.ui.widgets.layouts import FlowLayout, column, pane, row_of, split, stacked
+from reverie.ui.widgets.message_bar import MessageBar
+
+if TYPE_CHECKING:
+    from reverie.services.views import ReviewFile, ReviewHunk
+
+MOST_LINES = 4_000
+PAUSE_MS = 250
+_LEAST_BUTTON = 24
+_WORD = re.compile(r"\w+|\W")
+_LONGEST_COMPARED = 400
+_ALIKE = 0.4
+
+Spans = Sequence[tuple[int, int]]
+
+
+def word_spans(old: str, new: str) -> tuple[Spans, Spans]:
+    """Where two lines differ, as (start, length) in each; nothing where they have too little in common."""
+    if max(len(old), len(new)) > _LONGEST_COMPARED:
+        return (), ()
+    one, other = _WORD.findall(old), _WORD.findall(new)
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    if matcher.ratio() < _ALIKE:
+        return (), ()
+    spans: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    for tag, start, end, new_start, new_end in matcher.get_opcodes():
+        if tag != "equal":
+            for found, tokens, first, last in (
+                (spans[0], one, start, end),
+                (spans[1], other, new_start, new_end),
+            ):
+                length = sum(map(len, tokens[first:last]))
+                if length:
+                    found.append((sum(map(len, tokens[:first])), length))
+    return spans
+
+
+def hunk_spans(hunk: ReviewHunk) -> dict[int, Spans]:
+    """By the number of a hunk's line: the words that differ from the line in whose place it is."""
+    removed = [number for number, (kind, _text) in enumerate(hunk.lines) if kind == "-"]
+    added = [number for number, (kind, _text) in enumerate(hunk.lines) if kind == "+"]
+    found: dict[int, Spans] = {}
+    for one, other in zip(removed, added, strict=False):
+        found[one], found[other] = word_spans(hunk.lines[one][1], hunk.lines[other][1])
+    return found
+
+
+class ReadOnlyText(QTextEdit):
+    """Lines in a fixed font, each with a background of its own, to be read by mouse and keyboard."""
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setReadOnly(True)
+        self.setAcceptRichText(False)
+        self.setUndoRedoEnabled(False)
+        self.setFont(monospace())
+        self.setAccessibleName(name)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self._again: Callable[[], None] = self._nothing
+        self._cursor = QTextCursor(self.document())
+        self._first = True
+
+    def _nothing(self) -> None:
+        """Nothing is shown yet."""
+
+    def begin(self, again: Callable[[], None]) -> Theme:
+        """Empty it; `again` shows the same once the colours are others."""
+        self._again = again
+        self.clear()
+        self._cursor = QTextCursor(self.document())
+        self._first = True
+        self._cursor.beginEditBlock()
+        return theme_of(self.palette())
+
+    def end(self) -> None:
+        """All lines are there."""
+        self._cursor.endEditBlock()
+
+    def line(
+        self,
+        text: str,
+        colour: QColor | None = None,
+        back: QColor | None = None,
+        *,
+        marks: Spans = (),
+        mark: QColor | None = None,
+        struck: bool = False,
+        height: int = 0,
+    ) -> QTextBlock:
+        """Add a line. `marks`: parts of it on the ground `mark`; `height`: at least so many pixels."""
+        block, chars = QTextBlockFormat(), QTextCharFormat()
+        if back is not None:
+            block.setBackground(back)
+        if height:
+            block.setLineHeight(height, QTextBlockFormat.LineHeightTypes.MinimumHeight.value)
+        if colour is not None:
+            chars.setForeground(colour)
+        chars.setFontStrikeOut(struck)
+        if self._first:
+            self._cursor.setBlockFormat(block)
+            self._first = False
+        else:
+            self._cursor.insertBlock(block)
+        text = shortened(visible_lines(text), 2_000)
+        at = 0
+        for start, length in marks:
+            self._cursor.insertText(text[at:start], chars)
+            marked = QTextCharFormat(chars)
+            if mark is not None:
+                marked.setBackground(mark)
+            self._cursor.insertText(text[start : start + length], marked)
+            at = start + length
+        self._cursor.insertText(text[at:], chars)
+        return self._cursor.block()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._again()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownHunk:
+    """One hunk in the text: of which file, and what can be done with it there."""
+
+    path: str
+    index: int
+    where: str
+    block: int
+    """The number of its first line's block."""
+
+
+class HunkView(ReadOnlyText):
+    """`asked(str, path, hunk)`: `accept`, `reject`, `edit` or `take-back` was pressed; `picked(path, hunk)`:
+    a click into a hunk."""
+
+    asked = Signal(str, str, int)
+    picked = Signal(str, int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("", parent)
+        self.setAccessibleName(self.tr("Difference"))
+        self.hunks: tuple[ShownHunk, ...] = ()
+        self._bars: dict[tuple[str, int], QWidget] = {}
+        self._choices: Choices | None = None
+        self._part: ReviewPart | None = None
+        self.verticalScrollBar().valueChanged.connect(self._place)
+
+    def show_text(self, text: str) -> None:
+        """A text that is no part of a change set, such as a difference with lines that begin `+` and `-`."""
+        theme = self._start(lambda: self.show_text(text))
+        for line in text.splitlines()[:MOST_LINES]:
+            colour, back, _mark = _colours(theme, line[:1])
+            self.line(line, colour, back)
+        self.end()
+
+    def show_part(self, choices: Choices | None, part: ReviewPart | None) -> None:
+        """The selected file, or all files of the selected group, at the selected hunk."""
+        keep = part is not None and self._part is not None and _same_files(part, self._part)
+        at = self.verticalScrollBar().value()
+        theme = self._start(lambda: self.show_part(choices, part))
+        self._choices, self._part = choices, part
+        if choices is None or part is None or part.group is None:
+            self.end()
+            return
+        files = part.group.files if part.file is None else (part.file,)
+        if part.group.kind == "merge" and part.file is None:
+            files = tuple(file for file in files if file.verb != "delete")
+        shown: list[ShownHunk] = []
+        for file in files:
+            if len(files) > 1:
+                self.line(file.path.removeprefix("/memories/"), theme.text, theme.accent_back)
+            self._show_file(choices, part, file, theme, shown)
+        self.hunks = tuple(shown)
+        self.end()
+        if keep:
+            self.verticalScrollBar().setValue(at)
+        self._show_current(part)
+        self._place()
+
+    def _show_file(
+        self, choices: Choices, part: ReviewPart, file: ReviewFile, theme: Theme, shown: list[ShownHunk]
+    ) -> None:
+        assert part.group is not None
+        for hunk in file.hunks:
+            if self.document().blockCount() > MOST_LINES:
+                self.line(self.tr("… the rest is too long to show here."), theme.dim)
+                return
+            off = not choices.hunk_taken(part.group, file, hunk.index) if choices.is_open else False
+            gone = choices.is_gone(file, hunk.index)
+            where = at = hunk_words(file, hunk)
+            if gone:
+                where += " · " + self.tr("taken back")
+            elif off:
+                where += " · " + (self.tr("rejected") if choices.is_plan else self.tr("goes back"))
+            elif choices.is_written(file, hunk.index) or choices.is_written(file):
+                where += " · " + self.tr("in your words")
+            current = part.hunk == hunk.index and len(file.hunks) > 1
+            back = theme.accent_back if current else None
+            height = max(_LEAST_BUTTON + UNIT, QFontMetrics(self.font()).height() + GAP)
+            block = self.line(where, theme.text if current else theme.dim, back, height=height)
+            shown.append(ShownHunk(file.path, hunk.index, at, block.blockNumber()))
+            spans = hunk_spans(hunk)
+            for number, (kind, text) in enumerate(hunk.lines):
+                colour, ground, mark = _colours(theme, kind)
+                if off or gone:
+                    colour, ground, mark = theme.dim, None, None
+                marks = [(start + 2, length) for start, length in spans.get(number, ())]
+                self.line(
+                    f"{kind} {text}".rstrip(),
+                    colour,
+                    ground,
+                    marks=marks,
+                    mark=mark,
+                    struck=kind == "+" and (off or gone),
+                )
+
+    def _start(self, again: Callable[[], None]) -> Theme:
+        for bar in self._bars.values():
+            bar.hide()
+            bar.deleteLater()
+        self._bars, self.hunks = {}, ()
+        self._choices = self._part = None
+        return self.begin(again)
+
+    def _show_current(self, part: ReviewPart) -> None:
+        """Scroll to the selected hunk."""
+        if part.file is None or part.hunk is None:
+            return
+        for hunk in self.hunks:
+            if (hunk.path, hunk.index) == (part.file.path, part.hunk):
+                cursor = QTextCursor(self.document().findBlockByNumber(hunk.block))
+                self.setTextCursor(cursor)
+                self.ensureCursorVisible()
+
+    # Buttons beside the first line of each hunk in sight
+
+    @Slot()
+    def _place(self) -> None:
+        layout, height = self.document().documentLayout(), self.viewport().height()
+        top = self.verticalScrollBar().value()
+        for hunk in self.hunks:
+            key = hunk.path, hunk.index
+            block = self.document().findBlockByNumber(hunk.block)
+            y = round(layout.blockBoundingRect(block).top()) - top
+            # The rectangle of a block leaves out what its line is higher than its text.
+            following = round(layout.blockBoundingRect(block.next()).top()) - top
+            in_sight = -_LEAST_BUTTON < y < height
+            bar = self._bars.get(key)
+            if bar is None and in_sight:
+                bar = self._bars[key] = self._bar(hunk)
+            if bar is not None:
+                bar.setVisible(in_sight)
+                size = bar.sizeHint()
+                room = self.viewport().width()
+                left, width = max(0, room - size.width() - UNIT), min(size.width(), room)
+                bar.setGeometry(left, max(y, following - size.height()), width, size.height())
+
+    def _bar(self, hunk: ShownHunk) -> QWidget:
+        bar = QWidget(self.viewport())
+        bar.setFont(QApplication.font(bar))
+        row = row_of(holder=bar, gap=UNIT)
+        for key, text in self._buttons(hunk):
+            button = QToolButton()
+            button.setText(text)
+            button.setObjectName(key)
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the keys of the review do the same
+            button.setCursor(Qt.CursorShape.ArrowCursor)
+            button.setMinimumHeight(_LEAST_BUTTON)
+            button.setAccessibleName(f"{text}: {hunk.where}")
+            button.clicked.connect(
+                lambda _on=False, key=key, hunk=hunk: self.asked.emit(key, hunk.path, hunk.index)
+            )
+            row.addWidget(button)
+        return bar
+
+    def _buttons(self, hunk: ShownHunk) -> Iterator[tuple[str, str]]:
+        choices, part = self._choices, self._part
+        if choices is None or part is None or part.group is None or not choices.is_open:
+            return
+        file = next(file for file in part.group.files if file.path == hunk.path)
+        taken = choices.hunk_taken(part.group, file, hunk.index)
+        if choices.is_plan:
+            if taken and choices.can_write(file, hunk.index):
+                yield "edit", self.tr("Edit…")
+            yield ("reject", self.tr("Reject")) if taken else ("accept", self.tr("Accept"))
+        elif not choices.is_gone(file, hunk.index):
+            first = hunk.index == file.hunks[0].index
+            if file.verb == "edit" or first:
+                yield "take-back", self.tr("Take back")
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        super().mousePressEvent(event)
+        at = self.cursorForPosition(event.position().toPoint()).blockNumber()
+        before = [hunk for hunk in self.hunks if hunk.block <= at]
+        if before and event.button() == Qt.MouseButton.LeftButton:
+            self.picked.emit(before[-1].path, before[-1].index)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._place()
+
+
+def _same_files(one: ReviewPart, other: ReviewPart) -> bool:
+    return (one.group, one.file) == (other.group, other.file)
+
+
+def _colours(theme: Theme, kind: str) -> tuple[QColor, QColor | None, QColor | None]:
+    """Text, ground, and the ground of words that differ."""
+    if kind == "+":
+        return theme.added, theme.added_back, mixed(theme.added, theme.added_back, 0.25)
+    if kind == "-":
+        return theme.removed, theme.removed_back, mixed(theme.removed, theme.removed_back, 0.25)
+    return theme.text, None, None
+
+
+# A merge: what stays, what goes with where each of its lines is then, and the result below.
+
+
+_SIGNS = {"same": "=", "moved": "→", "reworded": "≈", "gone": "✕", "": " "}
+
+
+class MergeView(QWidget):
+    """Two memories beside each other, of which the second goes into the first."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.summary = WrapLabel()
+        self.legend = WrapLabel(self.tr("= was here already   → moved here   ≈ here in other words   ✕ gone"))
+        self.kept_name, self.gone_name = WrapLabel(), WrapLabel()
+        for label in (self.kept_name, self.gone_name):
+            embolden(label)
+        self.kept = ReadOnlyText(self.tr("The memory that stays"))
+        self.gone = ReadOnlyText(self.tr("The memory that goes, and where its lines are"))
+        self.sides = split(
+            pane(self.kept_name, self.kept, grows=self.kept),
+            pane(self.gone_name, self.gone, grows=self.gone),
+            sizes=(300, 300),
+        )
+        self.sides.setMinimumHeight(row_height(self.font()) * 4)
+        column(self, self.summary, self.sides, self.legend, grows=self.sides, margin=0, gap=UNIT)
+
+    def show_merge(self, part: ReviewPart | None) -> bool:
+        """Whether the selected part is of a merge of memories into one."""
+        group = part.group if part is not None else None
+        kept = [file for file in group.files if file.verb != "delete"] if group is not None else []
+        gone = [file for file in group.files if file.verb == "delete"] if group is not None else []
+        if group is None or group.kind != "merge" or len(kept) != 1 or not gone:
+            return False
+        chosen = [file for file in gone if part is not None and part.file is file] or gone
+        into = kept[0]
+        lines = [
+            (file, merged_lines(into.before or "", file.before or "", into.after or "")) for file in chosen
+        ]
+        self.summary.say(merge_words([line for _file, found in lines for line in found]))
+        self.kept_name.say(self.tr("{name} (stays)").format(name=_name(into.old_path or into.path)))
+        names = ", ".join(_name(file.path) for file, _found in lines)
+        self.gone_name.say(self.tr("{name} (goes)").format(name=names))
+        self._show_kept(into)
+        self._show_gone(lines)
+        return True
+
+    def _show_kept(self, file: ReviewFile) -> None:
+        self.kept.begin(lambda: self._show_kept(file))
+        for line in (file.before or "").splitlines()[:MOST_LINES]:
+            self.kept.line(line)
+        self.kept.end()
+
+    def _show_gone(self, files: Sequence[tuple[ReviewFile, Sequence[MergedLine]]]) -> None:
+        theme = self.gone.begin(lambda: self._show_gone(files))
+        backs = {"moved": theme.added_back, "reworded": theme.warn_back, "gone": theme.removed_back}
+        for file, lines in files:
+            if len(files) > 1:
+                self.gone.line(_name(file.path), theme.text, theme.accent_back)
+            for line in lines[:MOST_LINES]:
+                marks = word_spans(line.text, line.match)[0] if line.fate == "reworded" else ()
+                self.gone.line(
+                    f"{_SIGNS[line.fate]} {line.text}",
+                    theme.dim if line.fate in ("same", "") else theme.text,
+                    backs.get(line.fate),
+                    marks=[(start + 2, length) for start, length in marks],
+                    mark=mixed(theme.warn, theme.warn_back, 0.25),
+                )
+        self.gone.end()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        wide = event.size().width() >= 480
+        self.sides.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
+
+
+def merge_words(lines: Sequence[MergedLine]) -> str:
+    """`6 of 8 lines were here already. 2 moved here.`"""
+    counts = {fate: sum(line.fate == fate for line in lines) for fate in _SIGNS}
+    known = sum(counts[fate] for fate in ("same", "moved", "reworded", "gone"))
+    said = [tr("{count} of {all} lines were here already.").format(count=counts["same"], all=known)]
+    if known == 1:
+        said = [tr("Its one line was here already.")] if counts["same"] else []
+    if counts["moved"]:
+        said.append(counted("1 moved here.", "%n moved here.", counts["moved"]))
+    if counts["reworded"]:
+        said.append(counted("1 is here in other words.", "%n are here in other words.", counts["reworded"]))
+    if counts["gone"]:
+        said.append(counted("1 is gone.", "%n are gone.", counts["gone"]))
+    return " ".join(said)
+
+
+def _name(path: str) -> str:
+    return visible(path.rpartition("/")[2])
+
+
+# The column itself.
+
+
+class ReviewDetail(QWidget):
+    """`changed()`: words or agreements are others. `asked(str, path, hunk)`: see `HunkView`; `picked(path,
+    hunk)`: a hunk was clicked."""
+
+    changed = Signal()
+    asked = Signal(str, str, int)
+    picked = Signal(str, int)
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._choices: Choices | None = None
+        self._part: ReviewPart | None = None
+        self.title = WrapLabel()
+        embolden(self.title)
+        self.note = WrapLabel()
+        self.blocked = MessageBar(icons, "review-blocked", closable=False)
+        self.merge = MergeView()
+        self.diff = HunkView()
+        self.diff.setMinimumHeight(row_height(self.font()) * 4)
+        self.diff.asked.connect(self.asked)
+        self.diff.picked.connect(self.picked)
+        self.editor = QPlainTextEdit()
+        self.editor.setFont(monospace())
+        self.editor.setTabChangesFocus(True)
+        self.editor.setAccessibleName(self.tr("Text in its place"))
+        self.editor.textChanged.connect(self._on_typed)
+        self.result = WrapLabel(self.tr("Result"))
+        embolden(self.result)
+        self._pages = stacked(self.diff, self.editor)
+        self.edit = FitPushButton(clicked=self._on_edit)
+        self.take_back = FitPushButton(self.tr("Take back my words"), clicked=self._on_take_back)
+        self.agree = QCheckBox(self.tr("&Agree to the loss of these lines"))
+        self.agree.toggled.connect(self._on_agree)
+        self._pause = single_shot(self, PAUSE_MS, self._on_pause)
+        row = FlowLayout(self.edit, self.take_back, self.agree, gap=UNIT * 2)
+        self.below = pane(self.result, self._pages, grows=self._pages)
+        self._sides = split(self.merge, self.below, sizes=(260, 320), upright=True, grows=self.below)
+        column(
+            self, self.title, self.note, self.blocked, self._sides, row, grows=self._sides, margin=0, gap=UNIT
+        )
+        self.show_part(None, None)
+
+    def show_part(self, choices: Choices | None, part: ReviewPart | None) -> None:
+        """Show one part of a change set, or nothing."""
+        self.flush()
+        self._choices, self._part = choices, part
+        self._editing(choices is not None and self._is_written)
+        self.refresh()
+
+    def show_text(self, text: str) -> None:
+        """A sentence where the difference would be."""
+        self.diff.show_text(text)
+
+    def flush(self) -> None:
+        """Words typed just now count before anything else is done."""
+        if self._pause.isActive():
+            self._pause.stop()
+            self.changed.emit()
+
+    def refresh(self) -> None:
+        """After a choice: what is blocked and what is possible."""
+        choices, part = self._choices, self._part
+        self.merge.setVisible(self.merge.show_merge(part))
+        self.result.setVisible(not self.merge.isHidden())
+        self.title.say(_title(part))
+        self.title.setVisible(bool(self.title.text()))
+        if choices is None or part is None:
+            self.note.hide()
+            self.blocked.clear()
+            for control in (self.edit, self.take_back, self.agree):
+                control.hide()
+            self.diff.show_part(None, None)
+            return
+        reason = part.refused or (part.group.reason if part.group is not None else "")
+        self.note.say(reason)
+        self.note.setVisible(bool(reason))
+        self._say_blocked(choices, part)
+        self._say_buttons(choices, part)
+        if self._pages.currentWidget() is self.diff:
+            self.diff.show_part(choices, self._result_part(part))
+
+    def _result_part(self, part: ReviewPart) -> ReviewPart:
+        """Of a merge the result is shown, also beside a memory that goes."""
+        if self.merge.isHidden() or part.file is None or part.file.verb != "delete":
+            return part
+        return ReviewPart(part.group)
+
+    def _say_blocked(self, choices: Choices, part: ReviewPart) -> None:
+        path = part.file.path if part.file is not None else ""
+        why = choices.blocked.get(path, "") if choices.is_open else ""
+        if why:
+            said = self.tr("It stays as it is: {why}")
+            if choices.view.can_take_back:
+                said = self.tr("It comes back as well: {why}")
+            self.blocked.say(said.format(why=visible(why)), tone="warn")
+        else:
+            self.blocked.clear()
+        agreed = choices.has_agreed(path)
+        with QSignalBlocker(self.agree):
+            self.agree.setChecked(agreed)
+        self.agree.setVisible(agreed or bool(why and choices.may_agree(path)))
+
+    def _say_buttons(self, choices: Choices, part: ReviewPart) -> None:
+        file = part.file
+        self.edit.setVisible(file is not None and choices.can_write(file, part.hunk))
+        self.take_back.setVisible(file is not None and choices.is_written(file, part.hunk))
+        if self._pages.currentWidget() is self.editor:
+            self.edit.say(self.tr("Show the difference"))
+        elif part.hunk is None:
+            self.edit.say(self.tr("Edit the text…"), self.tr("Put your own words in the place of the file's"))
+        else:
+            self.edit.say(self.tr("Edit this change…"), self.tr("Put your own words in the place of these"))
+
+    # Words of one's own
+
+    @property
+    def can_edit(self) -> bool:
+        """Whether a person may word the shown part anew."""
+        return not self.edit.isHidden()
+
+    def start_editing(self) -> None:
+        """Into the editor, if the shown part can be edited."""
+        if self.can_edit:
+            if self._pages.currentWidget() is self.diff:
+                self._on_edit()
+            self.editor.setFocus()
+
+    @property
+    def _is_written(self) -> bool:
+        choices, part = self._choices, self._part
+        if choices is None or part is None or part.file is None:
+            return False
+        return choices.is_written(part.file, part.hunk)
+
+    def _editing(self, on: bool) -> None:
+        choices, part = self._choices, self._part
+        if on and choices is not None and part is not None and part.file is not None:
+            with QSignalBlocker(self.editor):
+                self.editor.setPlainText(choices.text(part.file, part.hunk))
+        self._pages.setCurrentWidget(self.editor if on else self.diff)
+
+    @Slot()
+    def _on_edit(self) -> None:
+        self.flush()
+        self._editing(self._pages.currentWidget() is self.diff)
+        self.refresh()
+        if self._pages.currentWidget() is self.editor:
+            self.editor.setFocus()
+
+    @Slot()
+    def _on_take_back(self) -> None:
+        choices, part = self._choices, self._part
+        if choices is not None and part is not None and part.file is not None:
+            self._pause.stop()
+            choices.write(part.file, None, part.hunk)
+            self._editing(False)
+            self.changed.emit()
+
+    @Slot()
+    def _on_typed(self) -> None:
+        choices, part = self._choices, self._part
+        if choices is not None and part is not None and part.file is not None:
+            choices.write(part.file, self.editor.toPlainText(), part.hunk)
+            self._pause.start()
+
+    @Slot()
+    def _on_pause(self) -> None:
+        self.changed.emit()
+
+    @Slot(bool)
+    def _on_agree(self, on: bool) -> None:
+        choices, part = self._choices, self._part
+        if choices is not None and part is not None and part.file is not None:
+            choices.agree(part.file.path, on)
+            self.changed.emit()
+
+
+def _title(part: ReviewPart | None) -> str:
+    if part is None or part.group is None:
+        return ""
+    if part.file is None or part.group.kind == "merge":
+        return group_words(part.group) if len(part.group.files) > 1 else _name(part.group.files[0].path)
+    return part.file.path.removeprefix("/memories/")

@@ -1,0 +1,471 @@
+"""The timeline of the Changes tab: proposals on top, then change sets and runs by day, or deleted memories.
+
+A run and its commits are one row. What narrows the list down looks at what was read; while that leaves few
+rows and there is more to read, the next page is asked for. Shows what it is given; reads nothing.
+
+Threading: GUI thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFont, QPainter
+from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QStyleOptionViewItem, QWidget
+
+from reverie.ui import display_text as words
+from reverie.ui.appearance import GAP, UNIT, theme_of
+from reverie.ui.display_text import age, as_tooltip, visible, when
+from reverie.ui.memory.footer import can_revert, headline, state_words
+from reverie.ui.metrics import row_height
+from reverie.ui.run_kinds import LABELS, kind_title
+from reverie.ui.translation import counted, tr, translated
+from reverie.ui.widgets.controls import FitCombo, FitPushButton, SearchField, WrapLabel
+from reverie.ui.widgets.layouts import column
+from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
+
+if TYPE_CHECKING:
+    from reverie.services.change_log import LoggedChange
+    from reverie.services.trash import TrashEntry
+    from reverie.services.views import RunSummary
+
+DELETED = "deleted"
+"""The choice that shows deleted memories in place of change sets."""
+_ENDED_BADLY = ("failed", "interrupted", "cancelled", "skipped")
+_FEW = 30
+_ROW = int(Qt.ItemDataRole.UserRole)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """One row: a run, a commit or both, or a deleted memory."""
+
+    key: str
+    at_ms: int
+    run: RunSummary | None = None
+    change: LoggedChange | None = None
+    deleted: TrashEntry | None = None
+    is_proposal: bool = False
+
+    @property
+    def who(self) -> str:
+        """A key of `filter_names`."""
+        if self.run is not None:
+            return self.run.kind
+        return self.change.who if self.change is not None else ""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The memory paths it is about."""
+        if self.deleted is not None:
+            return (self.deleted.path,)
+        if self.change is not None:
+            return tuple(file.path for file in self.change.files)
+        ops = self.run.ops if self.run is not None else ()
+        return tuple(dict.fromkeys(str(op.get("newPath") or op["path"]) for op in ops))
+
+
+def change_rows(runs: Sequence[RunSummary], changes: Sequence[LoggedChange]) -> tuple[ChangeRow, ...]:
+    """Both newest first; so are the rows, proposals before the others."""
+    by_id = {run.id: run for run in runs}
+    commits: dict[str, LoggedChange] = {}
+    rows = []
+    for change in changes:
+        if change.run_id in by_id:
+            commits.setdefault(change.run_id, change)
+        else:
+            rows.append(ChangeRow(change.id, change.at_ms, change=change))
+    proposals = {run.id for run in proposals_of(runs)}
+    for run in runs:
+        at_ms = run.ended_at or run.started_at
+        rows.append(ChangeRow(run.id, at_ms, run, commits.get(run.id), is_proposal=run.id in proposals))
+    return tuple(sorted(rows, key=lambda row: (row.is_proposal, row.at_ms), reverse=True))
+
+
+def proposals_of(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
+    """What waits for a person: runs that were held, and previews that nothing has overtaken."""
+    by_id = {run.id: run for run in runs}
+    overtaken: set[tuple[str | None, str | None]] = set()
+    found = []
+    for run in runs:
+        place = run.workspace_id, run.project_path
+        done_by = by_id.get(run.applied_by)
+        done = bool(run.applied_by) and (done_by is None or not done_by.reverted)
+        planned = run.outcome == "held" or (run.dry_run and run.outcome == "completed")
+        if (
+            planned
+            and run.ops
+            and not run.discarded
+            and not done
+            and not (run.dry_run and place in overtaken)
+        ):
+            found.append(run)
+        if run.kind == "dream" and run.outcome in ("completed", "unchanged"):
+            overtaken.add(place)
+    return tuple(found)
+
+
+# What a row says: pure functions.
+
+
+def filter_names() -> tuple[tuple[str, str], ...]:
+    """(key, name) of each choice, in the order they are offered; "" is everything."""
+    return (
+        ("", tr("All changes")),
+        ("proposal", tr("Proposals")),
+        ("you", tr("You")),
+        ("agent", tr("The agent")),
+        *((kind, translated(LABELS[kind].plural)) for kind in LABELS),
+        ("outside", tr("Another program")),
+        ("undone", tr("Undone")),
+        ("failed", tr("Runs that failed")),
+        (DELETED, tr("Deleted memories")),
+    )
+
+
+def takes(row: ChangeRow, show: str, text: str, wanted: str = "") -> bool:
+    """Whether a row is shown; that of the run `wanted` is, whatever came of it."""
+    run = row.run
+    if row.key == wanted:
+        return True
+    if text and text not in _searched(row):
+        return False
+    if row.deleted is not None:
+        return True
+    if run is not None and show != "failed" and not _did_something(row, run):
+        return False
+    if show == "failed":
+        return run is not None and run.outcome in _ENDED_BADLY
+    if show == "undone":
+        return run is not None and (run.reverted or run.partly_undone)
+    return not show or show == row.who or (show == "proposal" and row.is_proposal)
+
+
+def _did_something(row: ChangeRow, run: RunSummary) -> bool:
+    """A run that neither changed nor proposes anything is no change."""
+    planned = bool(run.ops) and (run.dry_run or run.outcome == "held") and not run.applied_by
+    stands = bool(run.ops) and can_revert(run)
+    return row.is_proposal or row.change is not None or planned or stands or run.reverted
+
+
+def _searched(row: ChangeRow) -> str:
+    parts = [who(row), what(row), *row.paths]
+    if row.run is not None:
+        parts += [headline(row.run), row.run.summary, row.run.reason, row.run.id]
+    if row.deleted is not None:
+        parts.append(row.deleted.owner)
+    return "\n".join(parts).casefold()
+
+
+def who(row: ChangeRow) -> str:
+    """`You`, `Consolidation`, `Another program`."""
+    if row.deleted is not None:
+        return actor(row.deleted.actor)
+    if row.run is not None:
+        return kind_title(row.run.kind)
+    assert row.change is not None
+    if row.change.is_first:
+        return tr("First seen")
+    return actor(row.change.actor if row.change.who == "other" else row.change.who)
+
+
+def actor(name: str) -> str:
+    """Who did something, by the history's word or a key of `filter_names`."""
+    known = {"user": tr("You"), "you": tr("You"), "agent": tr("The agent"), "outside": tr("Another program")}
+    return known.get(name) or kind_title(name)
+
+
+def what(row: ChangeRow) -> str:
+    """`bike-states.md, new`, `8 files · Card holds`."""
+    change, paths = row.change, row.paths
+    count = change.count if change is not None else len(paths)
+    if not count:
+        return state_words(row.run) if row.run is not None else ""
+    said = counted("1 file", "%n files", count) if count > 1 else visible(paths[0].rpartition("/")[2])
+    if change is not None and count == 1 and change.files[0].verb != "edit":
+        said += ", " + {"create": tr("new"), "delete": tr("deleted")}[change.files[0].verb]
+    owner = visible(change.owner) if change is not None else ""
+    return f"{said} · {owner}" if owner else said
+
+
+def lines(change: LoggedChange | None) -> str:
+    """`+3 −1`; empty where nothing was counted."""
+    if change is None or change.is_first:
+        return ""
+    sides = (("+", change.added), ("−", change.removed))
+    return " ".join(f"{sign}{count}" for sign, count in sides if count)
+
+
+def state(row: ChangeRow) -> str:
+    """What became of it, where that is not simply that it stands."""
+    run = row.run
+    if run is None:
+        how = row.change.how if row.change is not None else ""
+        return {"restored": tr("restored"), "undone": tr("taken back")}.get(how) or lines(row.change)
+    if row.is_proposal:
+        return tr("held") if run.outcome == "held" else tr("proposal")
+    if run.discarded:
+        return tr("discarded")
+    if run.reverted or run.partly_undone:
+        return state_words(run)
+    if run.dry_run:
+        return tr("applied") if run.applied_by else tr("preview")
+    return lines(row.change) if run.outcome == "completed" else words.outcome(run.outcome)
+
+
+def day(at_ms: int, now_ms: int) -> str:
+    """`Today`, `Yesterday`, `2026-11-17`."""
+    then, today = (datetime.fromtimestamp(each / 1000).date() for each in (at_ms, now_ms))
+    return {today: tr("Today"), today - timedelta(days=1): tr("Yesterday")}.get(then, date.isoformat(then))
+
+
+class DayDelegate(TwoLineDelegate):
+    """Rows of two lines, and the days above them."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        if index.data(self.ROLE) is not None:
+            return super().sizeHint(option, index)
+        return QSize(80, row_height(option.font))
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        if index.data(self.ROLE) is not None:
+            super().paint(painter, option, index)
+            return
+        painter.save()
+        font = QFont(option.font)
+        font.setBold(True)
+        painter.setFont(font)
+        painter.setPen(theme_of(option.palette).dim)
+        area = option.rect.adjusted(GAP, 0, -GAP, -UNIT // 2)
+        painter.drawText(area, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom, index.data())
+        painter.restore()
+
+
+class ChangeList(QWidget):
+    """`picked(ChangeRow | None)`: another row is selected; `more_wanted()`: the next page is;
+    `kind_changed()`: deleted memories are wanted in place of changes, or the other way round; `entered()`:
+    click or Enter on a row; `everything_wanted()`: not only what happened to one memory."""
+
+    picked = Signal(object)
+    more_wanted = Signal()
+    kind_changed = Signal()
+    entered = Signal()
+    everything_wanted = Signal()
+
+    def __init__(self, now: Callable[[], int], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._now = now
+        self._rows: tuple[ChangeRow, ...] = ()
+        self._picked: ChangeRow | None = None
+        self._wanted = self._asked = ""
+        self._more = False
+        self.who: QComboBox = FitCombo(most_chars=18)
+        self.who.setAccessibleName(self.tr("Which changes"))
+        for key, name in filter_names():
+            self.who.addItem(name, key)
+        self.text = SearchField(self.tr("Search changes"))
+        self.target = FitPushButton(clicked=self.everything_wanted.emit)
+        self.target.hide()
+        self.none = WrapLabel()
+        self.none.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.list: QListWidget = two_line_list(self.tr("Changes, newest first"))
+        self.list.setItemDelegate(DayDelegate(self.list))
+        self.list.setUniformItemSizes(False)
+        self.list.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
+        column(
+            self, self.who, self.text, self.target, self.none, self.list, grows=self.list, margin=0, gap=UNIT
+        )
+        self.none.hide()
+        self.who.currentIndexChanged.connect(self._on_who)
+        self.text.textChanged.connect(self._fill)
+        self.list.itemSelectionChanged.connect(self._on_chosen)
+        self.list.itemClicked.connect(self._on_entered)
+        self.list.itemActivated.connect(self._on_entered)
+        self.list.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+
+    @property
+    def show_only(self) -> str:
+        """The chosen key of `filter_names`."""
+        return str(self.who.currentData())
+
+    @property
+    def shows_deleted(self) -> bool:
+        """Deleted memories are listed in place of changes."""
+        return self.show_only == DELETED
+
+    @property
+    def current(self) -> ChangeRow | None:
+        return self._picked
+
+    @property
+    def shown_rows(self) -> tuple[ChangeRow, ...]:
+        return tuple(row for _item, row in self._items())
+
+    @property
+    def selected(self) -> tuple[ChangeRow, ...]:
+        return tuple(row for item, row in self._items() if item.isSelected())
+
+    def _items(self) -> Iterable[tuple[QListWidgetItem, ChangeRow]]:
+        for number in range(self.list.count()):
+            item = self.list.item(number)
+            if item is not None and item.data(_ROW) is not None:
+                yield item, item.data(_ROW)
+
+    def say_target(self, path: str) -> None:
+        """Only what happened to this path is listed; empty: everything."""
+        name = visible(path.rpartition("/")[2])
+        self.target.say(self.tr("Only {name}  ✕").format(name=name), self.tr("Show all changes"))
+        self.target.setAccessibleName(self.tr("Only {name}: show all changes").format(name=name))
+        self.target.setVisible(bool(path))
+
+    def select(self, key: str, *, show_only: str | None = None) -> None:
+        """Show and select this row, whatever is filtered; as soon as it is there."""
+        for control in (self.who, self.text):
+            control.blockSignals(True)
+        self.text.clear()
+        at = self.who.findData(show_only or "")
+        was = self.shows_deleted
+        self.who.setCurrentIndex(at)
+        for control in (self.who, self.text):
+            control.blockSignals(False)
+        self._wanted = self._asked = key
+        self._follow_kind(was)
+
+    def show_rows(self, rows: Sequence[ChangeRow], *, more: bool) -> None:
+        """Show these; what was selected stays so where it is still there, else the first is."""
+        same = tuple(rows) == self._rows and more == self._more
+        self._rows, self._more = tuple(rows), more
+        if not same or self._wanted:
+            self._fill()
+        elif more and len(self.shown_rows) < _FEW:
+            self.more_wanted.emit()
+
+    @Slot()
+    def _on_who(self) -> None:
+        self._asked = ""
+        modes = QListWidget.SelectionMode
+        self._follow_kind(self.list.selectionMode() == modes.ExtendedSelection)
+
+    def _follow_kind(self, was_deleted: bool) -> None:
+        modes = QListWidget.SelectionMode
+        deleted = self.shows_deleted
+        self.list.setSelectionMode(modes.ExtendedSelection if deleted else modes.SingleSelection)
+        if deleted != was_deleted:
+            self._rows, self._more = (), True  # of the other kind
+            self.kind_changed.emit()
+        self._fill()
+
+    @Slot()
+    def _fill(self) -> None:
+        text, show = self.text.text().casefold().strip(), self.show_only
+        now, last = self._now(), ""
+        kept = self._wanted or (self._picked.key if self._picked is not None else "")
+        chosen = {kept} if self._wanted else {row.key for row in self.selected}
+        at = self.list.verticalScrollBar().value()
+        self.list.blockSignals(True)
+        self.list.clear()
+        found = False
+        for row in self._rows:
+            if not takes(row, show, text, self._asked):
+                continue
+            title = self.tr("Proposals") if row.is_proposal else day(row.at_ms, now)
+            if title != last:
+                last = title
+                head = QListWidgetItem(title, self.list)
+                head.setFlags(Qt.ItemFlag.NoItemFlags)
+            item = self._item(row, now)
+            self.list.addItem(item)
+            if row.key in chosen:
+                item.setSelected(True)
+                if not found:
+                    self.list.setCurrentItem(item)
+                found = True
+        items = list(self._items())
+        if not found and items and not self._wanted:
+            self.list.setCurrentItem(items[0][0])
+        self.list.verticalScrollBar().setValue(at)
+        current = self.list.currentItem()
+        if self._wanted and found and current is not None:
+            self.list.scrollToItem(current)
+        self.list.blockSignals(False)
+        if found:
+            self._wanted = ""
+        self._say_none(bool(items))
+        self._on_selected()
+        if self._more and (len(items) < _FEW or self._wanted):
+            self.more_wanted.emit()
+
+    def _item(self, row: ChangeRow, now: int) -> QListWidgetItem:
+        title, below, right = who(row), what(row), age(now, row.at_ms)
+        quiet = row.run is not None and (row.run.reverted or row.run.discarded)
+        if row.deleted is not None:
+            entry = row.deleted
+            title, place = visible(entry.path.rpartition("/")[2]), visible(entry.path.rpartition("/")[0])
+            place = place.removeprefix("/memories/")
+            below = " · ".join(part for part in (who(row), place, visible(entry.owner)) if part)
+            quiet = not entry.reachable
+        said = state(row) if row.deleted is None else ""
+        item = QListWidgetItem(f"{title}, {below}")
+        item.setData(_ROW, row)
+        item.setData(
+            TwoLineDelegate.ROLE,
+            TwoLines(title, below, right, quiet=quiet, right_below=said, cut_below="end"),
+        )
+        spoken = ", ".join(part for part in (title, below, said, right) if part)
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
+        summary = row.run.summary if row.run is not None else ""
+        item.setToolTip(as_tooltip(f"{title}, {when(row.at_ms)}", below, summary))
+        return item
+
+    def _say_none(self, any_shown: bool) -> None:
+        if self._more or self._wanted:
+            said = self.tr("Looking further back…")
+        elif self.shows_deleted:
+            said = (
+                self.tr("No deleted memory matches.") if self._rows else self.tr("Nothing was deleted yet.")
+            )
+        else:
+            said = self.tr("No change matches.") if self._rows else self.tr("Nothing changed yet.")
+        self.none.say(said)
+        self.none.setVisible(not any_shown)
+        self.list.setVisible(any_shown)
+
+    @Slot()
+    def _on_chosen(self) -> None:
+        """A person chose: nothing is looked for any more."""
+        self._wanted = ""
+        self._on_selected()
+
+    def _on_selected(self) -> None:
+        chosen = self.selected
+        row = chosen[0] if chosen else None
+        if row != self._picked or len(chosen) > 1:
+            self._picked = row
+            self.picked.emit(row)
+
+    @Slot(QListWidgetItem)
+    def _on_entered(self, item: QListWidgetItem) -> None:
+        if item.data(_ROW) is not None:
+            self.entered.emit()
+
+    @Slot(int)
+    def _on_scrolled(self, value: int) -> None:
+        if self._more and value >= self.list.verticalScrollBar().maximum() - self.list.height():
+            self.more_wanted.emit()
+
+    @Slot()
+    def update_ages(self) -> None:
+        """The times say how long ago something was."""
+        if self.isVisible():
+            self._fill()
+
+
+def restored(count: int) -> str:
+    """What is said once memories were brought back."""
+    return counted("1 memory was restored.", "%n memories were restored.", count)

@@ -1,0 +1,442 @@
+"""The Changes tab: the timeline, the files of the selected change set, and what changed in the selected file.
+
+Three columns; where there is less room the last two are below each other, and below 640 pixels one is seen
+at a time, with Back. A proposal is applied or discarded; what is on disk is undone, as a whole or in part.
+All of that is asked for by signal. Threading: GUI thread; nothing is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from reverie.ui.appearance import GAP, UNIT, Icons
+from reverie.ui.changes.review import Choices, ReviewActions, ReviewPart, ReviewTree
+from reverie.ui.changes.rows import ChangeList, ChangeRow, actor, who
+from reverie.ui.changes.versions import VersionPane
+from reverie.ui.display_text import human_size, visible, when
+from reverie.ui.jobs import Lane
+from reverie.ui.memory.footer import can_revert, cost_words, kind_words, state_words
+from reverie.ui.metrics import scaled
+from reverie.ui.translation import counted
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
+from reverie.ui.widgets.frames import TabPage
+from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, split, stacked
+from reverie.ui.widgets.message_bar import MessageBar
+from reverie.ui.widgets.text_views import TextView
+
+if TYPE_CHECKING:
+    from reverie.runs.record import Parts
+    from reverie.services.trash import TrashEntry
+    from reverie.services.views import ReviewView
+
+# Widths in pixels of a usual font.
+NARROW = 640
+ROOMY = 1000
+"""From here on files and difference are beside each other."""
+_ROWS, _FILES = 270, 330
+"""The columns at first, and at most a third of what there is."""
+
+
+class ChangeSetPane(Column):
+    """The files of one change set and what can be done with it. `apply(ChangeRow, ReviewSelection)`;
+    `take_back(ChangeRow, Parts | None)`, None for all of it; `discard(ChangeRow, bool)`; `restore_folder()`:
+    the followed folder as it was then; `open_wanted(ChangeRow, str)`: a file in the editor; `entered()`:
+    click or Enter on a file; `picked(ReviewPart | None)`."""
+
+    apply = Signal(object, object)
+    take_back = Signal(object, object)
+    discard = Signal(object, bool)
+    restore_folder = Signal()
+    open_wanted = Signal(object, str)
+    entered = Signal()
+    picked = Signal(object)
+
+    def __init__(self, versions: VersionPane, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._versions = versions
+        self._row: ChangeRow | None = None
+        self._wanted = ""  # the path whose file is to be selected
+        self.choices: Choices | None = None
+        self.title = WrapLabel()
+        embolden(self.title)
+        self.facts = WrapLabel()
+        self.message = MessageBar(icons, "changes-message")
+        self.tree = ReviewTree()
+        self.detail = versions.detail
+        self.actions_ = ReviewActions(
+            self.tree, self.detail.diff, self.detail.start_editing, lambda: self.detail.can_edit
+        )
+        self.chosen = WrapLabel()
+        self.apply_button = FitPushButton(
+            self.tr("A&pply"), self.tr("Write what is ticked; it can be undone"), clicked=self._ask_apply
+        )
+        self.discard_button = FitPushButton(clicked=self._ask_discard)
+        self.undo = FitPushButton(icon=icons.icon("undo"), clicked=self._ask_undo)
+        self.restore_folder_button = FitPushButton(
+            self.tr("Restore the &folder…"),
+            self.tr("Bring back everything that stood there then; you see first what would change"),
+            clicked=self.restore_folder.emit,
+        )
+        row = FlowLayout(self.apply_button, self.undo, self.discard_button, self.restore_folder_button)
+        column(
+            self, self.title, self.facts, self.message, self.tree, self.chosen, row,
+            grows=self.tree, margin=(UNIT, 0, UNIT, 0), gap=UNIT,
+        )  # fmt: skip
+        for button in (self.apply_button, self.undo, self.discard_button, self.restore_folder_button):
+            button.setAutoDefault(False)  # Enter in a list is not for a button
+        self._connect()
+        self.show_nothing("")
+
+    def _connect(self) -> None:
+        self.tree.picked.connect(self._on_picked)
+        self.tree.chosen.connect(self._on_chosen)
+        self.tree.itemClicked.connect(self.entered)
+        self.tree.itemActivated.connect(self.entered)
+        self.detail.changed.connect(self._on_worded)
+        self.detail.asked.connect(self._on_asked)
+        self.detail.picked.connect(self.tree.select_part)
+        self.actions_.open_wanted.connect(self._ask_open)
+        self.actions_.take_back_wanted.connect(self._ask_take_back)
+
+    @property
+    def row(self) -> ChangeRow | None:
+        return self._row
+
+    def show_nothing(self, said: str) -> None:
+        """No change set is selected, or it is not read yet."""
+        self._row = None
+        self.title.say(said)
+        self.facts.say("")
+        self._show_choices(None)
+
+    def begin(self, row: ChangeRow, path: str = "") -> None:
+        """Another change set is being read, or the same again. `path`: the file to select."""
+        same = self._row is not None and self._row.key == row.key
+        self._row = row
+        self._wanted = path
+        self._say_title(row)
+        if not same:
+            self.message.clear()
+            self._show_choices(None)
+        self._say_chosen()
+
+    def show_view(self, view: ReviewView) -> None:
+        """What was read. What a person has chosen stays as long as it is about the same."""
+        known = self.choices
+        if known is not None and _chosen_from(known.view) == _chosen_from(view):
+            if known.view != view:
+                known.renew(view)
+                self._on_worded()
+        else:
+            self._show_choices(Choices(view))
+        if not view.groups and not view.refused:
+            self.detail.show_text(self.tr("No file was changed."))
+        if self._wanted and self.tree.select_part(self._wanted, None):
+            self._wanted = ""
+
+    def _say_title(self, row: ChangeRow) -> None:
+        run, change = row.run, row.change
+        title = [kind_words(run) if run is not None else who(row), when(row.at_ms)]
+        if run is not None and (run.reverted or run.partly_undone or run.outcome != "completed"):
+            title.append(state_words(run))
+        said: list[str] = []
+        if run is not None:
+            said += [run.summary, cost_words(run), self._state(row)]
+        elif change is not None:
+            if change.owner:
+                title.append(visible(change.owner))
+            if change.is_first:
+                said.append(self.tr("These files were there when Reverie saw them first."))
+            if change.count > len(change.files):
+                count = len(change.files)
+                said.append(counted("The first file is listed.", "The first %n files are listed.", count))
+            said.append(visible(change.notes))
+        self.title.say(" · ".join(title))
+        self.facts.say(" ".join(part for part in said if part))
+        self.facts.setVisible(bool(self.facts.text()))
+
+    def _state(self, row: ChangeRow) -> str:
+        run = row.run
+        assert run is not None
+        if run.conflicts:
+            paths = ", ".join(visible(path) for path in run.conflicts)
+            return self.tr("In conflict: {paths}").format(paths=paths)
+        if run.outcome == "held":
+            return self.tr("Nothing of it was written. {reason}").format(reason=visible(run.reason))
+        if run.dry_run and not run.applied_by:
+            return self.tr("A preview: nothing of it was written.")
+        if run.outcome not in ("completed", "unchanged") and run.reason:
+            return visible(run.reason)
+        return ""
+
+    def _show_choices(self, choices: Choices | None) -> None:
+        self.choices = choices
+        self.detail.show_part(None, None)
+        self.tree.show_choices(choices)
+        self._say_chosen()
+
+    # Choosing
+
+    @Slot(object)
+    def _on_picked(self, part: ReviewPart | None) -> None:
+        self.detail.show_part(self.choices, part)
+        self.actions_.follow(self.choices)
+        self.picked.emit(part)
+
+    @Slot()
+    def _on_chosen(self) -> None:
+        self.detail.show_part(self.choices, self.tree.part)
+        self._say_chosen()
+
+    @Slot()
+    def _on_worded(self) -> None:
+        self.tree.follow()
+        self.detail.refresh()
+        self._say_chosen()
+
+    @Slot(str, str, int)
+    def _on_asked(self, what: str, path: str, hunk: int) -> None:
+        """A button in the difference."""
+        choices, found = self.choices, self.choices.find(path) if self.choices is not None else None
+        if choices is None or found is None:
+            return
+        if what == "take-back":
+            group, file = found
+            self._ask_take_back(choices.without(group, file, hunk if file.verb == "edit" else None))
+            return
+        self.tree.select_part(path, hunk)
+        if what == "edit":
+            self.detail.start_editing()
+        else:
+            choices.take_hunk(*found, hunk, what == "accept")
+            self._on_worded()
+
+    def _say_chosen(self) -> None:
+        choices, row = self.choices, self._row
+        self.actions_.follow(choices)
+        run = row.run if row is not None else None
+        can_apply = choices is not None and choices.view.can_apply
+        can_take_back = choices is not None and choices.view.can_take_back
+        self.apply_button.setVisible(can_apply)
+        self.discard_button.setVisible(can_apply and run is not None)
+        discarded = run is not None and run.discarded
+        self.discard_button.say(
+            self.tr("Keep as a &proposal") if discarded else self.tr("&Discard"),
+            "" if discarded else self.tr("Put it away; it stays in the list and can be applied later"),
+        )
+        self.undo.setVisible(can_take_back or (run is not None and can_revert(run)))
+        said, undo = "", self.tr("&Undo all")
+        if choices is not None and can_apply:
+            changed, known = choices.changed_files, choices.all_files
+            self.apply_button.say(
+                self.tr("A&pply {count} of {all}").format(count=changed, all=known),
+                self.tr("Write what is ticked; it can be undone"),
+            )
+            self.apply_button.setEnabled(changed > 0)
+            if choices.blocked:
+                said = counted("1 has to stay.", "%n have to stay.", len(choices.blocked))
+        elif choices is not None and can_take_back:
+            count = choices.count_to_take_back
+            if count:
+                undo = self.tr("&Take back {count} of {all}").format(count=count, all=choices.count_standing)
+        elif choices is not None and run is not None and (run.dry_run or run.outcome == "held"):
+            said = self.tr("It was applied already.") if run.applied_by else visible(choices.view.why_not)
+        self.undo.say(undo, self.tr("Later edits are kept, and it can be undone"))
+        self.undo.setEnabled(True)
+        self.chosen.say(said)
+        self.chosen.setVisible(bool(said))
+
+    # Asking
+
+    @Slot()
+    def _ask_apply(self) -> None:
+        self.detail.flush()
+        if self._row is not None and self.choices is not None:
+            self._begin(self.apply_button)
+            self.apply.emit(self._row, self.choices.selection)
+
+    @Slot()
+    def _ask_undo(self) -> None:
+        if self._row is not None:
+            parts = self.choices.to_take_back if self.choices is not None else {}
+            self._begin(self.undo)
+            self.take_back.emit(self._row, parts or None)
+
+    @Slot(object)
+    def _ask_take_back(self, parts: Parts) -> None:
+        if self._row is not None and parts:
+            self.take_back.emit(self._row, parts)
+
+    @Slot()
+    def _ask_discard(self) -> None:
+        if self._row is not None and self._row.run is not None:
+            self.discard.emit(self._row, not self._row.run.discarded)
+
+    @Slot(str)
+    def _ask_open(self, path: str) -> None:
+        if self._row is not None:
+            self.open_wanted.emit(self._row, path)
+
+    def ended(self) -> None:
+        """What was asked for is done, or was refused: it may be asked for again."""
+        self._say_chosen()
+
+    def _begin(self, button: QPushButton) -> None:
+        """Switch `button` off until what it asked for is done. Qt would hand its focus to the next button,
+        where the keys of the review do nothing and Space presses."""
+        if button.hasFocus():
+            self.tree.setFocus()
+        button.setEnabled(False)
+
+
+def _chosen_from(view: ReviewView) -> tuple[object, ...]:
+    """What makes the choices of a person be about something else."""
+    return view.groups, view.can_apply, view.can_take_back, view.taken_back
+
+
+class DeletedPane(QWidget):
+    """What the selected deleted memories were. `restore(rows)`; `restore_as(row)`: under another name."""
+
+    restore = Signal(object)
+    restore_as = Signal(object)
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._entries: tuple[TrashEntry, ...] = ()
+        self.facts = WrapLabel()
+        self.message = MessageBar(icons, "deleted-message")
+        self.text = TextView()
+        self.text.setAccessibleName(self.tr("What the deleted memory said"))
+        self.restore_button = FitPushButton(icon=icons.icon("undo"), clicked=self._ask)
+        self.restore_as_button = FitPushButton(clicked=self._ask_as)
+        row = FlowLayout(self.restore_button, self.restore_as_button)
+        column(self, self.facts, self.message, self.text, row, grows=self.text, margin=0, gap=UNIT)
+        self.show_entries(())
+
+    def show_entries(self, entries: Sequence[TrashEntry]) -> None:
+        """Other ones are selected; the text of one of them follows."""
+        self._entries = tuple(entries)
+        can = bool(entries) and all(entry.reachable for entry in entries)
+        self.restore_button.setEnabled(can)
+        self.restore_as_button.setEnabled(can and len(entries) == 1)
+        many = counted("&Restore", "&Restore %n memories", len(entries)) if entries else ""
+        tip = self.tr("Bring it back; nothing is overwritten")
+        self.restore_button.say(many or self.tr("&Restore"), tip)
+        self.restore_as_button.say(self.tr("Restore &as…"), self.tr("Bring it back under another name"))
+        self.facts.say(self._facts())
+        self.text.show_bytes(None)
+
+    def _facts(self) -> str:
+        entries = self._entries
+        if len(entries) > 1:
+            said = counted("1 is selected.", "%n are selected.", len(entries))
+            beside = self.tr("Where another memory has taken the place, they come back under a new name.")
+            return f"{said} {beside}" if any(entry.taken for entry in entries) else said
+        if not entries:
+            return ""
+        (entry,) = entries
+        size = human_size(entry.size) if entry.size is not None else ""
+        parts = (visible(entry.path), size, actor(entry.actor), when(entry.at_ms))
+        facts = " · ".join(part for part in parts if part)
+        if not entry.reachable:
+            gone = self.tr("Its project or workspace is gone, so it cannot be restored there; copy its text.")
+            return f"{facts}\n{gone}"
+        if entry.taken:
+            beside = self.tr("Another memory has taken its place: it comes back under a new name.")
+            return f"{facts}\n{beside}"
+        return facts
+
+    @Slot()
+    def _ask(self) -> None:
+        self.restore.emit(self._entries)
+
+    @Slot()
+    def _ask_as(self) -> None:
+        self.restore_as.emit(self._entries[0])
+
+
+class ChangesTab(TabPage):
+    """Lays the columns out."""
+
+    def __init__(
+        self, lane: Lane, icons: Icons, now: Callable[[], int], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.changes = ChangeList(now)
+        self.versions = VersionPane(lane, icons, now)
+        self.files = ChangeSetPane(self.versions, icons)
+        self.deleted = DeletedPane(icons)
+        self.back = FitPushButton(self.tr("‹ &Back"), clicked=self._go_back)
+        self._at = 0
+        self._narrow = False
+        self._is_sized = False
+        roomy = scaled(self.font(), ROOMY)
+        self.right = Panes(self.files, self.versions, beside_from=roomy, sizes=(1, 2), below=(2, 3))
+        self._sides = stacked(self.right, self.deleted)
+        self.splitter = split(self.changes, self._sides, sizes=(1, 3), grows=self._sides)
+        column(self, FlowLayout(self.back), self.splitter, grows=self.splitter, margin=GAP, gap=0)
+        self.back.hide()
+        self.changes.entered.connect(self._on_row_entered)
+        self.files.entered.connect(self._on_file_entered)
+        self.changes.kind_changed.connect(self._follow)
+
+    # Width
+
+    @property
+    def at(self) -> int:
+        """Which column is seen where there is room for one: 0 the timeline, 1 the files, 2 the difference."""
+        return self._at
+
+    @property
+    def is_narrow(self) -> bool:
+        return self._narrow
+
+    def go_to(self, column_: int) -> None:
+        """Show this column, where only one is seen."""
+        self._at = column_
+        self._follow()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        width = event.size().width()
+        self._narrow = width < scaled(self.font(), NARROW)
+        self.right.turn(width)
+        if not self._narrow and not self._is_sized:
+            self._is_sized = True
+            rows, files = (min(scaled(self.font(), each), width // 3) for each in (_ROWS, _FILES))
+            self.splitter.setSizes([rows, width - rows])
+            if width >= scaled(self.font(), ROOMY):
+                self.right.setSizes([files, width - rows - files])
+        self._follow()
+
+    @Slot()
+    def _follow(self) -> None:
+        """Which columns are seen."""
+        narrow, at = self._narrow, self._at
+        self._sides.setCurrentWidget(self.deleted if self.changes.shows_deleted else self.right)
+        self.changes.setVisible(not narrow or at == 0)
+        self._sides.setVisible(not narrow or at > 0)
+        self.files.setVisible(not narrow or at == 1)
+        self.versions.setVisible(not narrow or at == 2)
+        self.back.setVisible(narrow and at > 0)
+
+    @Slot()
+    def _on_row_entered(self) -> None:
+        if self._narrow:
+            self.go_to(1)
+            (self.deleted.text if self.changes.shows_deleted else self.files.tree).setFocus()
+
+    @Slot()
+    def _on_file_entered(self) -> None:
+        if self._narrow:
+            self.go_to(2)
+
+    @Slot()
+    def _go_back(self) -> None:
+        self.go_to(max(0, self._at - 1))
+        (self.files.tree if self._at else self.changes.list).setFocus()
