@@ -1801,6 +1801,48 @@
     </message>
 </context>
 <context>
+    <name>Inspector</name>
+    <message>
+        <source>About</source>
+        <translation>Betrifft</translation>
+    </message>
+    <message>
+        <source>About this memory</source>
+        <translation>Zu dieser Notiz</translation>
+    </message>
+    <message>
+        <source>All changes</source>
+        <translation>Alle Änderungen</translation>
+    </message>
+    <message>
+        <source>History</source>
+        <translation>Geschichte</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>Warnings</source>
+        <translation>Warnungen</translation>
+    </message>
+</context>
+<context>
+    <name>InspectorControl</name>
+    <message>
+        <source>last used {when}</source>
+        <translation>zuletzt benutzt {when}</translation>
+    </message>
+    <message>
+        <source>not used yet</source>
+        <translation>noch nicht benutzt</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <translation>angeheftet</translation>
+    </message>
+</context>
+<context>
     <name>JobsDialog</name>
     <message>
         <source>&amp;Open transcript</source>
@@ -4538,6 +4580,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ü&amp;ber Reverie</translation>
     </message>
     <message>
+        <source>&amp;About this memory</source>
+        <translation>&amp;Zu dieser Notiz</translation>
+    </message>
+    <message>
         <source>&amp;Accept</source>
         <translation>&amp;Annehmen</translation>
     </message>
@@ -6498,6 +6544,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sitzungs&amp;notizen aktualisieren</translation>
     </message>
     <message>
+        <source>Use, size, last changes and warnings of the open memory</source>
+        <translation>Nutzung, Größe, letzte Änderungen und Warnungen der offenen Notiz</translation>
+    </message>
+    <message>
         <source>Usual si&amp;ze</source>
         <translation>Übliche &amp;Größe</translation>
     </message>
@@ -6698,6 +6748,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>eine unbekannte Zeit</translation>
     </message>
     <message>
+        <source>another program</source>
+        <translation>ein anderes Programm</translation>
+    </message>
+    <message>
         <source>applied</source>
         <translation>angewendet</translation>
     </message>
@@ -6876,6 +6930,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>fine</source>
         <translation>in Ordnung</translation>
+    </message>
+    <message>
+        <source>first seen</source>
+        <translation>zuerst gesehen</translation>
     </message>
     <message>
         <source>from the environment</source>
@@ -7170,6 +7228,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>nur die neuesten Lehren werden gesagt</translation>
     </message>
     <message>
+        <source>others</source>
+        <translation>andere</translation>
+    </message>
+    <message>
         <source>pinned</source>
         <translation>angeheftet</translation>
     </message>
@@ -7290,6 +7352,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>zurückgenommen</translation>
     </message>
     <message>
+        <source>the agent</source>
+        <translation>der Agent</translation>
+    </message>
+    <message>
         <source>the agent does not see it</source>
         <translation>der Agent sieht es nicht</translation>
     </message>
@@ -7392,6 +7458,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>writing</source>
         <translation>schreibt</translation>
+    </message>
+    <message>
+        <source>you</source>
+        <translation>Sie</translation>
     </message>
     <message>
         <source>{about} characters; the agent loads the first {chars}</source>

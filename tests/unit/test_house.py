@@ -29,6 +29,7 @@ DIALECT = re.compile(
 WHY_ALONE: dict[str, str] = {
     "services.unseen": "what a person has not seen, with its log; the workbench is over 600 lines",
     "ui.memory.filters": "the row of filters and their counts",
+    "ui.memory.inspector": "beside the open memory; a widget and its control",
     "ui.memory.unseen": "what someone else did to the open memory: a bar, marks, Undo",
     "ui.style": "how every control is drawn; only the application names it",
     "ui.window.other_tabs": "the tabs beside Memory, loaded after the first paint",

@@ -41,6 +41,7 @@ from reverie.ui.memory.filters import FilterChips, FilterControl, TreeOrder
 from reverie.ui.memory.findings import IndexControl, LintControl
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.footer_control import FooterControl
+from reverie.ui.memory.inspector import InspectorControl
 from reverie.ui.memory.notes_control import NotesControl
 from reverie.ui.memory.orphaned_stores import OrphansControl
 from reverie.ui.memory.search import MemorySearch
@@ -302,6 +303,7 @@ class MemoryTab(QWidget):
         self.extraction = ExtractControl(self.footer, lanes, icons, now, self)
         self.lint = LintControl(self.model, editor, pane, icons, self)
         self.notes = NotesControl(tree, editor, pane, lanes, now, self)
+        self.inspector = InspectorControl(self._shown, self.model, editor, pane, now, self)
         self.unseen = UnseenControl(self._shown, editor, pane, self.hand, now, self)
         self.telling = TellControl(self.undo_bar, icons, self)
         self.duplicates = DuplicatesControl(edits, icons, self)
@@ -311,7 +313,7 @@ class MemoryTab(QWidget):
         self.pane.add_notice(self.index_care.panel)
         self.pane.add_notice(self.lint.findings)
         self.tree.setFrameShape(MemoryTreeView.Shape.NoFrame)
-        self._right = stacked(self.pane)
+        self._right = stacked(self.inspector.page)
         self._parts = ColumnParts(column_of(self), self._right)
         self.splitter = self._parts.splitter
         # Blank at first: nobody knows yet whether there is a home.
@@ -363,6 +365,8 @@ class MemoryTab(QWidget):
         self.tree.addActions(list(actions.of_tree()))
         self.order.set_actions(actions)
         self.pane.set_actions(actions)
+        self.inspector.inspector.set_action(actions["memory.pin"])
+        self.inspector.inspector.history_wanted.connect(actions["memory.history"].trigger)
         self.heading.set_actions([actions[id_] for id_ in HEADING])
         self.no_home.set_actions([actions["home.open"], actions["home.demo"]])
 
@@ -435,13 +439,13 @@ class MemoryTab(QWidget):
     def beside(self) -> QWidget | None:
         """The page that stands in place of the editor; None for the editor itself."""
         shown = self._right.currentWidget()
-        return None if shown is self.pane else shown
+        return None if shown is self.inspector.page else shown
 
     def show_beside(self, page: QWidget | None) -> None:
         """Show `page` beside the trees, or the editor again."""
         if page is not None and self._right.indexOf(page) < 0:
             self._right.addWidget(page)
-        self._right.setCurrentWidget(page or self.pane)
+        self._right.setCurrentWidget(page or self.inspector.page)
         self.situation_changed.emit()
 
     def show_no_home(self) -> None:
@@ -461,6 +465,7 @@ class MemoryTab(QWidget):
         self.editor.follow(update)
         self.lint.follow(update)
         self.filters.follow(update)
+        self.inspector.update()
         self.unseen.follow(update)
         self.index_care.follow(update)
         self.notes.follow(update)

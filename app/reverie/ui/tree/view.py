@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import (
     QByteArray,
@@ -152,11 +152,12 @@ class MemoryTreeModel(NodeModel):
 
     What a person asks for in the tree is only told, and shows when the files have changed:
     `rename_asked(path, new name)`, `move_asked(paths, folder)`. `warnings_changed()`: other memories have a
-    warning."""
+    warning; `loaded_changed()`: the agent loads others."""
 
     rename_asked = Signal(str, str)
     move_asked = Signal(object, str)
     warnings_changed = Signal()
+    loaded_changed = Signal()
 
     def __init__(self, now: Callable[[], int], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -199,6 +200,15 @@ class MemoryTreeModel(NodeModel):
         """How much of each memory the agent loads, by memory path; what is not named is not known."""
         before, self._loaded = self._loaded, states
         self._touch_differing(before, states)
+        self.loaded_changed.emit()
+
+    def loaded_at(self, path: str) -> LoadState | Literal[""]:
+        """How much of a memory the agent loads; empty for what is not known."""
+        return self._loaded.get(path, "")
+
+    def findings_at(self, path: str) -> tuple[LintFinding, ...]:
+        """What there is to look at in a memory."""
+        return (self._lint or {}).get(path, ())
 
     def warned_paths(self) -> frozenset[str]:
         """The memories whose rows wear a warning."""

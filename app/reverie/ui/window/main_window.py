@@ -497,6 +497,7 @@ class MainWindow(QMainWindow):
         self.actions_.update_state(state)
         self.actions_["view.picker"].setChecked(not self.picker.isHidden())
         self.actions_["view.context"].setChecked(state.beside == "context")
+        self.actions_["view.inspector"].setChecked(self.tab.inspector.is_shown)
         self.actions_["view.failures"].setChecked(state.beside == "failures")
         self.actions_["services.pause"].setChecked(self.lazy_tabs.paused)
         self.setWindowModified(state.any_modified)
