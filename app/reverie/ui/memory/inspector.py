@@ -59,7 +59,7 @@ def who_words(change: LoggedChange) -> str:
     return names.get(change.who) or kind_title(change.who)
 
 
-class Section(QWidget):
+class InspectorSection(QWidget):
     """A caption, lines below it, and what is added below these. Of more than `most` lines the first ones are
     shown."""
 
@@ -91,12 +91,12 @@ class Inspector(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName(self.tr("About this memory"))
-        self.about = Section(self.tr("About"), 4)
-        self.room = Section(self.tr("Size"), 1)
-        self.history = Section(self.tr("History"), SHOWN)
+        self.about = InspectorSection(self.tr("About"), 4)
+        self.room = InspectorSection(self.tr("Size"), 1)
+        self.history = InspectorSection(self.tr("History"), SHOWN)
         self.more = FitPushButton(self.tr("All changes"), clicked=self.history_wanted.emit)
         self.history.add(self.more)
-        self.warnings = Section(self.tr("Warnings"))
+        self.warnings = InspectorSection(self.tr("Warnings"))
         self._warnings: list[FitPushButton] = []
         inside = QWidget()
         self._column = column(

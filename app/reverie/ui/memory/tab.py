@@ -60,7 +60,7 @@ from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, Heading
 from reverie.ui.widgets.layouts import Column, column, row_of, scrolling, split, stacked
-from reverie.ui.widgets.message_bar import MessageBar
+from reverie.ui.widgets.message_bar import MessageBar, Toast
 from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, ActionState
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def column_of(tab: MemoryTab) -> Column:
     field = row_of(tab.search.field, tab.order.button, margin=(GAP, 0, GAP, 0), gap=None)
     pages = tab.search.pages
     pages.setMinimumHeight(scaled(left.font(), _LEAST_ROWS))
-    above, below = (tab.heading, tab.trouble, tab.drafts.bar), (tab.undo_bar, tab.notes.row, tab.footer)
+    above, below = (tab.heading, tab.trouble, tab.drafts.bar), (tab.notes.row, tab.footer)
     column(left, *above, field, tab.chips, pages, *below, grows=pages, margin=0, gap=0)
     return left
 
@@ -269,9 +269,9 @@ class MemoryTab(QWidget):
         self.model = MemoryTreeModel(now, self)
         self.tree = MemoryTreeView(self.model, icons)
         self.search = MemorySearch(self.tree, icons, self)
+        self.undo_bar = Toast(icons, "undo", self.search.pages)
         self.heading = Heading()
         self.trouble = MessageBar(icons, "trouble", closable=False)
-        self.undo_bar = MessageBar(icons, "undo")
         self.footer = Footer(icons, now)
         self.footer.aged.connect(self.tree.viewport().update)
         self.pane = EditorPane(icons, settings_file)

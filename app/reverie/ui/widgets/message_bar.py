@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, Icons, readable, theme_of
+from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, row_of
 
@@ -159,3 +160,47 @@ class MessageBar(QWidget):
     def _dismiss(self) -> None:
         self.clear()
         self.dismissed.emit()
+
+
+STAYS_MS = 8_000
+"""How long a sentence of a `Toast` is shown; a warning stays until it is put away."""
+
+
+class Toast(MessageBar):
+    """A bar over the bottom of `below`, which nothing makes room for. What only informs goes by itself; not
+    while the pointer is over it or one of its buttons has the focus."""
+
+    def __init__(self, icons: Icons, name: str, below: QWidget) -> None:
+        super().__init__(icons, name, parent=below)
+        self._below = below
+        self._until = single_shot(self, STAYS_MS, self._go)
+        below.installEventFilter(self)
+
+    def say(self, text: str, *, tone: Tone = "info", buttons: Sequence[tuple[str, str, str]] = ()) -> None:
+        super().say(text, tone=tone, buttons=buttons)
+        self._place()
+        self.raise_()
+        if tone == "info":
+            self._until.start()
+        else:
+            self._until.stop()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._below and event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
+            self._place()
+        return False
+
+    def _place(self) -> None:
+        """Its own height at the bottom, with some distance to the edges."""
+        width = max(1, self._below.width() - 2 * GAP)
+        self.resize(width, self.height())
+        height = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
+        self.setGeometry(GAP, max(0, self._below.height() - height - GAP), width, height)
+
+    @Slot()
+    def _go(self) -> None:
+        focus = QApplication.focusWidget()
+        if self.underMouse() or (focus is not None and self.isAncestorOf(focus)):
+            self._until.start()
+        else:
+            self.clear()

@@ -1,0 +1,55 @@
+"""What was just done is said over the list, moves nothing and goes by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from reverie.ui.appearance import Icons
+from reverie.ui.widgets.message_bar import Toast
+
+UNDO = [("undo", "Undo", "Take it back")]
+
+
+@pytest.fixture
+def below(qtbot: Any) -> QWidget:
+    made = QWidget()
+    made.resize(400, 300)
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def test_it_lies_over_the_bottom_and_follows_the_size(below: QWidget) -> None:
+    toast = Toast(Icons(), "undo", below)
+    toast.say("Moved plan.md to Project", buttons=UNDO)
+    assert toast.isVisible()
+    assert below.rect().contains(toast.geometry())
+    assert toast.geometry().bottom() > 250
+    below.resize(240, 500)
+    assert below.rect().contains(toast.geometry())
+    assert toast.geometry().bottom() > 450
+
+
+def test_what_informs_goes_by_itself_and_what_warns_stays(below: QWidget) -> None:
+    """B24: "Moved back" stood for a quarter of an hour."""
+    toast = Toast(Icons(), "undo", below)
+    toast.say("Moved", buttons=UNDO)
+    assert toast._until.isActive()
+    toast._until.timeout.emit()
+    assert toast.isHidden()
+    toast.say("A name is taken.", tone="warn")
+    assert not toast._until.isActive()
+    assert toast.isVisible()
+
+
+def test_it_stays_while_the_pointer_is_over_it(below: QWidget, monkeypatch: pytest.MonkeyPatch) -> None:
+    toast = Toast(Icons(), "undo", below)
+    toast.say("Moved", buttons=UNDO)
+    monkeypatch.setattr(Toast, "underMouse", lambda _self: True)
+    toast._until.timeout.emit()
+    assert toast.isVisible()
+    assert toast._until.isActive()
+    assert isinstance(toast.button("undo"), QPushButton)
