@@ -351,6 +351,12 @@ class EditorView(QObject):
             self._save()
         self._session = session
 
+    @Slot()
+    def settings_changed(self) -> None:
+        """Follow the settings as they are now."""
+        self._asked = False
+        self._read_settings()
+
     def _read_settings(self) -> None:
         session = self._session
         if self._asked or session is None:

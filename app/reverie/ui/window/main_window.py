@@ -245,6 +245,7 @@ class MainWindow(QMainWindow):
         self.tab.situation_changed.connect(self._update_actions)
         self.dialogs.settings_changed.connect(self.tab.dreams.ask_engine)
         self.dialogs.settings_changed.connect(self.lazy_tabs.settings_changed)
+        self.dialogs.settings_changed.connect(self.tab.pane.view.settings_changed)
         self.lazy_tabs.changed.connect(self._update_actions)
         self.lazy_tabs.status_message.connect(self.say)
 

@@ -110,9 +110,13 @@ class WindowDialogs(QObject):
     @Slot()
     def open_settings(self) -> None:
         """The settings, with those of the shown home."""
+        self.show_setting("")
+
+    def show_setting(self, setting: str) -> None:
+        """The settings, at a page or at one of them."""
         session = self._shown()
         here = session if session is not None and session.is_here else None
-        self.settings.open_profile(self._profile, self._engine.client, here)
+        self.settings.open_profile(self._profile, self._engine.client, here, setting)
 
     @Slot()
     def show_palette(self) -> None:
