@@ -79,6 +79,7 @@ class SettingsDialog(QDialog):
         self.fields: dict[str, Field] = {k: f for page in self.pages.values() for k, f in page.fields.items()}
         self._home = home
         self._kept: SettingsDraft | None = None
+        self._wanted = ""
         self._saving: SettingsDraft | None = None
         self._undo: SettingsDraft | None = None
         self._closing = self._has_failed = self._is_typed = False
@@ -161,6 +162,8 @@ class SettingsDialog(QDialog):
         for model in {str(field.value) for field in self._choices()}:
             self._offer(model)
         self._validate()
+        if self._wanted:
+            self.show_setting(self._wanted)  # nothing could take the focus before
 
     def _choices(self) -> list[Field]:
         return [field for field in self.fields.values() if isinstance(field.widget, ModelChoice)]
@@ -177,7 +180,8 @@ class SettingsDialog(QDialog):
         ids = list(self.pages)
         page = key if key in ids else next(id_ for id_, each in self.pages.items() if key in each.fields)
         self.side.setCurrentRow(ids.index(page))
-        if key in self.fields:
+        self._wanted = key if key in self.fields else ""
+        if self._wanted and self._kept is not None:
             self.fields[key].widget.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     # Saving

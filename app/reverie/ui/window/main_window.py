@@ -164,7 +164,7 @@ class MainWindow(QMainWindow):
         self.slow_disk = parts.SlowDiskIndicator((self.lanes.scan, self.lanes.history), self.places)
         self.watch_label = parts.WatchLabel()
         self.dialogs = parts.WindowDialogs(
-            self, icons, profile, self.engine, self.homes, self.tab, lambda: self._session
+            self, icons, profile, self.engine, self.homes, self.picker, self.tab, lambda: self._session
         )
         self.actions_ = parts.Actions(self, icons)
         self.dialogs.use_actions(self.actions_, self.lanes.scan)
@@ -225,6 +225,7 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         self.dialogs.home_wanted.connect(self._open_wanted)
         self.dialogs.memory_wanted.connect(self.open_memory)
+        self.dialogs.place_wanted.connect(self._go_to_place)
         self.homes.opened.connect(self._on_opened)
         self.homes.opened.connect(self.tab.search.add_session)
         self.homes.opened.connect(self.tab.orphans.add_session)
@@ -592,6 +593,11 @@ class MainWindow(QMainWindow):
             self.tab.edit_selected()
         else:
             self.say(self.tr("There is no such memory now: {path}").format(path=path))
+
+    @Slot(object)
+    def _go_to_place(self, keys: tuple[str, ...]) -> None:
+        self.show_memory()
+        self.picker.pick_keys(keys)
 
     @Slot()
     def show_orphans(self) -> None:

@@ -8,7 +8,7 @@ Threading: GUI thread; imported in a job. Failure: none of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from reverie.ui.window.actions import PICKER_MENU, Actions
 from reverie.ui.window.homes import HomeCloser, OpenHomes, Picker, UnsavedChanges
 from reverie.ui.window.layout import SlowDiskIndicator, StackingSplitter, WatchLabel
 from reverie.ui.window.lazy_tabs import LazyTabs, TabContext
-from reverie.ui.window.palette import Entry, show_palette
+from reverie.ui.window.palette import Entry, Palette, action_entries, setting_entries
 
 if TYPE_CHECKING:
     from reverie.ui.settings.control import SettingsControl
@@ -52,10 +52,12 @@ __all__ = [
 
 class WindowDialogs(QObject):
     """The dialogs of the window itself. Signals: `home_wanted(Path)`: a person chose a home to open;
-    `memory_wanted(str)`: a memory of the shown context; those of `SettingsControl`."""
+    `memory_wanted(str)`: a memory of the shown context; `place_wanted(keys)`: a row of the picker; those of
+    `SettingsControl`."""
 
     home_wanted = Signal(object)
     memory_wanted = Signal(str)
+    place_wanted = Signal(object)
     settings_changed = Signal()
     window_style_changed = Signal(object)
 
@@ -66,6 +68,7 @@ class WindowDialogs(QObject):
         profile: Profile,
         engine: EngineLink,
         homes: OpenHomes,
+        picker: Picker,
         tab: MemoryTab,
         shown: Callable[[], HomeSession | None],
     ) -> None:
@@ -75,6 +78,7 @@ class WindowDialogs(QObject):
         self._profile = profile
         self._engine = engine
         self._homes = homes
+        self._picker = picker
         self._tab = tab
         self._shown = shown
         self._welcome: dialogs.Welcome | None = None
@@ -120,16 +124,31 @@ class WindowDialogs(QObject):
 
     @Slot()
     def show_palette(self) -> None:
-        """Every action and memory by name."""
-        state = self._actions.state
-        paths = tuple(self._tab.model.memory_tree.files) if state.context else ()
-        show_palette(self._window, self._icons, self._actions.rows(), state, paths, self._on_palette)
+        """Every command, setting and name."""
+        commands = action_entries(self._actions.rows(), self._actions.state)
+        self._show_palette([*commands, *setting_entries(), *self._picker.entries()])
 
+    @Slot()
+    def show_goto(self) -> None:
+        """Every memory, workspace, home and setting by name."""
+        self._show_palette([*self._picker.entries(), *setting_entries()])
+
+    def _show_palette(self, entries: Sequence[Entry]) -> None:
+        paths = tuple(self._tab.model.memory_tree.files) if self._actions.state.context else ()
+        palette = Palette(entries, paths, self._icons, self._window)
+        palette.chosen.connect(self._on_palette)
+        palette.open_over(self._window)
+
+    @Slot(object)
     def _on_palette(self, entry: Entry) -> None:
-        if entry.memory:
-            self.memory_wanted.emit(entry.id)
+        if entry.kind == "command":
+            self._actions[entry.target].trigger()
+        elif entry.kind == "setting":
+            self.show_setting(entry.target)
+        elif entry.kind == "place":
+            self.place_wanted.emit(entry.target)
         else:
-            self._actions[entry.id].trigger()
+            self.memory_wanted.emit(entry.target)
 
     @Slot()
     def show_shortcuts(self) -> None:
