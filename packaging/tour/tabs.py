@@ -27,16 +27,16 @@ def show_settings(camera: Camera) -> None:
     dialog = _opened_settings(camera)
     if dialog is not None:
         camera.picture("9-settings", dialog)
-        dialog.pages.setCurrentIndex(1)
+        dialog.show_setting("models")
         camera.picture("10-models", dialog)
-        dialog.discard()
+        dialog.reject()
 
 
-def _settings_page(camera: Camera, page: int, name: str) -> None:
+def _settings_page(camera: Camera, page: str, name: str) -> None:
     """Take a picture of one page of the settings."""
     dialog = _opened_settings(camera)
     if dialog is not None:
-        dialog.pages.setCurrentIndex(page)
+        dialog.show_setting(page)
         camera.picture(name, dialog)
         dialog.reject()
 
@@ -98,7 +98,7 @@ def show_services(camera: Camera) -> None:
     window = camera.window
     _doctor(camera)
     _activity(camera)
-    _settings_page(camera, 3, "19-system1")
+    _settings_page(camera, "writer", "19-system1")
     _context(camera)
     window.tabs.setCurrentWidget(window.tab)
 
@@ -153,7 +153,7 @@ def show_comfort(camera: Camera) -> None:
     """Palette in both schemes, sheet, settings; then German, wide and narrow."""
     _palette(camera)
     _sheet(camera)
-    _settings_page(camera, 4, "49-window")
+    _settings_page(camera, "general", "49-window")
     _welcome(camera)
     _german(camera)
 

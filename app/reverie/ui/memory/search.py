@@ -9,6 +9,7 @@ else. Failure: what cannot be searched is said above the results.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -49,12 +50,14 @@ from PySide6.QtWidgets import (
 from reverie.engine.asking import ask
 from reverie.engine.wire import IndexChanged
 from reverie.errors import UserError
-from reverie.services.search import SearchAnswer, SearchHit
+from reverie.memory.search.query import parse_query, tokens
+from reverie.services.search import COUNT, SearchAnswer, SearchHit
 from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, scope_name, visible
 from reverie.ui.engine_link import EngineLink
-from reverie.ui.jobs import JobControl, Lane, repeating
+from reverie.ui.jobs import JobControl, Lane, repeating, single_shot
 from reverie.ui.session import HomeSession
+from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import SearchField, WrapLabel
 from reverie.ui.widgets.layouts import pane, stacked
 
@@ -66,6 +69,8 @@ from reverie.ui.widgets.layouts import pane, stacked
 Index = QModelIndex | QPersistentModelIndex
 HIT_ROLE = int(Qt.ItemDataRole.UserRole) + 1
 _DOTS = "…"
+_PREVIEW_MS = 120
+"""How long a row stays selected before its memory is opened: keys that are held down open nothing."""
 Ranges = Sequence[tuple[int, int]]
 
 
@@ -160,9 +165,11 @@ class ResultDelegate(QStyledItemDelegate):
 
 
 class ResultList(QListView):
-    """`opened(Hit)`: Enter or a double click. `left()`: Esc. `above()`: up from the first row."""
+    """`opened(Hit)`: Enter or a double click. `previewed(Hit)`: another row was selected by hand. `left()`:
+    Esc. `above()`: up from the first row."""
 
     opened = Signal(object)
+    previewed = Signal(object)
     left = Signal()
     above = Signal()
 
@@ -178,7 +185,10 @@ class ResultList(QListView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.doubleClicked.connect(self._on_double_click)
+        self.doubleClicked.connect(self.open_current)
+        self._by_hand = self._showing = False
+        self._preview = single_shot(self, _PREVIEW_MS, self._on_rest)
+        self.selectionModel().currentChanged.connect(self._on_current)
 
     @property
     def current(self) -> SearchHit | None:
@@ -187,13 +197,32 @@ class ResultList(QListView):
         return self.results.hits[row] if 0 <= row < len(self.results.hits) else None
 
     def show_hits(self, hits: tuple[SearchHit, ...], *, several_homes: bool) -> None:
-        """Another answer; what was selected stays so if it is still among the hits, else the best one is."""
-        before = self.current
+        """Another answer; what was selected by hand stays so if it is still among the hits, else the best one
+        is."""
+        before = self.current if self._by_hand else None
+        self._showing = True
         self.results.show_hits(hits, several_homes=several_homes)
         keys = [(hit.home_id, hit.root_key, hit.path) for hit in hits]
         key = (before.home_id, before.root_key, before.path) if before is not None else None
         if keys:
             self.setCurrentIndex(self.results.index(keys.index(key) if key in keys else 0, 0))
+        self._showing = False
+
+    def forget_choice(self) -> None:
+        """Something else is asked: what was selected by hand does not count for that."""
+        self._by_hand = False
+        self._preview.stop()
+
+    @Slot()
+    def _on_current(self) -> None:
+        if not self._showing:
+            self._by_hand = True
+            self._preview.start()
+
+    @Slot()
+    def _on_rest(self) -> None:
+        if self.current is not None:
+            self.previewed.emit(self.current)
 
     def step(self, steps: int) -> None:
         """Select a row further down (or up)."""
@@ -202,7 +231,7 @@ class ResultList(QListView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.current is not None:
-            self.opened.emit(self.current)
+            self.open_current()
         elif event.key() == Qt.Key.Key_Escape:
             self.left.emit()
         elif event.key() == Qt.Key.Key_Up and self.currentIndex().row() <= 0:
@@ -210,9 +239,12 @@ class ResultList(QListView):
         else:
             super().keyPressEvent(event)
 
-    @Slot(QModelIndex)
-    def _on_double_click(self, index: QModelIndex) -> None:
-        self.opened.emit(self.results.hits[index.row()])
+    @Slot()
+    def open_current(self) -> None:
+        """Open the selected hit, not only look at it."""
+        self._preview.stop()
+        if self.current is not None:
+            self.opened.emit(self.current)
 
 
 def shown_with(text: str, marks: Ranges) -> tuple[str, list[tuple[int, int]]]:
@@ -284,6 +316,17 @@ def _draw(
     layout.draw(painter, QPointF(area.left(), area.top()))
 
 
+def pattern_of(text: str) -> str:
+    """An expression for what a question looks for in a text, to mark it there; empty if it asks for none."""
+    query = parse_query(text)
+    words = [
+        r"(?<![^\W_])" + r"\W+".join(map(re.escape, names)) + ("" if term.goes_on else r"(?![^\W_])")
+        for term in query.terms
+        if (names := [token.text for token in tokens(term.text)])
+    ]
+    return "|".join([*words, *([query.regex] if query.regex else [])])
+
+
 # While the index grows the answer is asked again this often.
 _GROWING_MS = 700
 
@@ -308,9 +351,11 @@ class MemorySearchField(SearchField):
 
 
 class MemorySearch(QObject):
-    """`opened(Hit)`: a person wants to see it. `left()`: back to the trees, please."""
+    """`opened(Hit)`: a person wants to edit it; `previewed(Hit)`: only to see it. `left()`: back to the
+    trees."""
 
     opened = Signal(object)
+    previewed = Signal(object)
     left = Signal()
 
     def __init__(self, tree: QWidget, icons: Icons, parent: QObject) -> None:
@@ -341,6 +386,7 @@ class MemorySearch(QObject):
         self.field.left.connect(self.leave)
         self.field.moved.connect(self.list.step)
         self.list.opened.connect(self.opened)
+        self.list.previewed.connect(self.previewed)
         self.list.left.connect(self.leave)
         self.list.above.connect(self.focus)
 
@@ -406,6 +452,7 @@ class MemorySearch(QObject):
 
     @Slot(str)
     def _on_text(self, text: str) -> None:
+        self.list.forget_choice()
         if not text.strip():
             self._lane.abandon("search")
             self._growing.stop()
@@ -441,23 +488,24 @@ class MemorySearch(QObject):
 
     def _say(self, answer: SearchAnswer) -> None:
         said = [*answer.problems]
+        count = len(answer.hits)
+        if count >= COUNT:
+            said.append(self.tr("The best {n} hits").format(n=count))
+        elif count or (answer.complete and not answer.problems):
+            said.append(counted(self.tr("1 hit"), "%n hits", count) if count else self.tr("No hits"))
         if self._indexing and not answer.complete:
             read = sum(self._indexing.values())
-            said.append(self.tr("The search index is being made: {n} files so far.").format(n=read))
-        elif not answer.hits and not answer.problems and answer.complete:
-            said.append(self.tr("Nothing was found."))
-        self.said.say(" ".join(said))
-        self.said.setVisible(bool(said))
+            said.append(self.tr("The index is being built: {n} files so far.").format(n=read))
+        self.said.say(" · ".join(said))
 
     def _on_failed(self, error: UserError) -> None:
         self.said.say(str(error))
-        self.said.show()
         self.pages.setCurrentWidget(self._found)
 
     @Slot()
     def _on_chosen(self) -> None:
-        if self.list.current is not None and self.showing:
-            self.opened.emit(self.list.current)
+        if self.showing:
+            self.list.open_current()
 
     # The index
 
