@@ -14,7 +14,7 @@ from reverie.clock import system_clock
 from reverie.profile import Profile
 from reverie.ui.app import is_loaded, select_a_file
 from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, WindowStyle
-from reverie.ui.dialogs import ShortcutSheet, Welcome
+from reverie.ui.dialogs import ShortcutSheet
 from reverie.ui.settings.dialog import SettingsDialog
 from reverie.ui.traces.tab import TracesTab
 from reverie.ui.window.main_window import MainWindow
@@ -178,14 +178,14 @@ def _sheet(camera: Camera) -> None:
 
 
 def _welcome(camera: Camera) -> None:
+    """The first start of a window that has found the home of the tour."""
     window = camera.window
-    window.dialogs.show_welcome()
-    welcome = next(each for each in window.findChildren(Welcome) if each.isVisible())
-    camera.wait("the welcome", lambda: not window.lanes.scan.busy)
-    camera.picture("90-welcome", welcome)
-    welcome.resize(*NARROW)
-    camera.picture("91-welcome-narrow", welcome)
-    welcome.close()
+    window.tab.show_no_home()
+    camera.picture("90-welcome")
+    with camera.narrow():
+        camera.picture("91-welcome-narrow")
+    window.picker.picked.emit(window.picker.place(window.picker.currentIndex()))
+    camera.wait("the trees again", lambda: is_loaded(window))
 
 
 def _german(camera: Camera) -> None:

@@ -43,6 +43,7 @@ from reverie.ui.memory.history_window import HistoryControl
 from reverie.ui.memory.notes_control import NotesControl
 from reverie.ui.memory.orphaned_stores import OrphansControl
 from reverie.ui.memory.search import MemorySearch, pattern_of
+from reverie.ui.memory.start_page import StartPage
 from reverie.ui.memory.trash_window import TrashControl
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import CompanionData, FileData, FolderData, companion_at
@@ -273,7 +274,7 @@ class MemoryTab(QWidget):
         self.tree.set_order(self.order)
         self.edits = Edits(self)
         self._make_controls(lanes, icons, now)
-        self.no_home = EmptyPage(icons, "home")
+        self.no_home = StartPage()
         self.notice = EmptyPage(icons, "orphan")
         self._greyed = False
         self._late_tree = QTimer(self)
@@ -306,12 +307,6 @@ class MemoryTab(QWidget):
         # Blank at first: nobody knows yet whether there is a home.
         self._pages = stacked(QWidget(), self.no_home, self._parts, self.notice)
         column(self, self._pages, margin=0, gap=None)
-        self.no_home.say(
-            self.tr("No home is open"),
-            self.tr(
-                "A home is the directory where an agent keeps what it remembers, such as ~/.mux or ~/.xum."
-            ),
-        )
 
     def _connect(self) -> None:
         self._late_tree.timeout.connect(self._grey_old_tree)
@@ -438,7 +433,7 @@ class MemoryTab(QWidget):
             self.history.show_path(path, context)
 
     def show_no_home(self) -> None:
-        """None was found."""
+        """None was found, or none is chosen yet."""
         self._show_page(self.no_home)
 
     @Slot(object)

@@ -101,9 +101,9 @@ MENUS: tuple[tuple[str, str], ...] = (
 )
 
 ACTIONS: tuple[ActionSpec, ...] = (
-    ActionSpec("home.open", "file", _("&Open home…"), "dialogs.open_home", ("Ctrl+O",), "open",
-               _("Open the state directory of an agent")),
-    ActionSpec("home.demo", "file", _("Open &demo home"), "open_demo", (), "home",
+    ActionSpec("home.open", "file", _("&Open folder…"), "dialogs.open_home", ("Ctrl+O",), "open",
+               _("Open the directory in which an agent keeps what it remembers")),
+    ActionSpec("home.demo", "file", _("Try the &demo"), "open_demo", (), "home",
                _("Open a throw-away copy of the demo home")),
     ActionSpec("home.close", "file", _("Cl&ose home"), "close_home", (), "",
                _("Take the selected home out of the list; its files stay as they are"),
@@ -270,8 +270,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("view.to-editor", "view", _("Go to &editor"), "focus_editor", ("Alt+3",)),
     ActionSpec("help.shortcuts", "help", _("&Keyboard shortcuts"), "dialogs.show_shortcuts", ("F1", "Ctrl+/"),
                "keyboard"),
-    ActionSpec("help.welcome", "help", _("&Welcome…"), "dialogs.show_welcome", (), "",
-               _("What Reverie reads and never reads, what runs by itself, where settings lie")),
+    ActionSpec("help.privacy", "help", _("&Privacy…"), "dialogs.show_privacy", (), "",
+               _("What Reverie reads and never reads, what runs by itself, where text goes")),
     ActionSpec("help.about", "help", _("&About Reverie"), "dialogs.show_about", ()),
 )  # fmt: skip
 

@@ -240,7 +240,8 @@ class Picker(QTreeView):
         self.setIndentation(14)
         self.setFrameShape(QTreeView.Shape.NoFrame)
         self.viewport().setAutoFillBackground(False)  # a side list, on the window's own background
-        self.selectionModel().currentChanged.connect(self._on_current)
+        # Not the current row: Qt makes the first one that as soon as the list has the focus.
+        self.selectionModel().selectionChanged.connect(self._on_selected)
 
     def show_homes(self, homes: Sequence[RowNode]) -> None:
         """The homes as they are now. New homes and projects start open, orphans closed."""
@@ -337,8 +338,7 @@ class Picker(QTreeView):
             if place is not None and place.kind in ("home", "project", "workspace"):
                 titles[keys] = self.text_of(place)
                 above = " · ".join(titles[keys[:depth]] for depth in range(1, len(keys)))
-                detail = above or visible(place.reason)
-                made.append(Entry("place", keys, titles[keys], detail, icon=place.sign))
+                made.append(Entry("place", keys, titles[keys], above, icon=place.sign))
         return made
 
     def _select(self, index: QModelIndex) -> None:
@@ -346,9 +346,10 @@ class Picker(QTreeView):
         self.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
         self.scrollTo(index)
 
-    @Slot(QModelIndex, QModelIndex)
-    def _on_current(self, current: QModelIndex, _previous: QModelIndex) -> None:
-        place = self.place(current)
+    @Slot()
+    def _on_selected(self) -> None:
+        selected = self.selectionModel().selectedRows()
+        place = self.place(selected[0]) if selected else None
         if place is not None and not self._quiet:
             self.picked.emit(place)
 
@@ -555,7 +556,7 @@ class OpenHomes(QObject):
             directory.mkdir(exist_ok=True)
             copy = directory / "demo-home"
             path = copy if copy.is_dir() else copy_demo_home(directory)
-            return await open_home(path, profile, engine)
+            return replace(await open_home(path, profile, engine), is_demo=True)
 
         self._submit(str(directory), work)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from reverie import __version__
@@ -20,7 +20,7 @@ from reverie.profile import Profile
 from reverie.ui import dialogs
 from reverie.ui.appearance import Icons
 from reverie.ui.engine_link import EngineLink
-from reverie.ui.jobs import Lane
+from reverie.ui.memory.start_page import PrivacyDialog
 from reverie.ui.memory.tab import MemoryTab
 from reverie.ui.session import HomeSession
 from reverie.ui.window.actions import PICKER_MENU, Actions
@@ -67,7 +67,6 @@ class WindowDialogs(QObject):
         icons: Icons,
         profile: Profile,
         engine: EngineLink,
-        homes: OpenHomes,
         picker: Picker,
         tab: MemoryTab,
         shown: Callable[[], HomeSession | None],
@@ -77,16 +76,13 @@ class WindowDialogs(QObject):
         self._icons = icons
         self._profile = profile
         self._engine = engine
-        self._homes = homes
         self._picker = picker
         self._tab = tab
         self._shown = shown
-        self._welcome: dialogs.Welcome | None = None
 
-    def use_actions(self, actions: Actions, lane: Lane) -> None:
-        """The actions of the window, and where the welcome reads the settings."""
+    def use_actions(self, actions: Actions) -> None:
+        """The actions of the window."""
         self._actions = actions
-        self._lane = lane
 
     @cached_property
     def settings(self) -> SettingsControl:
@@ -162,16 +158,8 @@ class WindowDialogs(QObject):
         QMessageBox.about(self._window, self.tr("About Reverie"), said.format(version=__version__))
 
     @Slot()
-    def show_welcome(self) -> None:
-        """What was found, what is read, and what is sent where."""
-        dialog = self._welcome
-        if dialog is None:
-            actions = [self._actions[id_] for id_ in ("home.open", "home.demo", "settings.open")]
-            homes = self._homes
-            dialog = dialogs.Welcome(lambda: homes.sessions, self._profile, self._lane, actions, self._window)
-            self._welcome = dialog
-            homes.listed.connect(dialog.update_text)
-            homes.none_found.connect(dialog.update_text)
-        dialog.read_settings()
-        dialog.show()
-        dialog.activateWindow()
+    def show_privacy(self) -> None:
+        """What is read, and what is sent where."""
+        dialog = PrivacyDialog(self._profile, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
