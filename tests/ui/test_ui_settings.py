@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QLabel,
     QLineEdit,
+    QMessageBox,
     QSpinBox,
     QWidget,
 )
@@ -31,6 +32,7 @@ from reverie.settings import (
     Settings,
 )
 from reverie.ui.appearance import Icons
+from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.settings import dialog as settings_dialog
 from reverie.ui.settings import pages as tables
 from reverie.ui.settings.control import SettingsControl
@@ -484,6 +486,45 @@ def test_what_cannot_be_saved_is_never_thrown_away_unasked(
     assert (opened.control.dialog is None) == (answer == "discard")
     if opened.control.dialog is not None:
         assert opened.widget("dream.engine").value == "half:"
+
+
+@pytest.mark.parametrize("what", ["setting", "key"])
+def test_what_could_not_be_saved_is_asked_about_and_may_be_given_up(
+    opened: Opened, desk: Desk, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """B20."""
+    answers = ["cancel", "save", "discard"]
+    monkeypatch.setattr(settings_dialog, "ask_unsaved", lambda *_: answers.pop(0))
+    desk.error = UserError("The disk is full.", next_step="Make room.")
+    if what == "setting":
+        opened.widget("dream.time_limit_s").setValue(61)
+    else:
+        opened.service("openai")
+        opened.dialog.models.key.setText("sk-late")
+    opened.escape()
+    assert opened.control.dialog is not None
+    assert "Make room." in opened.dialog.message.text
+    opened.escape()
+    opened.qtbot.waitUntil(lambda: opened.control.dialog is None)
+    assert answers == []
+
+
+def test_the_question_about_unsaved_text_is_answered_by_keys(qtbot: Any, monkeypatch: Any) -> None:
+    """B39."""
+    asked: list[QMessageBox] = []
+
+    def answer(box: QMessageBox) -> int:
+        asked.append(box)
+        texts = [button.text() for button in box.buttons()]
+        assert len({text[text.index("&") + 1] for text in texts}) == len(texts) == 3
+        next(button for button in box.buttons() if "Discard" in button.text()).click()
+        return 0
+
+    monkeypatch.setattr(QMessageBox, "exec", answer)
+    window = QWidget()
+    qtbot.addWidget(window)
+    assert ask_unsaved(window, ["plan"]) == "discard"
+    assert len(asked) == 1
 
 
 def test_escape_closes_at_once_where_nothing_was_changed(opened: Opened) -> None:

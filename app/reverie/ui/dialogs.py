@@ -62,11 +62,15 @@ def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
         shown.append("…")
     question = tr("Save your changes before closing?")
     box = message_box(parent, QMessageBox.Icon.Warning, tr("Unsaved changes"), question, "\n".join(shown))
-    buttons = QMessageBox.StandardButton
-    box.setStandardButtons(buttons.Save | buttons.Discard | buttons.Cancel)
-    box.setDefaultButton(buttons.Save)
-    answers: dict[int, UnsavedAnswer] = {buttons.Save: "save", buttons.Discard: "discard"}
-    return answers.get(box.exec(), "cancel")
+    roles = QMessageBox.ButtonRole
+    save = box.addButton(tr("&Save"), roles.AcceptRole)
+    discard = box.addButton(tr("&Discard"), roles.DestructiveRole)
+    cancel = box.addButton(tr("&Cancel"), roles.RejectRole)
+    box.setDefaultButton(save)
+    box.setEscapeButton(cancel)
+    box.exec()
+    answers: dict[object, UnsavedAnswer] = {save: "save", discard: "discard"}
+    return answers.get(box.clickedButton(), "cancel")
 
 
 def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:

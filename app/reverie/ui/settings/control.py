@@ -217,9 +217,9 @@ class SettingsControl(QObject):
         message = self.tr("The key for {provider} is in the system's keyring.").format(provider=provider)
 
         def done(models: ModelsView) -> None:
-            if self.dialog is not None:
-                self.dialog.models.key_kept(provider, key)
             self._set_message(message)(models)
+            if self.dialog is not None:
+                self.dialog.key_kept(provider, key)
 
         self._submit("keep a key", work, done, self._on_failed, "")
 

@@ -221,14 +221,16 @@ class SettingsDialog(QDialog):
         self.message.clear()
         self._validate()
         self.commit()
-        if self._closing and self._saving is None:
-            self.accept()
+        if self._closing:
+            self.reject()
 
     def failed(self, error: UserError) -> None:
         """Something asked for did not work; the form stays."""
-        self._closing, self._saving, self._has_failed = False, None, True
+        self._saving, self._has_failed = None, True
         self.message.say_error(error)
         self._validate()
+        if self._closing:
+            self._close()
 
     def say(self, sentence: str) -> None:
         self.message.say(sentence)
@@ -258,17 +260,29 @@ class SettingsDialog(QDialog):
         self.undo.setEnabled(undo is not None)
 
     def reject(self) -> None:
-        """Close: what can be saved is, and nothing else that was typed is thrown away unasked."""
+        """Close, once everything that can be saved is; nothing else that was typed is thrown away unasked."""
         self.models.finish()
         self.commit()
-        if self.problem or self._has_failed:
-            answer = ask_unsaved(self, [self.problem] if self.problem else [])
-            if answer == "discard":
-                super().reject()
-            return
-        if self._saving is None:
-            super().reject()
         self._closing = True
+        if self._saving is None and not self.models.key.text().strip():
+            self._close()
+
+    def _close(self) -> None:
+        """Everything is saved that can be."""
+        self._closing = False
+        if self.problem or self.changes != SettingsDraft({}) or self.models.key.text().strip():
+            answer = ask_unsaved(self, [self.problem] if self.problem else [])
+            if answer == "save" and not self.problem:
+                self.reject()
+            if answer != "discard":
+                return
+        super().reject()
+
+    def key_kept(self, service: str, key: str) -> None:
+        """It is in the keyring."""
+        self.models.key_kept(service, key)
+        if self._closing:
+            self.reject()
 
     # Pages
 
