@@ -393,7 +393,7 @@ class StepsView(QWidget):
         self._facts: TraceFacts | None = None
         self._starts: dict[tuple[int, int, str], str] = {}
         self._telling = True
-        self.flat = QCheckBox(self.tr("&Flat, in the order of time"))
+        self.flat = QCheckBox(self.tr("&Chronological"))
         self.flat.toggled.connect(self._fill)
         self.tree = QTreeWidget()
         self.tree.setAccessibleName(self.tr("Attempts, answers and tool calls"))
