@@ -185,8 +185,7 @@ def test_theme_and_enter_delete_nothing_and_show_the_setting(windows: Windows, h
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
     dialog = driver.window.dialogs.settings.dialog
     assert dialog is not None
-    driver.until(lambda: dialog.focusWidget() is not None)
-    assert dialog.focusWidget() is dialog.fields["window.theme"].widget
+    driver.until(lambda: dialog.focusWidget() is dialog.fields["window.theme"].widget)
     dialog.close()
     driver.settle()
     assert snapshot(home) == before

@@ -570,7 +570,7 @@ def test_every_setting_has_one_field_an_explanation_and_its_place_in_the_file(op
     settings = {setting.key: setting for setting in schema()}
     assert settings.keys() == opened.dialog.fields.keys() | tables.FILE_ONLY
     assert not opened.dialog.fields.keys() & tables.FILE_ONLY
-    assert settings.keys() == tables.HELP.keys()
+    assert tables.HELP.keys() == opened.dialog.fields.keys()
     for key, field in opened.dialog.fields.items():
         told = field.widget.accessibleDescription()
         assert settings[key].where in told

@@ -52,10 +52,11 @@ from reverie.engine.wire import IndexChanged
 from reverie.errors import UserError
 from reverie.memory.search.query import parse_query, tokens
 from reverie.services.search import COUNT, SearchAnswer, SearchHit
-from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
+from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, scope_name, visible
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lane, repeating, single_shot
+from reverie.ui.metrics import icon_size, two_line_height
 from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import SearchField, WrapLabel
@@ -126,7 +127,7 @@ class ResultDelegate(QStyledItemDelegate):
         self._icons = icons
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        return QSize(80, 2 * QFontMetrics(option.font).height() + 2 * UNIT + 2)
+        return QSize(80, two_line_height(option.font))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         hit: SearchHit = index.data(HIT_ROLE)
@@ -146,8 +147,9 @@ class ResultDelegate(QStyledItemDelegate):
         area = option.rect.adjusted(GAP, UNIT, -GAP, -UNIT)
         sign = "companion" if hit.companion else "file" if hit.reachable else "orphan"
         ratio = painter.device().devicePixelRatioF()
-        painter.drawPixmap(area.left(), area.top(), self._icons.pixmap(sign, SIZE, dim, ratio))
-        upper = QRect(area.left() + SIZE + 6, area.top(), area.width() - SIZE - 6, metrics.height())
+        side = icon_size(option.font)
+        painter.drawPixmap(area.left(), area.top(), self._icons.pixmap(sign, side, dim, ratio))
+        upper = QRect(area.left() + side + 6, area.top(), area.width() - side - 6, metrics.height())
         lower = upper.translated(0, metrics.height() + 1)
         place = metrics.elidedText(visible(self._model.place_of(hit)), Qt.TextElideMode.ElideRight,
                                    upper.width() * 2 // 5)  # fmt: skip

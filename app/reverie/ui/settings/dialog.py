@@ -21,6 +21,7 @@ from reverie.ui.appearance import GAP, CalmSelection, Icons
 from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import single_shot
+from reverie.ui.metrics import row_height
 from reverie.ui.settings.draft import SettingsDraft, schema
 from reverie.ui.settings.fields import Field, ModelChoice, SettingsPage
 from reverie.ui.settings.model_form import ModelForm
@@ -117,7 +118,7 @@ class SettingsDialog(QDialog):
         below = row_of(self.status, self.undo, self.close_button, grows=self.status)
         column(self, self.search, self._body, self.message, below, grows=self._body)
         room = self.screen().availableSize()
-        self.resize(QSize(letter * 112, self.fontMetrics().height() * 34).boundedTo(room))
+        self.resize(QSize(letter * 112, self.fontMetrics().height() * 40).boundedTo(room))
         self.side.setCurrentRow(0)
 
     def _connect(self) -> None:
@@ -327,13 +328,23 @@ class SettingsDialog(QDialog):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        letter = self.fontMetrics().averageCharWidth()
-        narrow = event.size().width() < letter * _NARROW_CHARS
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "_body"):
+            self._fit()
+
+    def _fit(self) -> None:
+        """The pages' list beside the page, or above it where that is too narrow."""
+        letter, row = self.fontMetrics().averageCharWidth(), row_height(self.font())
+        narrow = self.width() < letter * _NARROW_CHARS
         ways = QBoxLayout.Direction
         self._body.setDirection(ways.TopToBottom if narrow else ways.LeftToRight)
         self.side.setMaximumWidth(QWIDGETSIZE_MAX if narrow else letter * _SIDE_CHARS)
-        few = round(self.side.sizeHintForRow(0) * _ROWS_ABOVE)
-        self.side.setMaximumHeight(few if narrow else QWIDGETSIZE_MAX)
+        self.side.setMaximumHeight(round(row * _ROWS_ABOVE) if narrow else QWIDGETSIZE_MAX)
+        for at in range(self.side.count()):
+            self.side.item(at).setSizeHint(QSize(0, row))
         for page in self.pages.values():
             page.set_narrow(narrow)
 

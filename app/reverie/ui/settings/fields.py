@@ -69,6 +69,9 @@ class ModelChoice(QComboBox):
     def choose(self, value: str) -> None:
         texts = {value: text for text, value in self._words.items()}
         self.setEditText(texts.get(value, value))
+        edit = self.lineEdit()
+        assert edit is not None
+        edit.home(False)  # of a long text the beginning is shown
 
     def suggest(self, name: str) -> None:
         """Offer a model; what is typed stays."""

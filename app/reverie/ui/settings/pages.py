@@ -179,8 +179,6 @@ LABELS: dict[str, str] = {
 }
 
 HELP: dict[str, str] = {
-    "watch.quiet_ms": _("Changes on disk are shown once nothing has changed for this long."),
-    "watch.cap_ms": _("Changes are shown after this long even while files keep changing."),
     "watch.reconcile_minutes": _("How often everything is compared with the disk; 0: never."),
     "watch.polling": _(
         "Polling reads every folder again and again; some network drives report no changes otherwise. From "
@@ -195,7 +193,6 @@ HELP: dict[str, str] = {
         "A run that would remove more of a scope's lines without keeping them elsewhere waits for your "
         "review."
     ),
-    "history.pack_after": _("The history is packed once it has this many loose objects."),
     "providers.*.wire": _("The interface of the service. Automatic: the usual one for this service."),
     "providers.*.base_url": _("Where the service is. Empty: its usual address."),
     "providers.*.headers": _(
@@ -289,7 +286,7 @@ CHOICES: dict[tuple[str, str], str] = {
     ("system1.traces", "failures"): _("Failed runs"),
     ("system1.traces", "always"): _("All runs"),
     ("system1.traces", "never"): _("No runs"),
-    ("dream.engine", "auto"): _("Automatic: the agent's model, else no model"),
+    ("dream.engine", "auto"): _("Automatic (the agent's model)"),
     ("dream.engine", "rules"): _("No model"),
     ("system1.model", ""): _("The conversation's model"),
     ("system1.model", "rules"): _("No model"),

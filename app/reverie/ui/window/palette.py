@@ -40,8 +40,9 @@ from PySide6.QtWidgets import (
 )
 from rapidfuzz import fuzz
 
-from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
+from reverie.ui.appearance import GAP, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.metrics import icon_size, row_height
 from reverie.ui.settings import pages
 from reverie.ui.translation import tr, translated
 from reverie.ui.widgets.layouts import column
@@ -288,7 +289,7 @@ class _Delegate(QStyledItemDelegate):
         self._icons = icons
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        return QSize(80, QFontMetrics(option.font).height() + 2 * UNIT + 2)
+        return QSize(80, row_height(option.font))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         entry: Entry = index.data(_ENTRY_ROLE)
@@ -304,12 +305,12 @@ class _Delegate(QStyledItemDelegate):
         painter.setClipRect(option.rect)
         painter.setFont(option.font)
         metrics = QFontMetrics(option.font)
-        area = option.rect.adjusted(GAP, 0, -GAP, 0)
+        area, side = option.rect.adjusted(GAP, 0, -GAP, 0), icon_size(option.font)
         if entry.icon:
             ratio = painter.device().devicePixelRatioF()
-            top = area.center().y() - SIZE // 2
-            painter.drawPixmap(area.left(), top, self._icons.pixmap(entry.icon, SIZE, dim, ratio))
-        area.setLeft(area.left() + SIZE + GAP)
+            top = area.center().y() - side // 2
+            painter.drawPixmap(area.left(), top, self._icons.pixmap(entry.icon, side, dim, ratio))
+        area.setLeft(area.left() + side + GAP)
         right, left = Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignLeft
         middle = Qt.AlignmentFlag.AlignVCenter
         painter.setPen(dim)
@@ -357,6 +358,7 @@ class Palette(QDialog):
         self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setFocusProxy(self.field)  # whose keys move its selection
         self.list.setFrameShape(QListView.Shape.NoFrame)
         CalmSelection(self.list)
         column(self, self.field, self.list, grows=self.list, margin=GAP)
