@@ -6399,8 +6399,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Bei genug neuem Kontext läuft eine Aktualisierung am Ende einer Antwort oder nach so vielen Werkzeugaufrufen.</translation>
     </message>
     <message>
-        <source>Without a model nothing leaves this machine. A model is sent memories: they go to its provider.</source>
-        <translation>Ohne Modell verlässt nichts diesen Rechner. Ein Modell bekommt Notizen: sie gehen an seinen Anbieter.</translation>
+        <source>Without a model nothing is sent. A model is sent memories: they go to its provider.</source>
+        <translation>Ohne Modell wird nichts gesendet. Ein Modell bekommt Notizen: sie gehen an seinen Anbieter.</translation>
     </message>
     <message>
         <source>Workspace</source>

@@ -45,7 +45,7 @@ from reverie.ui.settings.draft import (
     schema,
     with_draft,
 )
-from reverie.ui.settings.fields import ModelChoice
+from reverie.ui.settings.fields import ModelBox
 
 HOME = "h1"
 
@@ -334,7 +334,7 @@ def test_the_list_of_models_comes_from_the_service_that_is_typed(opened: Opened,
     opened.settle()
     assert desk.kept.dream.engine == "ollama:llama"
     other = opened.widget("system1.model")
-    assert isinstance(other, ModelChoice)
+    assert isinstance(other, ModelBox)
     assert other.findText("ollama:llama") >= 0, "every job can use it now"
 
 
@@ -593,7 +593,7 @@ def test_fields_have_the_limits_of_the_schema(opened: Opened) -> None:
         scale = 1_000_000 if key == "system1.keep_bytes" else 1
         if isinstance(widget, QSpinBox | QDoubleSpinBox):
             assert (widget.minimum() * scale, widget.maximum() * scale) == (setting.least, setting.most), key
-        elif isinstance(widget, QComboBox) and not isinstance(widget, ModelChoice):
+        elif isinstance(widget, QComboBox) and not isinstance(widget, ModelBox):
             values = {widget.itemData(row) for row in range(widget.count())}
             assert values >= {setting.default}
             assert values == set(setting.choices) or max(values) == setting.most, key

@@ -40,7 +40,7 @@ _WIDEST_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class FoundHome:
+class HomeSummary:
     """A home as its card shows it."""
 
     id: str
@@ -49,19 +49,19 @@ class FoundHome:
     counts: str
 
 
-def found_home(info: HomeInfo) -> FoundHome:
+def home_summary(info: HomeInfo) -> HomeSummary:
     """The card of an open home."""
     projects, workspaces = len(info.contents.projects), len(info.contents.workspaces())
     parts = [counted(tr("1 project"), "%n projects", projects)] if projects else []
     if workspaces:
         parts.append(counted(tr("1 workspace"), "%n workspaces", workspaces))
-    return FoundHome(info.id, visible(info.kind), visible(info.label), " · ".join(parts))
+    return HomeSummary(info.id, visible(info.kind), visible(info.label), " · ".join(parts))
 
 
 class HomeCard(QPushButton):
     """A button in two lines: the agent and what its home holds, and where that is."""
 
-    def __init__(self, home: FoundHome, parent: QWidget | None = None) -> None:
+    def __init__(self, home: HomeSummary, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.home = home
         self.setAccessibleName(", ".join(filter(None, (home.agent, home.counts, home.place))))
@@ -170,7 +170,7 @@ class StartPage(QWidget):
 
     def show_homes(self, infos: Sequence[HomeInfo]) -> None:
         """The homes that are open by now; those that are shown already keep their cards."""
-        homes = [found_home(info) for info in infos]
+        homes = [home_summary(info) for info in infos]
         before = {card.home: card for card in self.cards}
         for home, card in before.items():
             if home not in homes:

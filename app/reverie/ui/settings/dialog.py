@@ -23,7 +23,7 @@ from reverie.ui.display_text import visible
 from reverie.ui.jobs import single_shot
 from reverie.ui.metrics import row_height
 from reverie.ui.settings.draft import SettingsDraft, schema
-from reverie.ui.settings.fields import Field, ModelChoice, SettingsPage
+from reverie.ui.settings.fields import Field, ModelBox, SettingsPage
 from reverie.ui.settings.model_form import ModelForm
 from reverie.ui.settings.pages import MODELS, PAGES, label
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
@@ -167,7 +167,7 @@ class SettingsDialog(QDialog):
             self.show_setting(self._wanted)  # nothing could take the focus before
 
     def _choices(self) -> list[Field]:
-        return [field for field in self.fields.values() if isinstance(field.widget, ModelChoice)]
+        return [field for field in self.fields.values() if isinstance(field.widget, ModelBox)]
 
     def say_used(self, name: str, reason: str) -> None:
         """What the Consolidate button uses as things are saved."""
@@ -307,7 +307,7 @@ class SettingsDialog(QDialog):
     def _on_use(self, model: str) -> None:
         self._offer(model)
         choice = self.fields["dream.engine"].widget
-        assert isinstance(choice, ModelChoice)
+        assert isinstance(choice, ModelBox)
         choice.choose(model)
 
     @Slot(str)
@@ -315,7 +315,7 @@ class SettingsDialog(QDialog):
         """A model that is known to be there can be chosen for every job."""
         if ":" in model:
             for field in self._choices():
-                assert isinstance(field.widget, ModelChoice)
+                assert isinstance(field.widget, ModelBox)
                 field.widget.suggest(model)
 
     @Slot(str)

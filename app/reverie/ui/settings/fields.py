@@ -48,7 +48,7 @@ class Amount(QDoubleSpinBox):
         return self.locale().toString(value, "g", 6)
 
 
-class ModelChoice(QComboBox):
+class ModelBox(QComboBox):
     """Which model: one of a few choices that have words, or `provider:model` as it is typed."""
 
     def __init__(self, words: Sequence[tuple[str, str]]) -> None:
@@ -116,7 +116,7 @@ def _control(setting: Setting) -> Control:
         shorten(made)
         return made
     if setting.kind == "text" and (words := choices(key)):
-        return ModelChoice(words)
+        return ModelBox(words)
     line = QLineEdit()
     if setting.kind == "pairs":
         line.setEchoMode(QLineEdit.EchoMode.Password)
@@ -174,7 +174,7 @@ class Field(QObject):
             widget.setValue(round(value / self._scale))
         elif isinstance(widget, QDoubleSpinBox):
             widget.setValue(value)
-        elif isinstance(widget, ModelChoice):
+        elif isinstance(widget, ModelBox):
             widget.choose(value)
         elif isinstance(widget, QComboBox):
             widget.setCurrentIndex(max(0, widget.findData(value)))
@@ -194,7 +194,7 @@ class Field(QObject):
             return widget.value() * self._scale
         if isinstance(widget, QDoubleSpinBox):
             return widget.value()
-        if isinstance(widget, ModelChoice):
+        if isinstance(widget, ModelBox):
             return widget.value
         return widget.currentData() if isinstance(widget, QComboBox) else widget.text().strip()
 
@@ -210,7 +210,7 @@ class Field(QObject):
     def problem(self) -> str:
         """Why this cannot be saved; empty if it can."""
         value, setting = self.value, self.setting
-        if isinstance(self.widget, ModelChoice) and not re.search(setting.pattern, value):
+        if isinstance(self.widget, ModelBox) and not re.search(setting.pattern, value):
             return self.tr("A model is written as service:model, such as ollama:qwen3:8b.")
         if setting.last == "base_url" and not is_base_url(value):
             return self.tr("An address begins with http:// or https://.")
@@ -221,7 +221,7 @@ class Field(QObject):
 def _change_signal(widget: Control) -> SignalInstance:
     if isinstance(widget, QCheckBox):
         return widget.toggled
-    if isinstance(widget, ModelChoice):
+    if isinstance(widget, ModelBox):
         return widget.editTextChanged
     if isinstance(widget, QComboBox):
         return widget.currentIndexChanged

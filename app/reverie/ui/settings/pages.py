@@ -48,7 +48,7 @@ PAGES: tuple[PageSpec, ...] = (
             ("", ("dream.engine",)),
             (_("Limits"), ("dream.max_loss_percent", "dream.time_limit_s")),
         ),
-        _("Without a model nothing leaves this machine. A model is sent memories: they go to its provider."),
+        _("Without a model nothing is sent. A model is sent memories: they go to its provider."),
     ),
     PageSpec(
         MODELS,
