@@ -266,7 +266,8 @@ class SettingsPage(QWidget):
         self.fields = {key: Field(schema[key], self) for key in spec.keys}
         self._rows: list[Row] = []
         self.about = WrapLabel(translated(spec.about) if spec.about else "")
-        self.about.setVisible(bool(spec.about))
+        if not spec.about:
+            self.about.hide()  # showing what has no parent yet would open a window
         self.form = QFormLayout()
         self.form.setHorizontalSpacing(2 * GAP)
         self.form.setVerticalSpacing(GAP + UNIT)
