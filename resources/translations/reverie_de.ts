@@ -1666,6 +1666,10 @@
         <translation>Keine Treffer</translation>
     </message>
     <message>
+        <source>Nothing fits exactly. Shown: “{words}”</source>
+        <translation>Nichts passt genau. Gezeigt: „{words}“</translation>
+    </message>
+    <message>
         <source>Search all memories</source>
         <translation>Alle Notizen durchsuchen</translation>
     </message>

@@ -274,6 +274,18 @@ def test_arrow_keys_show_the_hit_with_every_match_marked_and_f3_goes_on(windows:
     assert marked(driver) == []
 
 
+def test_a_slip_of_the_keys_is_told_and_what_was_meant_is_marked(windows: Windows, home: Path) -> None:
+    (home / "memory/global/one.md").write_text("the maintenance\n")
+    driver = windows.open(home)
+    driver.do("view.search")
+    typed(driver, "mantenance")
+    assert paths(driver) == ["/memories/global/one.md"]
+    assert "“maintenance”" in driver.tab.search.said.text()
+    press(driver, Qt.Key.Key_Return)
+    driver.until(driver.pane.text.hasFocus)
+    assert marked(driver) == ["maintenance"]
+
+
 def test_the_find_bar_is_its_own_again_once_it_is_opened(windows: Windows, home: Path) -> None:
     (home / "memory/global/one.md").write_text("a dugong and a potoroo\n")
     driver = windows.open(home)

@@ -398,6 +398,12 @@ class MemorySearch(QObject):
         return self.pages.currentWidget() is self._found
 
     @property
+    def pattern(self) -> str:
+        """An expression for what the hits were found by."""
+        corrected = self.answer.corrected if self.answer is not None else ""
+        return pattern_of(corrected or self.field.text())
+
+    @property
     def settled(self) -> bool:
         """Nothing is under way: what is shown answers what is typed."""
         if self._indexing or self._lane.busy:
@@ -490,6 +496,8 @@ class MemorySearch(QObject):
 
     def _say(self, answer: SearchAnswer) -> None:
         said = [*answer.problems]
+        if answer.corrected:
+            said.append(self.tr("Nothing fits exactly. Shown: “{words}”").format(words=answer.corrected))
         count = len(answer.hits)
         if count >= COUNT:
             said.append(self.tr("The best {n} hits").format(n=count))
@@ -564,8 +572,12 @@ async def _search_all(
 def _merged(text: str, answers: Iterable[SearchAnswer]) -> SearchAnswer:
     """The answers of several engines as one, the best hits of all first."""
     parts = tuple(answers)
+    if any(part.hits and not part.corrected for part in parts):
+        # What one engine only guessed is not shown beside what another one has.
+        parts = tuple(replace(part, hits=()) if part.corrected else part for part in parts)
     if len(parts) == 1:
         return parts[0]
     hits = sorted((hit for part in parts for hit in part.hits), key=lambda hit: -hit.score)
     problems = dict.fromkeys(problem for part in parts for problem in part.problems)
-    return SearchAnswer(text, tuple(hits), tuple(problems), all(part.complete for part in parts))
+    corrected = next((part.corrected for part in parts if part.hits and part.corrected), "")
+    return SearchAnswer(text, tuple(hits), tuple(problems), all(part.complete for part in parts), corrected)

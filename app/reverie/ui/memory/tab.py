@@ -43,7 +43,7 @@ from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.memory.history_window import HistoryControl
 from reverie.ui.memory.notes_control import NotesControl
 from reverie.ui.memory.orphaned_stores import OrphansControl
-from reverie.ui.memory.search import MemorySearch, pattern_of
+from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.start_page import StartPage
 from reverie.ui.memory.trash_window import TrashControl
 from reverie.ui.session import HomeSession, TreeUpdate
@@ -586,7 +586,7 @@ class MemoryTab(QWidget):
         self._show_hit(hit, focus=False)
 
     def _show_hit(self, hit: SearchHit, *, focus: bool) -> None:
-        pattern = pattern_of(self.search.field.text())
+        pattern = self.search.pattern
         self.pane.view.seek(FindQuery(pattern, regex=True) if pattern else None)
         self._hit_when_there, self._focus_hit = None, focus
         self.show_beside(None)
