@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QCheckBox,
     QComboBox,
+    QDialog,
     QLabel,
     QLineEdit,
     QMainWindow,
@@ -279,7 +280,7 @@ def spoken(window: QWidget) -> list[tuple[str, str, str]]:
 
 def _spoken(window: QWidget) -> Iterator[str]:
     dump = spoken(window)
-    if not dump[0][1].strip():
+    if isinstance(window, QDialog | QMainWindow) and not dump[0][1].strip():
         yield f"{type(window).__name__}: the window has no name"
     for role, *texts in dump:
         for text in texts:

@@ -2,8 +2,8 @@
 
 The settings file is read first: what the engine and the services answer follows.
 
-Every question is a job on a lane of this control's own, started with the first question: neither keyring
-nor model server may hold up the window, a refresh or a run.
+Every question is a job on a lane of this control's own: neither keyring nor model server may hold up the
+window, a refresh or a run, nor each other, nor what is to be saved.
 
 Threading: GUI thread. Failure: shown in the dialog, which stays open.
 """
@@ -23,7 +23,7 @@ from reverie.errors import UserError
 from reverie.settings import Settings, load_settings, save_settings
 from reverie.ui.appearance import Icons
 from reverie.ui.display_text import visible
-from reverie.ui.jobs import JobControl, Lane, Work
+from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.settings.dialog import SettingsDialog
 from reverie.ui.settings.draft import SettingsDraft, draft_of, with_draft
 
@@ -69,7 +69,9 @@ class SettingsControl(QObject):
         super().__init__(parent)
         self._icons = icons
         self._window = parent
-        self._lane = Lane("models", self)
+        self._saving, self._keys, self._asking = (
+            Lane(name, self) for name in ("settings", "keyring", "models")
+        )
         self._service: ProfileSettings | None = None
         self._home = ""
         self.dialog: SettingsDialog | None = None
@@ -108,11 +110,16 @@ class SettingsControl(QObject):
 
     def stop(self) -> None:
         """The window closes."""
-        self._lane.stop()
+        for lane in self._lanes:
+            lane.stop()
 
     @property
     def busy(self) -> bool:
-        return self._lane.busy
+        return any(lane.busy for lane in self._lanes)
+
+    @property
+    def _lanes(self) -> tuple[Lane, ...]:
+        return self._saving, self._keys, self._asking
 
     def _read(self) -> None:
         service, home = self._service, self._home
@@ -122,7 +129,7 @@ class SettingsControl(QObject):
         def work(_control: JobControl) -> SettingsDraft:
             return draft_of(service.settings(), home)
 
-        self._submit("read settings", work, self._on_read, self._on_failed, "settings")
+        self._saving.submit("read settings", work, done=self._on_read, failed=self._on_failed, group="shown")
         self._ask_models(service)
 
     def _on_read(self, draft: SettingsDraft) -> None:
@@ -130,12 +137,9 @@ class SettingsControl(QObject):
             self.dialog.show_draft(draft)
 
     def _ask_models(self, service: ProfileSettings) -> None:
-        self._submit(
-            "ask for the services",
-            ask(service.models.view, None),
-            self._show_models,
-            self._on_failed,
-            "models",
+        view = ask(service.models.view, None)
+        self._keys.submit(
+            "ask for the services", view, done=self._show_models, failed=self._on_failed, group="shown"
         )
 
     def _show_models(self, models: ModelsView) -> None:
@@ -154,7 +158,8 @@ class SettingsControl(QObject):
         async def work(_control: JobControl) -> None:
             await service.save_settings(with_draft(service.settings(), draft, home))
 
-        self._submit("save settings", work, partial(self._on_saved, draft), self._on_failed, "")
+        done = partial(self._on_saved, draft)
+        self._saving.submit("save settings", work, done=done, failed=self._on_failed)
 
     def _on_saved(self, draft: SettingsDraft, _nothing: None) -> None:
         if self.dialog is not None:
@@ -198,7 +203,7 @@ class SettingsControl(QObject):
             wanted = with_draft(service.settings(), draft, home)
             return await ask(question(service.models), about, wanted.providers.model_dump(), key)
 
-        self._submit(name, work, done, self._on_form_failed, "test")
+        self._asking.submit(name, work, done=done, failed=self._on_form_failed, group="shown")
 
     def _on_form_failed(self, error: UserError) -> None:
         if self.dialog is not None:
@@ -221,7 +226,7 @@ class SettingsControl(QObject):
             if self.dialog is not None:
                 self.dialog.key_kept(provider, key)
 
-        self._submit("keep a key", work, done, self._on_failed, "")
+        self._keys.submit("keep a key", work, done=done, failed=self._on_failed)
 
     @Slot(str)
     def _forget_key(self, provider: str) -> None:
@@ -234,7 +239,7 @@ class SettingsControl(QObject):
             return await ask(service.models.view, None)
 
         message = self.tr("The key for {provider} was removed from the keyring.").format(provider=provider)
-        self._submit("forget a key", work, self._set_message(message), self._on_failed, "")
+        self._keys.submit("forget a key", work, done=self._set_message(message), failed=self._on_failed)
 
     def _set_message(self, sentence: str) -> Callable[[ModelsView], None]:
         def done(models: ModelsView) -> None:
@@ -252,18 +257,8 @@ class SettingsControl(QObject):
     @Slot()
     def _on_closed(self) -> None:
         """Whatever was still being asked for the dialog is not wanted any more."""
-        for group in ("settings", "models", "test"):
-            self._lane.abandon(group)
+        for lane in self._lanes:
+            lane.abandon("shown")
         if self.dialog is not None:
             self.dialog.deleteLater()
         self.dialog = None
-
-    def _submit(
-        self,
-        name: str,
-        work: Work[Any],
-        done: Callable[[Any], None],
-        failed: Callable[[UserError], None],
-        group: str,
-    ) -> None:
-        self._lane.submit(name, work, done=done, failed=failed, group=group)
