@@ -20,8 +20,8 @@ from reverie.ui.window.palette import (
     Palette,
     PaletteModel,
     action_entries,
-    best,
     fit,
+    ranked,
     setting_entries,
     why_not,
 )
@@ -39,13 +39,18 @@ def test_what_does_not_fit_is_not_shown(typed: str) -> None:
 
 def test_what_is_literal_comes_before_what_is_close_and_beginnings_before_parts() -> None:
     lines = ["unsaved", "save", "go and save", "slave"]
-    assert [lines[place] for place in best("save", lines, 9)] == ["save", "go and save", "unsaved", "slave"]
+    assert [lines[place] for _score, place in ranked("save", lines)] == [
+        "save",
+        "go and save",
+        "unsaved",
+        "slave",
+    ]
 
 
 def test_among_very_many_lines_only_literal_ones_count() -> None:
     lines = [f"note {number}" for number in range(MOST_FUZZY + 1)]
-    assert best("nite 7", lines, 5) == []
-    assert best("note 77", lines, 3)[0] == 77
+    assert ranked("nite 7", lines) == []
+    assert ranked("note 77", lines)[0][1] == 77
 
 
 def test_what_is_not_possible_says_what_it_waits_for() -> None:

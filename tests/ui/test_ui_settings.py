@@ -364,6 +364,20 @@ def test_a_key_goes_to_the_keyring_and_not_into_the_form(opened: Opened, desk: D
     assert not form.forget.isEnabled()
 
 
+def test_return_in_a_field_presses_no_button(opened: Opened, desk: Desk) -> None:
+    desk.kept = Settings.model_validate({"providers": {"openai": {"max_retries": 5}}})
+    opened.dialog.show_draft(draft_of(desk.kept, HOME))
+    opened.service("openai")
+    opened.dialog.show_setting("models")
+    assert opened.dialog.models.remove.isEnabled()
+    for field in (opened.dialog.models.key, opened.dialog.search, opened.widget("providers.*.base_url")):
+        field.setFocus()
+        opened.qtbot.keyClick(field, Qt.Key.Key_Return)
+    opened.settle()
+    assert "openai" in desk.kept.providers.root
+    assert opened.dialog.isVisible()
+
+
 def test_a_key_that_the_keyring_refuses_stays_typed(opened: Opened, desk: Desk) -> None:
     opened.service("openai")
     desk.error = UserError("The key was not stored.")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QBoxLayout, QDialog, QListWidget, QWidget
+from PySide6.QtWidgets import QBoxLayout, QDialog, QListWidget, QPushButton, QWidget
 
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, CalmSelection, Icons
@@ -47,13 +47,6 @@ class SettingsSearch(SearchField):
             event.accept()
             return
         super().keyPressEvent(event)
-
-    def event(self, event: QEvent) -> bool:
-        # Return would press a button of the dialog.
-        if isinstance(event, QKeyEvent) and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            event.accept()
-            return True
-        return super().event(event)
 
 
 class SettingsDialog(QDialog):
@@ -109,8 +102,6 @@ class SettingsDialog(QDialog):
         self.side.addItems([page.title for page in self.pages.values()])
         CalmSelection(self.side)
         self.pages["consolidation"].form.addRow(self.used)
-        for button in (self.undo, self.close_button):
-            button.setAutoDefault(False)
         self._body = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._body.setSpacing(GAP)
         self._body.addWidget(self.side)
@@ -120,6 +111,8 @@ class SettingsDialog(QDialog):
         room = self.screen().availableSize()
         self.resize(QSize(letter * 112, self.fontMetrics().height() * 40).boundedTo(room))
         self.side.setCurrentRow(0)
+        for button in self.findChildren(QPushButton):
+            button.setAutoDefault(False)  # Return in a field presses none
 
     def _connect(self) -> None:
         QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self.search.setFocus)

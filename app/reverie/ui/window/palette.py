@@ -104,11 +104,6 @@ def ranked(typed: str, lines: Sequence[str]) -> list[tuple[float, int]]:
     return found
 
 
-def best(typed: str, lines: Sequence[str], limit: int) -> list[int]:
-    """The places of the `limit` lines that fit best, best first."""
-    return [place for _score, place in ranked(typed, lines)[:limit]]
-
-
 MOST_MEMORIES = 50
 _WIDTH = 620
 _ROWS = 14
