@@ -6523,6 +6523,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>mindestens {cost}</translation>
     </message>
     <message>
+        <source>automatic</source>
+        <translation>automatisch</translation>
+    </message>
+    <message>
         <source>below the cut line</source>
         <translation>unter der Schnittlinie</translation>
     </message>
@@ -7029,6 +7033,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>resolved: {text}</source>
         <translation>gelöst: {text}</translation>
+    </message>
+    <message>
+        <source>rules</source>
+        <translation>Regeln</translation>
     </message>
     <message>
         <source>running</source>

@@ -252,6 +252,10 @@ def operation(command: str) -> str:
     }.get(command, visible(command))
 
 
+def engine(name: str) -> str:
+    return {"rules": tr("rules"), "auto": tr("automatic")}.get(name, visible(name))
+
+
 def key_source(source: str) -> str:
     """Where a provider's key comes from."""
     return {
