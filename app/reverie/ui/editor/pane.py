@@ -586,6 +586,8 @@ class EditorPane(QWidget):
         self.banner.chosen.connect(self.chosen)
         self.merged = MessageBar(icons, "merged")
         self.draft = MessageBar(icons, "draft")
+        self.unseen = MessageBar(icons, "unseen")
+        self.gone = MessageBar(icons, "gone")
         self.error = MessageBar(icons, "editor-error")
         self.limit = MessageBar(icons, "cap", closable=False)
         self.text = SourceView()
@@ -615,6 +617,7 @@ class EditorPane(QWidget):
             head,
             self.reason,
             self.banner,
+            self.unseen,
             self.merged,
             self.draft,
             self.error,
@@ -628,7 +631,7 @@ class EditorPane(QWidget):
         )
         self.view.body.setMinimumHeight(_LEAST_TEXT)
         blank = QWidget()
-        column(blank, self.nothing, gap=None)
+        column(blank, self.gone, self.nothing, grows=self.nothing)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(blank)
         self._stack.addWidget(page)
