@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,8 @@ from reverie.ui.window.main_window import MainWindow
 
 def first_window(windows: Windows, options: StartupOptions) -> MainWindow:
     """A window of a profile that never had one, before it opens anything."""
-    window = MainWindow(windows.profile, system_clock, Icons(), options)
+    window = MainWindow(windows.profile, system_clock, Icons(), replace(options, choosing=True))
     windows.keep(window)
-    window.offer_homes()
     window.show()
     return window
 

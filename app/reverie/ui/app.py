@@ -434,7 +434,8 @@ def run_window(
             )
             remembered = read_remembered(profile) if screenshot is None else Remembered()
             if not homes and not demo:
-                options = with_remembered(options, remembered)
+                choosing = screenshot is None and remembered == Remembered()
+                options = with_remembered(replace(options, choosing=choosing), remembered)
             try:
                 return _run(application, profile, clock, options, screenshot, instance, remembered, logged)
             finally:
@@ -487,8 +488,6 @@ def _run(
 
         if screenshot is None:
             stores.append(SessionStore(window, remembered, place=options.and_found))
-            if remembered == Remembered() and not (options.homes or options.open_demo):
-                window.offer_homes()
         window.dialogs.window_style_changed.connect(look.apply)
         if instance is not None:
             instance.asked.connect(window.handle_request)

@@ -113,7 +113,6 @@ class MainWindow(QMainWindow):
         self._clock = clock
         self._splash: SplashTree | None = None
         self._is_ui_ready = False
-        self._offers_homes = False
         self._session: HomeSession | None = None
         self._chosen = False
         self._wants_shown = False
@@ -276,7 +275,7 @@ class MainWindow(QMainWindow):
         self._splash = SplashTree(self._icons, self.lanes.scan, self)
         self._splash.loaded.connect(self._on_loaded)
         self.setCentralWidget(self._splash.view)
-        if options.open_demo:
+        if options.open_demo or options.choosing:
             self._splash.load()
         elif options.starting is not None:
             read = partial(options.starting.names, NAMES_LATEST_S)
@@ -344,14 +343,10 @@ class MainWindow(QMainWindow):
         self.raise_()
         self.activateWindow()
 
-    def offer_homes(self) -> None:
-        """Leave it to the person which of the homes that are found is shown first."""
-        self._offers_homes = True
-
     @Slot(object)
     def _on_opened(self, session: HomeSession) -> None:
         """Show the first home that is found, and any that is opened by hand later."""
-        if self._offers_homes and not (self._chosen or self._wants_shown):
+        if self._options.choosing and not (self._chosen or self._wants_shown):
             self._show_start_page()
         elif not self._chosen or self._wants_shown:
             self._chosen, self._wants_shown = True, False
@@ -389,6 +384,8 @@ class MainWindow(QMainWindow):
         self._show_start_page()
 
     def _show_start_page(self) -> None:
+        if self.tab.no_home.isVisible():
+            return  # another home was found: the focus stays where it is
         self.lazy_tabs.load()
         self.tab.show_no_home()
         self._reveal()
