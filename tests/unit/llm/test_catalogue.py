@@ -164,7 +164,6 @@ def test_a_service_lists_its_models_without_being_asked_anything_else() -> None:
 def test_a_key_that_was_typed_counts_before_it_is_kept() -> None:
     kept = MemoryKeys()
     with ModelServer(models=["m"]) as server:
-        # An address of this machine needs no key, so the service says with a header that it wants one.
         own = ProviderSettings(base_url=server.openai_url)
         assert listed("openrouter", TypedKey(kept, "openrouter", KEY), openrouter=own) == ("m",)
     assert kept.get("openrouter") is None
