@@ -61,3 +61,7 @@ def load_table(name: str, build: Callable[[dict[str, Any]], _T]) -> _T:
         return build(data)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"the resource {name!r} is damaged: {error!r}") from error
+
+
+DEMO_FILE = "/memories/project/bike-states.md"
+"""A memory of the demo home that another one repeats."""

@@ -14,7 +14,7 @@ from reverie.clock import system_clock
 from reverie.profile import Profile
 from reverie.ui.app import is_loaded, select_a_file
 from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, WindowStyle
-from reverie.ui.dialogs import ShortcutSheet, Welcome
+from reverie.ui.dialogs import ShortcutSheet
 from reverie.ui.settings.dialog import SettingsDialog
 from reverie.ui.traces.tab import TracesTab
 from reverie.ui.window.main_window import MainWindow
@@ -27,16 +27,16 @@ def show_settings(camera: Camera) -> None:
     dialog = _opened_settings(camera)
     if dialog is not None:
         camera.picture("9-settings", dialog)
-        dialog.pages.setCurrentIndex(1)
+        dialog.show_setting("models")
         camera.picture("10-models", dialog)
-        dialog.discard()
+        dialog.reject()
 
 
-def _settings_page(camera: Camera, page: int, name: str) -> None:
+def _settings_page(camera: Camera, page: str, name: str) -> None:
     """Take a picture of one page of the settings."""
     dialog = _opened_settings(camera)
     if dialog is not None:
-        dialog.pages.setCurrentIndex(page)
+        dialog.show_setting(page)
         camera.picture(name, dialog)
         dialog.reject()
 
@@ -98,7 +98,7 @@ def show_services(camera: Camera) -> None:
     window = camera.window
     _doctor(camera)
     _activity(camera)
-    _settings_page(camera, 3, "19-system1")
+    _settings_page(camera, "writer", "19-system1")
     _context(camera)
     window.tabs.setCurrentWidget(window.tab)
 
@@ -153,7 +153,7 @@ def show_comfort(camera: Camera) -> None:
     """Palette in both schemes, sheet, settings; then German, wide and narrow."""
     _palette(camera)
     _sheet(camera)
-    _settings_page(camera, 4, "49-window")
+    _settings_page(camera, "general", "49-window")
     _welcome(camera)
     _german(camera)
 
@@ -178,14 +178,14 @@ def _sheet(camera: Camera) -> None:
 
 
 def _welcome(camera: Camera) -> None:
+    """The first start of a window that has found the home of the tour."""
     window = camera.window
-    window.dialogs.show_welcome()
-    welcome = next(each for each in window.findChildren(Welcome) if each.isVisible())
-    camera.wait("the welcome", lambda: not window.lanes.scan.busy)
-    camera.picture("90-welcome", welcome)
-    welcome.resize(*NARROW)
-    camera.picture("91-welcome-narrow", welcome)
-    welcome.close()
+    window.tab.show_no_home()
+    camera.picture("90-welcome")
+    with camera.narrow():
+        camera.picture("91-welcome-narrow")
+    window.picker.picked.emit(window.picker.place(window.picker.currentIndex()))
+    camera.wait("the trees again", lambda: is_loaded(window))
 
 
 def _german(camera: Camera) -> None:

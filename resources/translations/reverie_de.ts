@@ -41,41 +41,6 @@
     </message>
 </context>
 <context>
-    <name>BackgroundPage</name>
-    <message>
-        <source>&amp;Consolidate in the background</source>
-        <translation>Im Hintergrund &amp;konsolidieren</translation>
-    </message>
-    <message>
-        <source>&amp;Consolidate {home} in the background</source>
-        <translation>{home} im Hintergrund &amp;konsolidieren</translation>
-    </message>
-    <message>
-        <source>&amp;Tokens a day at most</source>
-        <translation>Höchstens so viele &amp;Tokens am Tag</translation>
-    </message>
-    <message>
-        <source>Open a home to say what may run by itself in it.</source>
-        <translation>Zuerst ein Home öffnen, dann lässt sich sagen, was darin von selbst laufen darf.</translation>
-    </message>
-    <message>
-        <source>R&amp;uns a day at most</source>
-        <translation>Höchstens so viele Lä&amp;ufe am Tag</translation>
-    </message>
-    <message>
-        <source>Runs a day at most</source>
-        <translation>Höchstens so viele Läufe am Tag</translation>
-    </message>
-    <message>
-        <source>Tokens a day at most</source>
-        <translation>Höchstens so viele Tokens am Tag</translation>
-    </message>
-    <message>
-        <source>When a workspace is compacted or archived, and when Reverie starts. Whatever a run changes can be reviewed and undone, and what kept one from running is told.</source>
-        <translation>Wenn ein Workspace kompaktiert oder archiviert wird, und beim Start von Reverie. Was ein Lauf ändert, lässt sich durchsehen und rückgängig machen, und was einen verhindert hat, wird gesagt.</translation>
-    </message>
-</context>
-<context>
     <name>BlameModel</name>
     <message>
         <source>Line</source>
@@ -1022,81 +987,6 @@
     </message>
 </context>
 <context>
-    <name>EnginePage</name>
-    <message>
-        <source> %</source>
-        <translation> %</translation>
-    </message>
-    <message>
-        <source> s</source>
-        <translation> s</translation>
-    </message>
-    <message>
-        <source>&amp;Rules: no model, no account, no network</source>
-        <translation>&amp;Regeln: kein Modell, kein Konto, kein Netz</translation>
-    </message>
-    <message>
-        <source>A &amp;model: memories go to its provider</source>
-        <translation>Ein &amp;Modell: Notizen gehen an dessen Anbieter</translation>
-    </message>
-    <message>
-        <source>A&amp;utomatic: the agent's own model, else rules</source>
-        <translation>A&amp;utomatisch: das Modell des Agenten, sonst Regeln</translation>
-    </message>
-    <message>
-        <source>As saved, “Consolidate” uses {engine}. {reason}</source>
-        <translation>Wie gespeichert, nutzt „Konsolidieren“ {engine}. {reason}</translation>
-    </message>
-    <message>
-        <source>Asking {model}…</source>
-        <translation>{model} wird gefragt…</translation>
-    </message>
-    <message>
-        <source>Consolidate with</source>
-        <translation>Konsolidieren mit</translation>
-    </message>
-    <message>
-        <source>Hold a run for review if a scope would lose more of its lines than</source>
-        <translation>Einen Lauf zur Durchsicht anhalten, wenn ein Bereich mehr von seinen Zeilen verlöre als</translation>
-    </message>
-    <message>
-        <source>Largest loss of a scope's lines, in percent</source>
-        <translation>Größter Verlust an Zeilen eines Bereichs, in Prozent</translation>
-    </message>
-    <message>
-        <source>Limits</source>
-        <translation>Grenzen</translation>
-    </message>
-    <message>
-        <source>Make one real tool call and say what works</source>
-        <translation>Einen echten Werkzeugaufruf machen und sagen, was geht</translation>
-    </message>
-    <message>
-        <source>Model, as provider:model</source>
-        <translation>Modell, als provider:modell</translation>
-    </message>
-    <message>
-        <source>Stop a run that takes longer than</source>
-        <translation>Einen Lauf beenden, der länger dauert als</translation>
-    </message>
-    <message>
-        <source>Test</source>
-        <translation>Testen</translation>
-    </message>
-    <message>
-        <source>Time limit of a run, in seconds</source>
-        <translation>Zeitgrenze eines Laufs, in Sekunden</translation>
-    </message>
-    <message>
-        <source>Write the model as provider:model.</source>
-        <translation>Das Modell als provider:modell schreiben.</translation>
-    </message>
-    <message>
-        <source>provider:model, such as ollama:qwen3:8b</source>
-        <translation>provider:modell, etwa ollama:qwen3:8b</translation>
-    </message>
-</context>
-<context>
     <name>EntryList</name>
     <message>
         <source>What is loaded and what is not</source>
@@ -1195,57 +1085,6 @@
     <message>
         <source>With the engine that the settings name</source>
         <translation>Mit dem Verfahren, das die Einstellungen nennen</translation>
-    </message>
-</context>
-<context>
-    <name>ExtractPage</name>
-    <message>
-        <source> s</source>
-        <translation> s</translation>
-    </message>
-    <message>
-        <source>&amp;Extract new rollouts at the start</source>
-        <translation>Neue Rollouts beim Start &amp;extrahieren</translation>
-    </message>
-    <message>
-        <source>&amp;Rollouts at once</source>
-        <translation>&amp;Rollouts auf einmal</translation>
-    </message>
-    <message>
-        <source>Le&amp;ft alone for</source>
-        <translation>&amp;In Ruhe seit</translation>
-    </message>
-    <message>
-        <source>Mode&amp;l</source>
-        <translation>Mode&amp;ll</translation>
-    </message>
-    <message>
-        <source>Model: rules or provider:model; empty as for a consolidation</source>
-        <translation>Modell: rules oder anbieter:modell; leer wie bei einer Konsolidierung</translation>
-    </message>
-    <message>
-        <source>Rollouts that are extracted at once</source>
-        <translation>Rollouts, die auf einmal extrahiert werden</translation>
-    </message>
-    <message>
-        <source>Seconds that a rollout must have been left alone</source>
-        <translation>Sekunden, die ein Rollout in Ruhe gelassen sein muss</translation>
-    </message>
-    <message>
-        <source>Stop each &amp;after</source>
-        <translation>Jeden &amp;beenden nach</translation>
-    </message>
-    <message>
-        <source>Time limit for each rollout and each directory, in seconds</source>
-        <translation>Zeitgrenze für jeden Rollout und jedes Verzeichnis, in Sekunden</translation>
-    </message>
-    <message>
-        <source>When the background services of a Codex home start, threads that went on become trace summaries, and those a handbook for each directory. Extract in the Consolidate menu does it by hand. Results can be reviewed and undone.</source>
-        <translation>Wenn die Hintergrunddienste eines Codex-Homes starten, werden aus fortgesetzten Threads Zusammenfassungen und aus diesen ein Handbuch je Verzeichnis. „Extrahieren“ im Menü „Konsolidieren“ tut es von Hand. Ergebnisse lassen sich prüfen und rückgängig machen.</translation>
-    </message>
-    <message>
-        <source>what a consolidation uses</source>
-        <translation>was eine Konsolidierung benutzt</translation>
     </message>
 </context>
 <context>
@@ -1372,6 +1211,25 @@
     <message>
         <source>anti-patterns are told by its words</source>
         <translation>Anti-Patterns werden nach seinen Wörtern gesagt</translation>
+    </message>
+</context>
+<context>
+    <name>Field</name>
+    <message>
+        <source>A model is written as service:model, such as ollama:qwen3:8b.</source>
+        <translation>Ein Modell wird als Dienst:Modell geschrieben, etwa ollama:qwen3:8b.</translation>
+    </message>
+    <message>
+        <source>An address begins with http:// or https://.</source>
+        <translation>Eine Adresse beginnt mit http:// oder https://.</translation>
+    </message>
+    <message>
+        <source>Name: value; another: value</source>
+        <translation>Name: Wert; weiterer: Wert</translation>
+    </message>
+    <message>
+        <source>“{label}” is not valid.</source>
+        <translation>„{label}“ ist nicht gültig.</translation>
     </message>
 </context>
 <context>
@@ -1648,21 +1506,6 @@
     </message>
 </context>
 <context>
-    <name>GeneratedField</name>
-    <message>
-        <source>Name: value; another: value</source>
-        <translation>Name: Wert; weiterer: Wert</translation>
-    </message>
-    <message>
-        <source>kept: {names}; Name: removes one</source>
-        <translation>behalten: {names}; Name: entfernt einen</translation>
-    </message>
-    <message>
-        <source>“{label}” is not valid.</source>
-        <translation>„{label}“ ist nicht gültig.</translation>
-    </message>
-</context>
-<context>
     <name>HandControl</name>
     <message>
         <source>Deleted {name}</source>
@@ -1714,6 +1557,10 @@
 </context>
 <context>
     <name>HomeSession</name>
+    <message>
+        <source>Demo</source>
+        <translation>Demo</translation>
+    </message>
     <message>
         <source>The agent is running and overwrites pins and use counts. Reverie keeps its changes ({n}) until the agent is restarted.</source>
         <translation>Der Agent läuft und überschreibt, was angeheftet ist, und Nutzungszahlen. Reverie behält seine Änderungen ({n}), bis der Agent neu gestartet wird.</translation>
@@ -1991,31 +1838,32 @@
 <context>
     <name>MemorySearch</name>
     <message>
-        <source>Nothing was found.</source>
-        <translation>Nichts gefunden.</translation>
+        <source>1 hit</source>
+        <translation>1 Treffer</translation>
+    </message>
+    <message>
+        <source>No hits</source>
+        <translation>Keine Treffer</translation>
+    </message>
+    <message>
+        <source>Nothing fits exactly. Shown: “{words}”</source>
+        <translation>Nichts passt genau. Gezeigt: „{words}“</translation>
     </message>
     <message>
         <source>Search all memories</source>
         <translation>Alle Notizen durchsuchen</translation>
     </message>
     <message>
-        <source>The search index is being made: {n} files so far.</source>
-        <translation>Der Suchindex wird aufgebaut: bisher {n} Dateien.</translation>
+        <source>The best {n} hits</source>
+        <translation>Die besten {n} Treffer</translation>
+    </message>
+    <message>
+        <source>The index is being built: {n} files so far.</source>
+        <translation>Der Index wird aufgebaut: bisher {n} Dateien.</translation>
     </message>
     <message>
         <source>Words, “"exact words"” and /patterns/; narrowed down by scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</source>
         <translation>Wörter, „"genaue Wörter"“ und /Muster/; enger mit scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</translation>
-    </message>
-</context>
-<context>
-    <name>MemoryTab</name>
-    <message>
-        <source>A home is the directory where an agent keeps what it remembers, such as ~/.mux or ~/.xum.</source>
-        <translation>Ein Home ist das Verzeichnis, in dem ein Agent aufbewahrt, was er sich merkt, etwa ~/.mux oder ~/.xum.</translation>
-    </message>
-    <message>
-        <source>No home is open</source>
-        <translation>Kein Home ist offen</translation>
     </message>
 </context>
 <context>
@@ -2310,10 +2158,82 @@
     </message>
 </context>
 <context>
-    <name>ModelPage</name>
+    <name>ModelForm</name>
     <message>
-        <source>A model is “rules” or provider:model, such as ollama:qwen3:8b.</source>
-        <translation>Ein Modell ist „rules“ oder provider:modell, etwa ollama:qwen3:8b.</translation>
+        <source>&amp;Test</source>
+        <translation>&amp;Testen</translation>
+    </message>
+    <message>
+        <source>&amp;Use for consolidation</source>
+        <translation>Zum Konsolidieren ver&amp;wenden</translation>
+    </message>
+    <message>
+        <source>A model of this service</source>
+        <translation>Ein Modell dieses Dienstes</translation>
+    </message>
+    <message>
+        <source>Asking {model}…</source>
+        <translation>{model} wird gefragt…</translation>
+    </message>
+    <message>
+        <source>Asking {service} for its models…</source>
+        <translation>{service} wird nach Modellen gefragt …</translation>
+    </message>
+    <message>
+        <source>Choose a service, or type a name for another one</source>
+        <translation>Einen Dienst wählen oder den Namen eines anderen eingeben</translation>
+    </message>
+    <message>
+        <source>For&amp;get key</source>
+        <translation>Schlüssel ver&amp;gessen</translation>
+    </message>
+    <message>
+        <source>Kept in the keyring of the system, never in a file</source>
+        <translation>Liegt im Schlüsselbund des Systems, nie in einer Datei</translation>
+    </message>
+    <message>
+        <source>Key</source>
+        <translation>Schlüssel</translation>
+    </message>
+    <message>
+        <source>Make one real tool call</source>
+        <translation>Einen echten Werkzeugaufruf machen</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Open the list to see what the service offers</source>
+        <translation>Die Liste zeigt, was der Dienst anbietet</translation>
+    </message>
+    <message>
+        <source>Re&amp;move</source>
+        <translation>Ent&amp;fernen</translation>
+    </message>
+    <message>
+        <source>Remove your settings of this service</source>
+        <translation>Die eigenen Einstellungen dieses Dienstes entfernen</translation>
+    </message>
+    <message>
+        <source>Service</source>
+        <translation>Dienst</translation>
+    </message>
+    <message>
+        <source>Take the key out of the keyring</source>
+        <translation>Den Schlüssel aus dem Schlüsselbund nehmen</translation>
+    </message>
+    <message>
+        <source>The name of a service has letters, digits, dots, hyphens and underscores.</source>
+        <translation>Der Name eines Dienstes besteht aus Buchstaben, Ziffern, Punkten, Binde- und Unterstrichen.</translation>
+    </message>
+    <message>
+        <source>The service {name} has no address yet.</source>
+        <translation>Der Dienst {name} hat noch keine Adresse.</translation>
+    </message>
+    <message>
+        <source>{service} offers no model.</source>
+        <translation>{service} bietet kein Modell an.</translation>
     </message>
 </context>
 <context>
@@ -2424,65 +2344,6 @@
     <message>
         <source>updated {when}</source>
         <translation>aktualisiert {when}</translation>
-    </message>
-</context>
-<context>
-    <name>NotesPage</name>
-    <message>
-        <source> s</source>
-        <translation> s</translation>
-    </message>
-    <message>
-        <source>&amp;Keep the notes of sessions up to date</source>
-        <translation>Notizen der Sitzungen aktuell &amp;halten</translation>
-    </message>
-    <message>
-        <source>At so man&amp;y tool calls</source>
-        <translation>Bei so vielen Wer&amp;kzeugaufrufen</translation>
-    </message>
-    <message>
-        <source>Begin at so many &amp;tokens</source>
-        <translation>Beginnen bei so vielen &amp;Tokens</translation>
-    </message>
-    <message>
-        <source>Mode&amp;l</source>
-        <translation>Mode&amp;ll</translation>
-    </message>
-    <message>
-        <source>Model: rules or provider:model; empty for the agent's own</source>
-        <translation>Modell: rules oder anbieter:modell; leer für das des Agenten</translation>
-    </message>
-    <message>
-        <source>Stop an update &amp;after</source>
-        <translation>Eine Aktualisierung &amp;beenden nach</translation>
-    </message>
-    <message>
-        <source>Time limit of an update, in seconds</source>
-        <translation>Zeitgrenze einer Aktualisierung, in Sekunden</translation>
-    </message>
-    <message>
-        <source>Tokens of a session at which notes begin</source>
-        <translation>Tokens einer Sitzung, bei denen Notizen beginnen</translation>
-    </message>
-    <message>
-        <source>Tokens of growth between two updates</source>
-        <translation>Tokens Wachstum zwischen zwei Aktualisierungen</translation>
-    </message>
-    <message>
-        <source>Tool calls that make an update due</source>
-        <translation>Werkzeugaufrufe, die eine Aktualisierung fällig machen</translation>
-    </message>
-    <message>
-        <source>Update after &amp;growth by</source>
-        <translation>Aktualisieren nach &amp;Wachstum um</translation>
-    </message>
-    <message>
-        <source>While a session of Claude Code grows, its notes are updated: only after enough growth, and then at so many tool calls or at the end of an answer. Updates can be reviewed and undone. They are for you: Claude Code of today does not read them, and deletes them with their transcript.</source>
-        <translation>Während eine Sitzung von Claude Code wächst, werden ihre Notizen aktualisiert: erst nach genügend Wachstum, und dann nach so vielen Werkzeugaufrufen oder am Ende einer Antwort. Aktualisierungen lassen sich ansehen und zurücknehmen. Die Notizen sind für Sie: Das heutige Claude Code liest sie nicht und löscht sie mit dem Transkript.</translation>
-    </message>
-    <message>
-        <source>the agent's own model, else rules</source>
-        <translation>das Modell des Agenten, sonst Regeln</translation>
     </message>
 </context>
 <context>
@@ -2635,20 +2496,24 @@
 <context>
     <name>Palette</name>
     <message>
-        <source>Actions and memories that fit</source>
-        <translation>Passende Aktionen und Notizen</translation>
+        <source>A command, a setting or a name</source>
+        <translation>Ein Befehl, eine Einstellung oder ein Name</translation>
     </message>
     <message>
-        <source>An action, or the name of a memory</source>
-        <translation>Eine Aktion oder der Name einer Notiz</translation>
+        <source>A memory, workspace, home or setting</source>
+        <translation>Eine Notiz, ein Workspace, ein Home oder eine Einstellung</translation>
     </message>
     <message>
         <source>Command palette</source>
         <translation>Befehlspalette</translation>
     </message>
     <message>
-        <source>Find an action or a memory</source>
-        <translation>Aktion oder Notiz suchen</translation>
+        <source>Go to</source>
+        <translation>Gehe zu</translation>
+    </message>
+    <message>
+        <source>What fits</source>
+        <translation>Was passt</translation>
     </message>
 </context>
 <context>
@@ -2752,122 +2617,54 @@
     </message>
 </context>
 <context>
-    <name>ProvidersPage</name>
+    <name>PrivacyDialog</name>
     <message>
-        <source>&amp;Address</source>
-        <translation>&amp;Adresse</translation>
+        <source>&amp;Close</source>
+        <translation>&amp;Schließen</translation>
     </message>
     <message>
-        <source>&amp;Key</source>
-        <translation>&amp;Schlüssel</translation>
+        <source>A run without a model sends nothing. A run with a model sends memories, and what else it reads, to the provider of that model. You are shown which files and to whom, and asked, before the first time.</source>
+        <translation>Ein Lauf ohne Modell sendet nichts. Ein Lauf mit einem Modell sendet Notizen und was er sonst liest an den Anbieter dieses Modells. Vor dem ersten Mal wird gezeigt, welche Dateien an wen gehen, und gefragt.</translation>
     </message>
     <message>
-        <source>1 model found.</source>
-        <translation>1 Modell gefunden.</translation>
+        <source>An agent's credentials: files with keys, tokens or logins are never opened. Keys for models come from the environment or the keyring of the system.</source>
+        <translation>Die Zugangsdaten eines Agenten: Dateien mit Schlüsseln, Tokens oder Anmeldungen werden nie geöffnet. Schlüssel für Modelle kommen aus der Umgebung oder dem Schlüsselbund des Systems.</translation>
     </message>
     <message>
-        <source>Add</source>
-        <translation>Hinzufügen</translation>
+        <source>Nothing: background runs are off in every home until you turn them on in Settings. Whatever a run changes is in the history before and after, and can be undone.</source>
+        <translation>Nichts: Hintergrundläufe sind in jedem Home aus, bis sie in den Einstellungen eingeschaltet werden. Was ein Lauf ändert, steht vorher und nachher im Verlauf und kann zurückgenommen werden.</translation>
     </message>
     <message>
-        <source>Add a provider of this name; then give its address</source>
-        <translation>Einen Anbieter dieses Namens hinzufügen; dann seine Adresse angeben</translation>
+        <source>Privacy</source>
+        <translation>Datenschutz</translation>
     </message>
     <message>
-        <source>Address</source>
-        <translation>Adresse</translation>
+        <source>Settings: {settings}. History, runs and drafts: {data} and {state}.</source>
+        <translation>Einstellungen: {settings}. Verlauf, Läufe und Entwürfe: {data} und {state}.</translation>
     </message>
     <message>
-        <source>Address of the provider</source>
-        <translation>Adresse des Anbieters</translation>
+        <source>The memories of your homes and the files beside them: pins and uses, records of past runs, instruction files. Transcripts and traces are opened when a view or a run needs them. Looking changes nothing.</source>
+        <translation>Die Notizen der Homes und die Dateien daneben: Anheftungen und Nutzung, Aufzeichnungen früherer Läufe, Anweisungsdateien. Mitschriften und Traces werden geöffnet, wenn eine Ansicht oder ein Lauf sie braucht. Ansehen ändert nichts.</translation>
     </message>
     <message>
-        <source>An&amp;other provider</source>
-        <translation>Weiterer Anbie&amp;ter</translation>
+        <source>What Reverie reads</source>
+        <translation>Was Reverie liest</translation>
     </message>
     <message>
-        <source>Find local servers</source>
-        <translation>Lokale Server suchen</translation>
+        <source>What it never reads</source>
+        <translation>Was es nie liest</translation>
     </message>
     <message>
-        <source>Forget key</source>
-        <translation>Schlüssel vergessen</translation>
+        <source>What runs by itself</source>
+        <translation>Was von selbst läuft</translation>
     </message>
     <message>
-        <source>Kept in the system's keyring, nowhere else</source>
-        <translation>Wird im Schlüsselbund des Systems aufbewahrt, sonst nirgends</translation>
+        <source>Where Reverie keeps its own files</source>
+        <translation>Wo Reverie seine eigenen Dateien hat</translation>
     </message>
     <message>
-        <source>Key</source>
-        <translation>Schlüssel</translation>
-    </message>
-    <message>
-        <source>Key of the provider</source>
-        <translation>Schlüssel des Anbieters</translation>
-    </message>
-    <message>
-        <source>Look at the usual ports of this machine</source>
-        <translation>An den üblichen Ports dieses Rechners nachsehen</translation>
-    </message>
-    <message>
-        <source>Looking…</source>
-        <translation>Suche…</translation>
-    </message>
-    <message>
-        <source>Model</source>
-        <translation>Modell</translation>
-    </message>
-    <message>
-        <source>Models of local servers</source>
-        <translation>Modelle lokaler Server</translation>
-    </message>
-    <message>
-        <source>Name of another provider</source>
-        <translation>Name eines weiteren Anbieters</translation>
-    </message>
-    <message>
-        <source>No server answers at the usual ports.</source>
-        <translation>An den üblichen Ports antwortet kein Server.</translation>
-    </message>
-    <message>
-        <source>Provider</source>
-        <translation>Anbieter</translation>
-    </message>
-    <message>
-        <source>Providers</source>
-        <translation>Anbieter</translation>
-    </message>
-    <message>
-        <source>Save key</source>
-        <translation>Schlüssel speichern</translation>
-    </message>
-    <message>
-        <source>Server</source>
-        <translation>Server</translation>
-    </message>
-    <message>
-        <source>The address of {provider} must begin with http:// or https://.</source>
-        <translation>Die Adresse von {provider} muss mit http:// oder https:// beginnen.</translation>
-    </message>
-    <message>
-        <source>The environment has a key for this provider; it wins over the keyring.</source>
-        <translation>In der Umgebung steht ein Schlüssel für diesen Anbieter; er geht dem Schlüsselbund vor.</translation>
-    </message>
-    <message>
-        <source>The provider {provider} has no address yet.</source>
-        <translation>Der Anbieter {provider} hat noch keine Adresse.</translation>
-    </message>
-    <message>
-        <source>Use this model</source>
-        <translation>Dieses Modell benutzen</translation>
-    </message>
-    <message>
-        <source>a name of your own</source>
-        <translation>ein eigener Name</translation>
-    </message>
-    <message>
-        <source>{servers} answers, but offers no model.</source>
-        <translation>{servers} antwortet, bietet aber kein Modell.</translation>
+        <source>Where text goes</source>
+        <translation>Wohin Text geht</translation>
     </message>
 </context>
 <context>
@@ -3375,40 +3172,36 @@
 <context>
     <name>SettingsDialog</name>
     <message>
-        <source>&amp;Background</source>
-        <translation>&amp;Hintergrund</translation>
+        <source>&amp;Close</source>
+        <translation>&amp;Schließen</translation>
     </message>
     <message>
-        <source>&amp;Consolidation</source>
-        <translation>&amp;Konsolidierung</translation>
+        <source>&amp;Undo</source>
+        <translation>&amp;Rückgängig</translation>
     </message>
     <message>
-        <source>&amp;Models</source>
-        <translation>&amp;Modelle</translation>
+        <source>Consolidate uses {model} now. {reason}</source>
+        <translation>Konsolidieren verwendet jetzt {model}. {reason}</translation>
     </message>
     <message>
-        <source>&amp;Notes</source>
-        <translation>&amp;Notizen</translation>
-    </message>
-    <message>
-        <source>&amp;System 1</source>
-        <translation>&amp;System 1</translation>
-    </message>
-    <message>
-        <source>&amp;Window</source>
-        <translation>&amp;Fenster</translation>
-    </message>
-    <message>
-        <source>A&amp;dvanced</source>
-        <translation>&amp;Erweitert</translation>
-    </message>
-    <message>
-        <source>Code&amp;x</source>
-        <translation>Code&amp;x</translation>
+        <source>Consolidate works without a model now. {reason}</source>
+        <translation>Konsolidieren arbeitet jetzt ohne Modell. {reason}</translation>
     </message>
     <message>
         <source>No setting has “{query}” in its name, explanation or key.</source>
         <translation>Keine Einstellung hat „{query}“ in Namen, Erklärung oder Schlüssel.</translation>
+    </message>
+    <message>
+        <source>Open a home to set what may run in its background.</source>
+        <translation>Was im Hintergrund laufen darf, wird für ein geöffnetes Home eingestellt.</translation>
+    </message>
+    <message>
+        <source>Pages of the settings</source>
+        <translation>Seiten der Einstellungen</translation>
+    </message>
+    <message>
+        <source>Saved: {name}</source>
+        <translation>Gespeichert: {name}</translation>
     </message>
     <message>
         <source>Search the settings</source>
@@ -3417,6 +3210,10 @@
     <message>
         <source>Settings</source>
         <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Take the last change back</source>
+        <translation>Die letzte Änderung zurücknehmen</translation>
     </message>
 </context>
 <context>
@@ -3533,6 +3330,45 @@
     </message>
 </context>
 <context>
+    <name>StartPage</name>
+    <message>
+        <source>A home is the directory where an agent keeps what it remembers, such as ~/.claude, ~/.codex or ~/.mux. None was found in the usual places.</source>
+        <translation>Ein Home ist das Verzeichnis, in dem ein Agent seine Notizen hat, etwa ~/.claude, ~/.codex oder ~/.mux. An den üblichen Orten wurde keines gefunden.</translation>
+    </message>
+    <message>
+        <source>Memories go to a model only after you agree to the files and the provider.</source>
+        <translation>Notizen gehen erst an ein Modell, wenn Sie den Dateien und dem Anbieter zugestimmt haben.</translation>
+    </message>
+    <message>
+        <source>More about &amp;privacy</source>
+        <translation>Mehr zum Daten&amp;schutz</translation>
+    </message>
+    <message>
+        <source>No home is open</source>
+        <translation>Kein Home ist offen</translation>
+    </message>
+    <message>
+        <source>Nothing runs in the background until you turn it on.</source>
+        <translation>Im Hintergrund läuft nichts, bis Sie es einschalten.</translation>
+    </message>
+    <message>
+        <source>Opening a home changes nothing in it.</source>
+        <translation>Ein Home zu öffnen ändert nichts darin.</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>Start</translation>
+    </message>
+    <message>
+        <source>These agents keep memories on this machine. Choose one to look into.</source>
+        <translation>Diese Agenten haben Notizen auf diesem Rechner. Wählen Sie einen, um hineinzusehen.</translation>
+    </message>
+    <message>
+        <source>Welcome to Reverie</source>
+        <translation>Willkommen bei Reverie</translation>
+    </message>
+</context>
+<context>
     <name>StepsView</name>
     <message>
         <source>&amp;Chronological</source>
@@ -3589,105 +3425,6 @@
     <message>
         <source>wrote</source>
         <translation>geschrieben</translation>
-    </message>
-</context>
-<context>
-    <name>System1Page</name>
-    <message>
-        <source> MB</source>
-        <translation> MB</translation>
-    </message>
-    <message>
-        <source> s</source>
-        <translation> s</translation>
-    </message>
-    <message>
-        <source>&amp;Write memories while conversations go on</source>
-        <translation>&amp;Notizen schreiben, während Gespräche laufen</translation>
-    </message>
-    <message>
-        <source>A memory of the project, system-1.md</source>
-        <translation>Eine Notiz des Projekts, system-1.md</translation>
-    </message>
-    <message>
-        <source>A run every so many t&amp;urns</source>
-        <translation>Ein Lauf alle so vielen &amp;Antworten</translation>
-    </message>
-    <message>
-        <source>After every so many turns of an assistant, what it learned goes into the memory of its project. Runs can be reviewed and undone; why none happened stands in Activity and Doctor.</source>
-        <translation>Nach so vielen Antworten eines Assistenten kommt, was er gelernt hat, in die Notizen seines Projekts. Läufe lassen sich durchsehen und rückgängig machen; warum keiner stattfand, steht unter Aktivität und Diagnose.</translation>
-    </message>
-    <message>
-        <source>All of them</source>
-        <translation>Alle</translation>
-    </message>
-    <message>
-        <source>At most so &amp;many traces</source>
-        <translation>Höchstens so &amp;viele Traces</translation>
-    </message>
-    <message>
-        <source>At most so mu&amp;ch of them</source>
-        <translation>Höchstens so viel d&amp;avon</translation>
-    </message>
-    <message>
-        <source>Keep a trac&amp;e of runs</source>
-        <translation>Einen &amp;Trace behalten</translation>
-    </message>
-    <message>
-        <source>Megabytes of traces to keep at most</source>
-        <translation>Höchstens so viele Megabyte Traces behalten</translation>
-    </message>
-    <message>
-        <source>Mode&amp;l</source>
-        <translation>Mode&amp;ll</translation>
-    </message>
-    <message>
-        <source>Model: rules or provider:model; empty for the conversation's</source>
-        <translation>Modell: rules oder provider:modell; leer für das des Gesprächs</translation>
-    </message>
-    <message>
-        <source>None</source>
-        <translation>Keine</translation>
-    </message>
-    <message>
-        <source>Stop a run &amp;after</source>
-        <translation>Einen Lauf beenden n&amp;ach</translation>
-    </message>
-    <message>
-        <source>The project's memory file</source>
-        <translation>Die Notizdatei des Projekts</translation>
-    </message>
-    <message>
-        <source>Those that fail</source>
-        <translation>Die gescheiterten</translation>
-    </message>
-    <message>
-        <source>Time limit of a run, in seconds</source>
-        <translation>Zeitgrenze eines Laufs, in Sekunden</translation>
-    </message>
-    <message>
-        <source>Traces to keep at most</source>
-        <translation>Höchstens so viele Traces behalten</translation>
-    </message>
-    <message>
-        <source>Turns between two runs</source>
-        <translation>Antworten zwischen zwei Läufen</translation>
-    </message>
-    <message>
-        <source>Where it writes</source>
-        <translation>Wohin er schreibt</translation>
-    </message>
-    <message>
-        <source>Which runs leave a trace</source>
-        <translation>Welche Läufe einen Trace hinterlassen</translation>
-    </message>
-    <message>
-        <source>Write &amp;into</source>
-        <translation>Schreiben &amp;nach</translation>
-    </message>
-    <message>
-        <source>the model of the conversation</source>
-        <translation>das Modell des Gesprächs</translation>
     </message>
 </context>
 <context>
@@ -4174,81 +3911,6 @@
     </message>
 </context>
 <context>
-    <name>Welcome</name>
-    <message>
-        <source>&amp;Close</source>
-        <translation>&amp;Schließen</translation>
-    </message>
-    <message>
-        <source>An agent's credentials: files with keys, tokens or logins are never opened. Keys for models come from the environment or the keyring of the system.</source>
-        <translation>Die Zugangsdaten eines Agenten: Dateien mit Schlüsseln, Tokens oder Anmeldungen werden nie geöffnet. Schlüssel für Modelle kommen aus der Umgebung oder dem Schlüsselbund des Systems.</translation>
-    </message>
-    <message>
-        <source>Background runs are on in {count} of the homes known, by the settings. Whatever a run changes is in the history before and after, and can be undone.</source>
-        <translation>Hintergrundläufe sind laut Einstellungen in {count} der bekannten Homes an. Was ein Lauf ändert, steht vorher und nachher im Verlauf und lässt sich rückgängig machen.</translation>
-    </message>
-    <message>
-        <source>Homes found</source>
-        <translation>Gefundene Homes</translation>
-    </message>
-    <message>
-        <source>None so far. Open one by its folder.</source>
-        <translation>Bisher keine. Eines über seinen Ordner öffnen.</translation>
-    </message>
-    <message>
-        <source>Nothing: background runs are off in every home until you switch them on in the settings. Whatever a run changes is in the history before and after, and can be undone.</source>
-        <translation>Nichts: Hintergrundläufe sind in jedem Home aus, bis sie in den Einstellungen eingeschaltet werden. Was ein Lauf ändert, steht vorher und nachher im Verlauf und lässt sich rückgängig machen.</translation>
-    </message>
-    <message>
-        <source>Runs by rules use no model. A run with a model sends memories, and what else it reads, to the provider of that model: which files and to whom is shown, and asked, before the first time.</source>
-        <translation>Läufe nach Regeln benutzen kein Modell. Ein Lauf mit einem Modell sendet Notizen, und was er sonst liest, an den Anbieter dieses Modells: Welche Dateien an wen gehen, wird vor dem ersten Mal gezeigt und erfragt.</translation>
-    </message>
-    <message>
-        <source>Settings: {settings}. History, runs and drafts: {data} and {state}.</source>
-        <translation>Einstellungen: {settings}. Verlauf, Läufe und Entwürfe: {data} und {state}.</translation>
-    </message>
-    <message>
-        <source>The memories of these homes and the files beside them: pins and uses, records of past runs, instruction files. Transcripts and traces are opened when a view or a run needs them. Looking changes nothing.</source>
-        <translation>Die Notizen dieser Homes und die Dateien daneben: Anheftungen und Benutzungen, Aufzeichnungen früherer Läufe, Anweisungsdateien. Mitschriften und Traces werden geöffnet, wenn eine Ansicht oder ein Lauf sie braucht. Ansehen ändert nichts.</translation>
-    </message>
-    <message>
-        <source>To try things out, open the demo home: a throw-away copy that ends with the window.</source>
-        <translation>Zum Ausprobieren das Demo-Home öffnen: eine Wegwerfkopie, die mit dem Fenster endet.</translation>
-    </message>
-    <message>
-        <source>Welcome to Reverie</source>
-        <translation>Willkommen bei Reverie</translation>
-    </message>
-    <message>
-        <source>What Reverie reads</source>
-        <translation>Was Reverie liest</translation>
-    </message>
-    <message>
-        <source>What it never reads</source>
-        <translation>Was es nie liest</translation>
-    </message>
-    <message>
-        <source>What runs by itself</source>
-        <translation>Was von selbst läuft</translation>
-    </message>
-    <message>
-        <source>Where settings lie</source>
-        <translation>Wo die Einstellungen liegen</translation>
-    </message>
-    <message>
-        <source>Where texts go</source>
-        <translation>Wohin Texte gehen</translation>
-    </message>
-    <message>
-        <source>Your settings name {engine}: memories go to {provider}.</source>
-        <translation>Ihre Einstellungen nennen {engine}: Notizen gehen an {provider}.</translation>
-    </message>
-    <message>
-        <source>{kind}: {root}</source>
-        <translation>{kind}: {root}</translation>
-    </message>
-</context>
-<context>
     <name>WindowDialogs</name>
     <message>
         <source>About Reverie</source>
@@ -4259,53 +3921,6 @@
 A desktop memory browser for coding agents.</source>
         <translation>Reverie {version}
 Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
-    </message>
-</context>
-<context>
-    <name>WindowPage</name>
-    <message>
-        <source> pt</source>
-        <translation> pt</translation>
-    </message>
-    <message>
-        <source>&amp;Font size</source>
-        <translation>&amp;Schriftgröße</translation>
-    </message>
-    <message>
-        <source>&amp;Language</source>
-        <translation>S&amp;prache</translation>
-    </message>
-    <message>
-        <source>As the system</source>
-        <translation>Wie das System</translation>
-    </message>
-    <message>
-        <source>Colou&amp;rs</source>
-        <translation>Fa&amp;rben</translation>
-    </message>
-    <message>
-        <source>Colours</source>
-        <translation>Farben</translation>
-    </message>
-    <message>
-        <source>Colours and font size count at once, the language when Reverie is started next.</source>
-        <translation>Farben und Schriftgröße gelten sofort, die Sprache beim nächsten Start von Reverie.</translation>
-    </message>
-    <message>
-        <source>Dark</source>
-        <translation>Dunkel</translation>
-    </message>
-    <message>
-        <source>Font size</source>
-        <translation>Schriftgröße</translation>
-    </message>
-    <message>
-        <source>Language</source>
-        <translation>Sprache</translation>
-    </message>
-    <message>
-        <source>Light</source>
-        <translation>Hell</translation>
     </message>
 </context>
 <context>
@@ -4352,28 +3967,44 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
 <context>
     <name>reverie</name>
     <message>
+        <source> % of the lines</source>
+        <translation> % der Zeilen</translation>
+    </message>
+    <message>
+        <source> MB</source>
+        <translation> MB</translation>
+    </message>
+    <message>
         <source> min</source>
         <translation> min</translation>
-    </message>
-    <message>
-        <source> ms</source>
-        <translation> ms</translation>
-    </message>
-    <message>
-        <source> objects</source>
-        <translation> Objekten</translation>
     </message>
     <message>
         <source> pt</source>
         <translation> pt</translation>
     </message>
     <message>
+        <source> rollouts</source>
+        <translation> Rollouts</translation>
+    </message>
+    <message>
         <source> s</source>
         <translation> s</translation>
     </message>
     <message>
-        <source> times</source>
-        <translation> Mal</translation>
+        <source> tokens</source>
+        <translation> Token</translation>
+    </message>
+    <message>
+        <source> tool calls</source>
+        <translation> Werkzeugaufrufe</translation>
+    </message>
+    <message>
+        <source> traces</source>
+        <translation> Traces</translation>
+    </message>
+    <message>
+        <source> turns</source>
+        <translation> Antworten</translation>
     </message>
     <message numerus="yes">
         <source>%n anti-patterns</source>
@@ -4464,6 +4095,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n muss bleiben.</numerusform><numerusform>%n müssen bleiben.</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n hits</source>
+        <translation><numerusform>%n Treffer</numerusform><numerusform>%n Treffer</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n items</source>
         <translation><numerusform>%n Eintrag</numerusform><numerusform>%n Einträge</numerusform></translation>
     </message>
@@ -4496,10 +4131,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Notiz wurde wiederhergestellt.</numerusform><numerusform>%n Notizen wurden wiederhergestellt.</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n models found.</source>
-        <translation><numerusform>%n Modell gefunden.</numerusform><numerusform>%n Modelle gefunden.</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n more</source>
         <translation><numerusform>%n weiterer</numerusform><numerusform>%n weitere</numerusform></translation>
     </message>
@@ -4522,6 +4153,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n places were changed by you and on disk.</source>
         <translation><numerusform>%n Stelle wurde hier und auf der Platte geändert.</numerusform><numerusform>%n Stellen wurden hier und auf der Platte geändert.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n projects</source>
+        <translation><numerusform>%n Projekt</numerusform><numerusform>%n Projekte</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n records cannot be read.</source>
@@ -4575,6 +4210,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>%n values in them look like secrets to Reverie: placeholders are sent instead.</source>
         <translation><numerusform>%n Wert darin sieht für Reverie wie ein Geheimnis aus: Stattdessen wird ein Platzhalter gesendet.</numerusform><numerusform>%n Werte darin sehen für Reverie wie Geheimnisse aus: Stattdessen werden Platzhalter gesendet.</numerusform></translation>
     </message>
+    <message numerus="yes">
+        <source>%n workspaces</source>
+        <translation><numerusform>%n Workspace</numerusform><numerusform>%n Workspaces</numerusform></translation>
+    </message>
     <message>
         <source>&amp;About Reverie</source>
         <translation>Ü&amp;ber Reverie</translation>
@@ -4592,16 +4231,48 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeile &amp;hinzufügen</translation>
     </message>
     <message>
+        <source>&amp;Address</source>
+        <translation>&amp;Adresse</translation>
+    </message>
+    <message>
+        <source>&amp;Appearance</source>
+        <translation>&amp;Erscheinungsbild</translation>
+    </message>
+    <message>
+        <source>&amp;Ask me before removing more than</source>
+        <translation>&amp;Nachfragen vor dem Entfernen von mehr als</translation>
+    </message>
+    <message>
+        <source>&amp;At most</source>
+        <translation>&amp;Höchstens</translation>
+    </message>
+    <message>
+        <source>&amp;Begin at</source>
+        <translation>&amp;Beginnen bei</translation>
+    </message>
+    <message>
         <source>&amp;Both in one note</source>
         <translation>&amp;Beide in einer Notiz</translation>
+    </message>
+    <message>
+        <source>&amp;Cancel</source>
+        <translation>&amp;Abbrechen</translation>
     </message>
     <message>
         <source>&amp;Collapse all</source>
         <translation>Alles ein&amp;klappen</translation>
     </message>
     <message>
+        <source>&amp;Compare with the disk every</source>
+        <translation>&amp;Mit dem Datenträger vergleichen alle</translation>
+    </message>
+    <message>
         <source>&amp;Consolidate</source>
         <translation>&amp;Läufe</translation>
+    </message>
+    <message>
+        <source>&amp;Consolidate in the background</source>
+        <translation>Im Hintergrund &amp;konsolidieren</translation>
     </message>
     <message>
         <source>&amp;Copy path</source>
@@ -4620,6 +4291,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Gelöschte Erinnerungen</translation>
     </message>
     <message>
+        <source>&amp;Discard</source>
+        <translation>&amp;Verwerfen</translation>
+    </message>
+    <message>
         <source>&amp;Drop the line</source>
         <translation>Zeile &amp;streichen</translation>
     </message>
@@ -4632,6 +4307,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Text &amp;bearbeiten</translation>
     </message>
     <message>
+        <source>&amp;Editor font size</source>
+        <translation>Schrift im Edi&amp;tor</translation>
+    </message>
+    <message>
         <source>&amp;Expand all</source>
         <translation>Alles a&amp;usklappen</translation>
     </message>
@@ -4642,6 +4321,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Find in this memory</source>
         <translation>In dieser Notiz &amp;suchen</translation>
+    </message>
+    <message>
+        <source>&amp;Font size</source>
+        <translation>&amp;Schriftgröße</translation>
+    </message>
+    <message>
+        <source>&amp;Go to…</source>
+        <translation>&amp;Gehe zu …</translation>
+    </message>
+    <message>
+        <source>&amp;Headers</source>
+        <translation>Ko&amp;pfzeilen</translation>
     </message>
     <message>
         <source>&amp;Help</source>
@@ -4660,6 +4351,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Behalten</translation>
     </message>
     <message>
+        <source>&amp;Keep at most</source>
+        <translation>&amp;Behalten höchstens</translation>
+    </message>
+    <message>
         <source>&amp;Keep both, with a number</source>
         <translation>Beide &amp;behalten, mit einer Nummer</translation>
     </message>
@@ -4668,8 +4363,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Meine behalten</translation>
     </message>
     <message>
+        <source>&amp;Keep session notes up to date</source>
+        <translation>&amp;Sitzungsnotizen aktuell halten</translation>
+    </message>
+    <message>
+        <source>&amp;Key</source>
+        <translation>&amp;Schlüssel</translation>
+    </message>
+    <message>
         <source>&amp;Keyboard shortcuts</source>
         <translation>&amp;Tastenkürzel</translation>
+    </message>
+    <message>
+        <source>&amp;Language</source>
+        <translation>S&amp;prache</translation>
     </message>
     <message>
         <source>&amp;Last runs</source>
@@ -4716,8 +4423,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nur &amp;Geändertes</translation>
     </message>
     <message>
-        <source>&amp;Open home…</source>
-        <translation>Home ö&amp;ffnen…</translation>
+        <source>&amp;Open folder…</source>
+        <translation>&amp;Ordner öffnen …</translation>
     </message>
     <message>
         <source>&amp;Open memory</source>
@@ -4740,8 +4447,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Vorige Änderung</translation>
     </message>
     <message>
+        <source>&amp;Privacy…</source>
+        <translation>&amp;Datenschutz …</translation>
+    </message>
+    <message>
         <source>&amp;Quit</source>
         <translation>&amp;Beenden</translation>
+    </message>
+    <message>
+        <source>&amp;Read at once</source>
+        <translation>&amp;Gleichzeitig lesen</translation>
     </message>
     <message>
         <source>&amp;Refresh</source>
@@ -4768,12 +4483,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Notiz &amp;wiederherstellen</numerusform><numerusform>%n Notizen &amp;wiederherstellen</numerusform></translation>
     </message>
     <message>
+        <source>&amp;Retries</source>
+        <translation>&amp;Wiederholungen</translation>
+    </message>
+    <message>
+        <source>&amp;Run every</source>
+        <translation>Lauf &amp;alle</translation>
+    </message>
+    <message>
+        <source>&amp;Runs per day</source>
+        <translation>&amp;Läufe pro Tag</translation>
+    </message>
+    <message>
         <source>&amp;Save</source>
         <translation>&amp;Speichern</translation>
     </message>
     <message>
-        <source>&amp;Search memories</source>
-        <translation>Notizen &amp;durchsuchen</translation>
+        <source>&amp;Search everything</source>
+        <translation>&amp;Alles durchsuchen</translation>
+    </message>
+    <message>
+        <source>&amp;Service</source>
+        <translation>&amp;Dienst</translation>
     </message>
     <message>
         <source>&amp;Shorten the line</source>
@@ -4782,6 +4513,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Source</source>
         <translation>&amp;Quelltext</translation>
+    </message>
+    <message>
+        <source>&amp;Stop a run after</source>
+        <translation>Lauf be&amp;enden nach</translation>
+    </message>
+    <message>
+        <source>&amp;Stop an update after</source>
+        <translation>Aktualisierung be&amp;enden nach</translation>
+    </message>
+    <message>
+        <source>&amp;Stop each after</source>
+        <translation>Jeweils be&amp;enden nach</translation>
     </message>
     <message>
         <source>&amp;Take over</source>
@@ -4796,16 +4539,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Codex mi&amp;tteilen…</translation>
     </message>
     <message>
+        <source>&amp;Tokens per day</source>
+        <translation>&amp;Token pro Tag</translation>
+    </message>
+    <message>
         <source>&amp;Undo last change</source>
         <translation>Letzte Änderung &amp;rückgängig</translation>
     </message>
     <message>
-        <source>&amp;View</source>
-        <translation>&amp;Ansicht</translation>
+        <source>&amp;Update every</source>
+        <translation>Aktualisieren &amp;alle</translation>
     </message>
     <message>
-        <source>&amp;Welcome…</source>
-        <translation>&amp;Willkommen …</translation>
+        <source>&amp;View</source>
+        <translation>&amp;Ansicht</translation>
     </message>
     <message>
         <source>&amp;Wrap long lines</source>
@@ -4814,6 +4561,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Write anyway</source>
         <translation>&amp;Trotzdem schreiben</translation>
+    </message>
+    <message>
+        <source>&amp;Write memories during conversations</source>
+        <translation>&amp;Während der Unterhaltung Notizen schreiben</translation>
     </message>
     <message>
         <source>1 change</source>
@@ -4836,6 +4587,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>1 Notiz wurde in {name} zusammengeführt.</translation>
     </message>
     <message>
+        <source>1 project</source>
+        <translation>1 Projekt</translation>
+    </message>
+    <message>
         <source>1 thing to mend</source>
         <translation>1 Sache zu beheben</translation>
     </message>
@@ -4844,12 +4599,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>1 Token</translation>
     </message>
     <message>
+        <source>1 workspace</source>
+        <translation>1 Workspace</translation>
+    </message>
+    <message>
         <source>A consolidation is not possible now.</source>
         <translation>Eine Konsolidierung ist jetzt nicht möglich.</translation>
     </message>
     <message>
-        <source>A consolidation that takes longer is stopped, and changes nothing.</source>
-        <translation>Eine Konsolidierung, die länger dauert, wird abgebrochen und ändert nichts.</translation>
+        <source>A consolidation that takes longer is stopped and changes nothing.</source>
+        <translation>Eine Konsolidierung, die länger braucht, wird beendet und ändert nichts.</translation>
     </message>
     <message>
         <source>A folder stands where the note would be, or a note where its folder would be.</source>
@@ -4876,20 +4635,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine angeheftete Notiz wird von einer Konsolidierung nie gelöscht oder umbenannt</translation>
     </message>
     <message>
-        <source>A rollout that changed within this time is still in use, and left alone.</source>
-        <translation>Ein Rollout, das sich in dieser Zeit geändert hat, ist noch in Gebrauch und bleibt in Ruhe.</translation>
+        <source>A rollout that changed more recently is still in use.</source>
+        <translation>Ein Rollout, der sich später geändert hat, wird noch benutzt.</translation>
     </message>
     <message>
-        <source>A run that takes longer is stopped, and comes again at the next turn.</source>
-        <translation>Ein Lauf, der länger dauert, wird abgebrochen und kommt beim nächsten Zug wieder.</translation>
+        <source>A run that takes longer is stopped, and repeated at the next turn.</source>
+        <translation>Ein Lauf, der länger braucht, wird beendet und bei der nächsten Antwort wiederholt.</translation>
     </message>
     <message>
-        <source>A run that would lose more of a scope's lines waits for your review.</source>
-        <translation>Ein Lauf, der einen größeren Teil der Zeilen eines Bereichs verlöre, wartet auf Ihre Durchsicht.</translation>
+        <source>A run that would remove more of a scope's lines without keeping them elsewhere waits for your review.</source>
+        <translation>Ein Lauf, der mehr Zeilen eines Bereichs entfernen würde, ohne sie anderswo zu behalten, wartet auf die Durchsicht.</translation>
     </message>
     <message>
-        <source>A trace shows each step of a run, in the Traces tab.</source>
-        <translation>Ein Trace zeigt jeden Schritt eines Laufs, im Reiter „Traces“.</translation>
+        <source>A trace records each step of a run; the Traces tab shows it.</source>
+        <translation>Ein Trace zeichnet jeden Schritt eines Laufs auf; der Reiter Traces zeigt ihn.</translation>
+    </message>
+    <message>
+        <source>A&amp;PI</source>
+        <translation>A&amp;PI</translation>
     </message>
     <message>
         <source>AGENTS.override.md is loaded instead</source>
@@ -4923,17 +4686,21 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>All decisions</source>
         <translation>Alle Entscheidungen</translation>
     </message>
+    <message>
+        <source>All runs</source>
+        <translation>Alle Läufe</translation>
+    </message>
     <message numerus="yes">
         <source>Also &amp;delete %n files that came since</source>
         <translation><numerusform>Auch %n seither gekommene Datei &amp;löschen</numerusform><numerusform>Auch %n seither gekommene Dateien &amp;löschen</numerusform></translation>
     </message>
     <message>
-        <source>Always</source>
-        <translation>Immer</translation>
+        <source>An update needs at least this much growth of the context.</source>
+        <translation>Eine Aktualisierung braucht mindestens so viel neuen Kontext.</translation>
     </message>
     <message>
-        <source>An update that takes longer is stopped, and leaves the notes as they were.</source>
-        <translation>Eine Aktualisierung, die länger dauert, wird abgebrochen und lässt die Notizen, wie sie waren.</translation>
+        <source>An update that takes longer is stopped and leaves the notes as they were.</source>
+        <translation>Eine Aktualisierung, die länger braucht, wird beendet und lässt die Notizen, wie sie waren.</translation>
     </message>
     <message>
         <source>Another process hosts the background services: {purpose}, process {pid}.</source>
@@ -4956,8 +4723,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Antworten</translation>
     </message>
     <message>
-        <source>Anthropic's messages</source>
-        <translation>Messages von Anthropic</translation>
+        <source>Anthropic messages</source>
+        <translation>Anthropic Messages</translation>
     </message>
     <message>
         <source>Anti-patterns</source>
@@ -4976,8 +4743,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Auswahl wird angewendet</translation>
     </message>
     <message>
-        <source>As known for this service</source>
-        <translation>Wie hier üblich</translation>
+        <source>As for consolidation</source>
+        <translation>Wie beim Konsolidieren</translation>
     </message>
     <message>
         <source>As the agent &amp;sees it</source>
@@ -4986,6 +4753,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>As the session's transcript records it. The other parts are what a new session would load.</source>
         <translation>Wie das Transkript der Sitzung es festhält. Die anderen Teile sind, was eine neue Sitzung laden würde.</translation>
+    </message>
+    <message>
+        <source>As the window</source>
+        <translation>Wie das Fenster</translation>
     </message>
     <message>
         <source>Assistant</source>
@@ -5024,6 +4795,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das automatische Gedächtnis ist hier aus ({detail}); dies würde geladen.</translation>
     </message>
     <message>
+        <source>Automatic</source>
+        <translation>Automatisch</translation>
+    </message>
+    <message>
+        <source>Automatic (the agent's model)</source>
+        <translation>Automatisch (Modell des Agenten)</translation>
+    </message>
+    <message>
+        <source>Background</source>
+        <translation>Hintergrund</translation>
+    </message>
+    <message>
         <source>Background runs</source>
         <translation>Hintergrundläufe</translation>
     </message>
@@ -5040,28 +4823,32 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Fehlerhaftes JSON</translation>
     </message>
     <message>
-        <source>Beside the text of the editor. From the next start; the View menu at once.</source>
-        <translation>Neben dem Text des Editors. Ab dem nächsten Start; im Menü „Ansicht“ sofort.</translation>
+        <source>Beside the text of the editor.</source>
+        <translation>Neben dem Text im Editor.</translation>
     </message>
     <message>
         <source>Break lines at the edge</source>
         <translation>Zeilen am Rand umbrechen</translation>
     </message>
     <message>
-        <source>Break long lines in the editor</source>
-        <translation>Lange Zeilen im Editor umbrechen</translation>
+        <source>Break long lines at the edge of the editor.</source>
+        <translation>Lange Zeilen am Rand des Editors umbrechen.</translation>
     </message>
     <message>
         <source>Bring the notes of the chosen session up to date, whatever its thresholds say</source>
         <translation>Die Notizen der gewählten Sitzung aktualisieren, was auch immer ihre Schwellen sagen</translation>
     </message>
     <message>
-        <source>But after so long in any case, while files go on changing. From the next start.</source>
-        <translation>Spätestens aber nach dieser Zeit, auch wenn sich Dateien weiter ändern. Ab dem nächsten Start.</translation>
+        <source>By default the agent's own model if it can be reached, else no model.</source>
+        <translation>Ohne Angabe das Modell des Agenten, falls es erreichbar ist, sonst kein Modell.</translation>
     </message>
     <message>
-        <source>By so much the context has to grow between two updates.</source>
-        <translation>Um so viel muss der Kontext zwischen zwei Aktualisierungen wachsen.</translation>
+        <source>By default the model of the conversation, else the agent's default, else no model.</source>
+        <translation>Ohne Angabe das Modell der Unterhaltung, sonst das übliche des Agenten, sonst kein Modell.</translation>
+    </message>
+    <message>
+        <source>By default what a consolidation uses.</source>
+        <translation>Ohne Angabe wie beim Konsolidieren.</translation>
     </message>
     <message>
         <source>C&amp;ancel the running consolidation</source>
@@ -5096,8 +4883,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Geändert</translation>
     </message>
     <message>
-        <source>Changes on disk are shown once nothing has changed for so long. From the next start.</source>
-        <translation>Änderungen auf der Platte werden gezeigt, sobald sich so lange nichts geändert hat. Ab dem nächsten Start.</translation>
+        <source>Changes on disk</source>
+        <translation>Änderungen auf dem Datenträger</translation>
     </message>
     <message>
         <source>Checklist</source>
@@ -5116,6 +4903,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Alle Ordner schließen</translation>
     </message>
     <message>
+        <source>Codex</source>
+        <translation>Codex</translation>
+    </message>
+    <message>
         <source>Codex loads no memories here ({detail} is not on); this is what would be loaded.</source>
         <translation>Codex lädt hier keine Notizen ({detail} ist nicht an); dies würde geladen.</translation>
     </message>
@@ -5128,20 +4919,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Codex verwendet hier Version 2 seines Gedächtnisses und stellt eigene Anweisungen um die Zusammenfassung.</translation>
     </message>
     <message>
-        <source>Codex: new rollouts are extracted when the background services start.</source>
-        <translation>Codex: Neue Rollouts werden ausgewertet, wenn die Hintergrunddienste beginnen.</translation>
-    </message>
-    <message>
-        <source>Codex: rollouts read at once</source>
-        <translation>Codex: Rollouts gleichzeitig</translation>
-    </message>
-    <message>
         <source>Command &amp;palette…</source>
         <translation>Befehls&amp;palette…</translation>
     </message>
     <message>
-        <source>Compare with the disk every</source>
-        <translation>Mit der Platte vergleichen alle</translation>
+        <source>Compared with the rest of the window.</source>
+        <translation>Verglichen mit dem übrigen Fenster.</translation>
+    </message>
+    <message>
+        <source>Completed turns of the assistant between two runs, unless the agent says otherwise.</source>
+        <translation>Fertige Antworten des Assistenten zwischen zwei Läufen, wenn der Agent nichts anderes vorgibt.</translation>
+    </message>
+    <message>
+        <source>Consolidate &amp;with</source>
+        <translation>Konsolidieren &amp;mit</translation>
     </message>
     <message>
         <source>Consolidate with a model that you name</source>
@@ -5152,12 +4943,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Mit den Regeln konsolidieren, ohne Netz</translation>
     </message>
     <message>
-        <source>Consolidation</source>
-        <translation>Konsolidierung</translation>
+        <source>Consolidates when a workspace is compacted or archived, and when Reverie starts. You can review and undo every run.</source>
+        <translation>Konsolidiert, wenn ein Workspace verdichtet oder archiviert wird und wenn Reverie startet. Jeder Lauf kann durchgesehen und zurückgenommen werden.</translation>
     </message>
     <message>
-        <source>Consolidation by itself, in this home only; off until you switch it on.</source>
-        <translation>Konsolidieren von selbst, nur in diesem Home; aus, bis Sie es einschalten.</translation>
+        <source>Consolidation</source>
+        <translation>Konsolidierung</translation>
     </message>
     <message>
         <source>Consolidations</source>
@@ -5196,6 +4987,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Beschädigter Trace</translation>
     </message>
     <message>
+        <source>Dark</source>
+        <translation>Dunkel</translation>
+    </message>
+    <message>
         <source>Decision</source>
         <translation>Entscheidung</translation>
     </message>
@@ -5232,6 +5027,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Dauer</translation>
     </message>
     <message>
+        <source>E&amp;xtract new rollouts at startup</source>
+        <translation>Neue Rollouts beim Start e&amp;xtrahieren</translation>
+    </message>
+    <message>
         <source>E&amp;xtract rollouts…</source>
         <translation>Rollouts e&amp;xtrahieren …</translation>
     </message>
@@ -5240,20 +5039,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Jedes Ergebnis wird eine Notiz an Codex.</translation>
     </message>
     <message>
+        <source>Editor</source>
+        <translation>Editor</translation>
+    </message>
+    <message>
         <source>Empty</source>
         <translation>Leer</translation>
-    </message>
-    <message>
-        <source>Empty: the agent's own model where it can be reached, else rules.</source>
-        <translation>Leer: das eigene Modell des Agenten, wo es erreichbar ist, sonst Regeln.</translation>
-    </message>
-    <message>
-        <source>Empty: the model of the conversation, else the agent's default, else rules.</source>
-        <translation>Leer: das Modell des Gesprächs, sonst die Vorgabe des Agenten, sonst Regeln.</translation>
-    </message>
-    <message>
-        <source>Empty: what a consolidation would use.</source>
-        <translation>Leer: womit auch konsolidiert würde.</translation>
     </message>
     <message>
         <source>Engine, models, keys and what runs in the background</source>
@@ -5272,10 +5063,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Alle Notizen</translation>
     </message>
     <message>
-        <source>Everything is compared with the disk this often; 0: never.</source>
-        <translation>So oft wird alles mit der Platte verglichen; 0: nie.</translation>
-    </message>
-    <message>
         <source>Evidence</source>
         <translation>Beleg</translation>
     </message>
@@ -5292,8 +5079,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Extraktion durch Reverie</translation>
     </message>
     <message>
+        <source>Extraction turns Codex rollouts into summaries, and those into a handbook for each directory. You can also start it in the Consolidate menu.</source>
+        <translation>Die Extraktion macht aus Rollouts von Codex Zusammenfassungen und aus diesen ein Handbuch für jedes Verzeichnis. Sie lässt sich auch im Menü Konsolidieren starten.</translation>
+    </message>
+    <message>
         <source>Extractions</source>
         <translation>Extraktionen</translation>
+    </message>
+    <message>
+        <source>Failed runs</source>
+        <translation>Fehlgeschlagene Läufe</translation>
     </message>
     <message>
         <source>File: {path}</source>
@@ -5308,8 +5103,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Rückwärts suchen</translation>
     </message>
     <message>
-        <source>Find an action or a memory by its name</source>
-        <translation>Eine Aktion oder Notiz beim Namen finden</translation>
+        <source>Find a command by its name</source>
+        <translation>Einen Befehl nach seinem Namen finden</translation>
+    </message>
+    <message>
+        <source>Find a memory, workspace, home or setting by its name</source>
+        <translation>Notiz, Workspace, Home oder Einstellung nach dem Namen finden</translation>
     </message>
     <message>
         <source>Find and replace in the open memory</source>
@@ -5328,23 +5127,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Fingerabdruck: {fingerprint}, {seen}</translation>
     </message>
     <message>
-        <source>Finished turns of the assistant between two runs; what the agent says counts first.</source>
-        <translation>Fertige Züge des Assistenten zwischen zwei Läufen; was der Agent sagt, zählt zuerst.</translation>
-    </message>
-    <message>
         <source>First seen</source>
         <translation>Zuerst gesehen</translation>
     </message>
     <message>
-        <source>Folders are looked through again and again, instead of the system telling what changed.</source>
-        <translation>Ordner werden immer wieder durchgesehen, statt dass das System meldet, was sich geändert hat.</translation>
+        <source>For each rollout and each directory.</source>
+        <translation>Für jeden Rollout und jedes Verzeichnis.</translation>
     </message>
     <message>
-        <source>For each rollout, and for each directory.</source>
-        <translation>Für jedes Rollout und für jedes Verzeichnis.</translation>
-    </message>
-    <message>
-        <source>From the next start on.</source>
+        <source>From the next start.</source>
         <translation>Ab dem nächsten Start.</translation>
     </message>
     <message>
@@ -5354,6 +5145,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Front matter</source>
         <translation>Kopfdaten</translation>
+    </message>
+    <message>
+        <source>General</source>
+        <translation>Allgemein</translation>
     </message>
     <message>
         <source>Give the selected memory or folder another name</source>
@@ -5408,10 +5203,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ernten</translation>
     </message>
     <message>
-        <source>Headers</source>
-        <translation>Kopfzeilen</translation>
-    </message>
-    <message>
         <source>Held for review, nothing was written. {reason}</source>
         <translation>Zur Durchsicht angehalten, nichts wurde geschrieben. {reason}</translation>
     </message>
@@ -5428,8 +5219,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Hot-Set</translation>
     </message>
     <message>
+        <source>How long the service may be silent. Default: two minutes, and ten for a service on this machine.</source>
+        <translation>Wie lange der Dienst schweigen darf. Üblich: zwei Minuten, zehn bei einem Dienst auf diesem Rechner.</translation>
+    </message>
+    <message>
         <source>How often</source>
         <translation>Wie oft</translation>
+    </message>
+    <message>
+        <source>How often a request that failed on its way is repeated.</source>
+        <translation>Wie oft eine unterwegs gescheiterte Anfrage wiederholt wird.</translation>
+    </message>
+    <message>
+        <source>How often everything is compared with the disk; 0: never.</source>
+        <translation>Wie oft alles mit dem Datenträger verglichen wird; 0: nie.</translation>
     </message>
     <message>
         <source>How to do something</source>
@@ -5448,6 +5251,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Im Block: {standing}</translation>
     </message>
     <message>
+        <source>In this home only.</source>
+        <translation>Nur in diesem Home.</translation>
+    </message>
+    <message>
         <source>Index</source>
         <translation>Index</translation>
     </message>
@@ -5458,10 +5265,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Instructions</source>
         <translation>Anweisungen</translation>
-    </message>
-    <message>
-        <source>Interface</source>
-        <translation>Schnittstelle</translation>
     </message>
     <message>
         <source>It becomes {path}, byte for byte.</source>
@@ -5520,8 +5323,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Beide behalten</translation>
     </message>
     <message>
+        <source>Keep a &amp;trace of</source>
+        <translation>&amp;Trace behalten von</translation>
+    </message>
+    <message>
         <source>Keep your lines of this conflict, then those on disk</source>
         <translation>Bei diesem Konflikt die eigenen Zeilen behalten, dann die auf der Platte</translation>
+    </message>
+    <message>
+        <source>Keeps notes on each session of Claude Code, for you to read: current versions of Claude Code do not read them, and delete them with the transcript.</source>
+        <translation>Führt Notizen zu jeder Sitzung von Claude Code, zum Nachlesen: heutige Versionen von Claude Code lesen sie nicht und löschen sie mit der Mitschrift.</translation>
+    </message>
+    <message>
+        <source>Key from en&amp;vironment variable</source>
+        <translation>Schlüssel aus &amp;Umgebungsvariable</translation>
     </message>
     <message>
         <source>LOKI_FAILURE_MEMORY is 0 in this environment: nothing is told, nothing is recorded.</source>
@@ -5580,16 +5395,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Stufe</translation>
     </message>
     <message>
-        <source>Light, dark, or whatever the system shows.</source>
-        <translation>Hell, dunkel, oder was das System zeigt.</translation>
+        <source>Light</source>
+        <translation>Hell</translation>
+    </message>
+    <message>
+        <source>Limits</source>
+        <translation>Grenzen</translation>
     </message>
     <message>
         <source>Line n&amp;umbers</source>
         <translation>Zeilenn&amp;ummern</translation>
-    </message>
-    <message>
-        <source>Line numbers in the editor</source>
-        <translation>Zeilennummern im Editor</translation>
     </message>
     <message>
         <source>Line {line}: longer than {wished} characters</source>
@@ -5622,18 +5437,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Loaded</source>
         <translation>Geladen</translation>
-    </message>
-    <message>
-        <source>Long lines are broken where the editor ends. From the next start; the View menu at once.</source>
-        <translation>Lange Zeilen werden umbrochen, wo der Editor endet. Ab dem nächsten Start; im Menü „Ansicht“ sofort.</translation>
-    </message>
-    <message>
-        <source>Longest silence</source>
-        <translation>Längstes Schweigen</translation>
-    </message>
-    <message>
-        <source>Look through folders</source>
-        <translation>Ordner durchsehen</translation>
     </message>
     <message>
         <source>Looking for duplicates…</source>
@@ -5688,12 +5491,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>Zusammengeführt; %n Notiz wurde gelöscht.</numerusform><numerusform>Zusammengeführt; %n Notizen wurden gelöscht.</numerusform></translation>
     </message>
     <message>
+        <source>Mode&amp;l</source>
+        <translation>Mode&amp;ll</translation>
+    </message>
+    <message>
         <source>Model</source>
         <translation>Modell</translation>
     </message>
     <message>
+        <source>Models</source>
+        <translation>Modelle</translation>
+    </message>
+    <message>
+        <source>More</source>
+        <translation>Weiteres</translation>
+    </message>
+    <message>
         <source>Move what is selected to another folder or scope; pins and use go along</source>
         <translation>Das Ausgewählte in einen anderen Ordner oder Bereich verschieben; Anheftung und Nutzung kommen mit</translation>
+    </message>
+    <message>
+        <source>N&amp;otice changes by</source>
+        <translation>Än&amp;derungen bemerken durch</translation>
     </message>
     <message>
         <source>NUL byte</source>
@@ -5702,10 +5521,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Names and contents of every memory of every open home</source>
         <translation>Namen und Inhalte aller Notizen aller offenen Homes</translation>
-    </message>
-    <message>
-        <source>Never</source>
-        <translation>Nie</translation>
     </message>
     <message>
         <source>Never called the tool</source>
@@ -5722,6 +5537,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Next c&amp;onflict</source>
         <translation>Nächster K&amp;onflikt</translation>
+    </message>
+    <message>
+        <source>No background run starts once the last 24 hours have used this many tokens; 0 allows none.</source>
+        <translation>Kein Hintergrundlauf beginnt mehr, sobald in 24 Stunden so viele Token verbraucht sind; 0 erlaubt keinen.</translation>
     </message>
     <message>
         <source>No background services run here.</source>
@@ -5752,8 +5571,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Keine Notiz kann diesen Namen haben: {why}. Bleibt in der verwaisten Ablage.</translation>
     </message>
     <message>
+        <source>No model</source>
+        <translation>Kein Modell</translation>
+    </message>
+    <message>
         <source>No project that this home lists has this name.</source>
         <translation>Kein Projekt, das dieses Home aufführt, hat diesen Namen.</translation>
+    </message>
+    <message>
+        <source>No runs</source>
+        <translation>Keinem Lauf</translation>
     </message>
     <message>
         <source>No thread waits.</source>
@@ -5788,7 +5615,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Kein gültiges UTF-8</translation>
     </message>
     <message>
-        <source>Notes begin once the context of a session is so large.</source>
+        <source>Notes begin once the context of a session is this large.</source>
         <translation>Notizen beginnen, sobald der Kontext einer Sitzung so groß ist.</translation>
     </message>
     <message>
@@ -5840,28 +5667,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Von allem im Fenster.</translation>
     </message>
     <message>
-        <source>Older traces are removed, but only those that Reverie wrote.</source>
-        <translation>Ältere Traces werden entfernt, aber nur solche, die Reverie geschrieben hat.</translation>
+        <source>Older traces are deleted, but only those that Reverie wrote.</source>
+        <translation>Ältere Traces werden gelöscht, aber nur die von Reverie.</translation>
     </message>
     <message>
-        <source>Once all traces are larger, the oldest that Reverie wrote are removed.</source>
-        <translation>Sind alle Traces zusammen größer, werden die ältesten entfernt, die Reverie geschrieben hat.</translation>
-    </message>
-    <message>
-        <source>Once background runs have used up so many in 24 hours, no more are started; 0 allows none.</source>
-        <translation>Haben Hintergrundläufe in 24 Stunden so viele verbraucht, beginnt keiner mehr; 0 erlaubt keinen.</translation>
-    </message>
-    <message>
-        <source>One file of notes for each session of Claude Code, kept up to date by thresholds.</source>
-        <translation>Eine Datei mit Notizen für jede Sitzung von Claude Code, nach Schwellen auf dem Stand gehalten.</translation>
-    </message>
-    <message>
-        <source>Only where it has to be</source>
-        <translation>Nur wo es sein muss</translation>
-    </message>
-    <message>
-        <source>Open &amp;demo home</source>
-        <translation>&amp;Demo-Home öffnen</translation>
+        <source>One file of notes for each session of Claude Code.</source>
+        <translation>Eine Datei mit Notizen für jede Sitzung von Claude Code.</translation>
     </message>
     <message>
         <source>Open a home first.</source>
@@ -5880,28 +5691,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Alle Ordner öffnen</translation>
     </message>
     <message>
+        <source>Open the directory in which an agent keeps what it remembers</source>
+        <translation>Das Verzeichnis öffnen, in dem ein Agent seine Notizen hat</translation>
+    </message>
+    <message>
         <source>Open the selected memory in the editor</source>
         <translation>Die ausgewählte Notiz im Editor öffnen</translation>
     </message>
     <message>
-        <source>Open the state directory of an agent</source>
-        <translation>Das Zustandsverzeichnis eines Agenten öffnen</translation>
+        <source>OpenAI chat completions</source>
+        <translation>OpenAI Chat Completions</translation>
     </message>
     <message>
-        <source>OpenAI's chat completions</source>
-        <translation>Chat Completions von OpenAI</translation>
+        <source>OpenAI responses</source>
+        <translation>OpenAI Responses</translation>
     </message>
     <message>
-        <source>OpenAI's responses</source>
-        <translation>Responses von OpenAI</translation>
+        <source>Or after the &amp;answer, or</source>
+        <translation>Oder nach der Ant&amp;wort oder</translation>
     </message>
     <message>
         <source>Original</source>
         <translation>Original</translation>
-    </message>
-    <message>
-        <source>Pack the history at</source>
-        <translation>Verlauf packen ab</translation>
     </message>
     <message>
         <source>Pause &amp;background services</source>
@@ -5916,8 +5727,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Angeheftet</translation>
     </message>
     <message>
-        <source>Points by which the text of the editor is larger. From the next start; the View menu at once.</source>
-        <translation>Um so viele Punkt ist der Text des Editors größer. Ab dem nächsten Start; im Menü „Ansicht“ sofort.</translation>
+        <source>Polling only</source>
+        <translation>Nur Abfragen</translation>
+    </message>
+    <message>
+        <source>Polling reads every folder again and again; some network drives report no changes otherwise. From the next start.</source>
+        <translation>Beim Abfragen wird jeder Ordner immer wieder gelesen; manche Netzlaufwerke melden Änderungen sonst nicht. Ab dem nächsten Start.</translation>
     </message>
     <message>
         <source>Pre&amp;vious file</source>
@@ -6028,6 +5843,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>nach Reveries Regeln geladen, von dieser Sitzung nicht</translation>
     </message>
     <message>
+        <source>Rollouts in one extraction; the next one takes the others.</source>
+        <translation>Rollouts je Extraktion; die nächste nimmt die übrigen.</translation>
+    </message>
+    <message>
+        <source>Rollouts that are read at the same time.</source>
+        <translation>Rollouts, die gleichzeitig gelesen werden.</translation>
+    </message>
+    <message>
         <source>Run</source>
         <translation>Lauf</translation>
     </message>
@@ -6042,6 +5865,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Runs that failed</source>
         <translation>Fehlgeschlagene Läufe</translation>
+    </message>
+    <message>
+        <source>Runs when the background services of a Codex home start.</source>
+        <translation>Läuft, wenn die Hintergrunddienste eines Codex-Homes starten.</translation>
+    </message>
+    <message>
+        <source>S&amp;kip if changed in the last</source>
+        <translation>&amp;Auslassen bei Änderung in den letzten</translation>
     </message>
     <message>
         <source>Said</source>
@@ -6100,8 +5931,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>An den nächsten &amp;Versuch gesendet</translation>
     </message>
     <message>
-        <source>Sent with every request. Values are secret: they are kept, and never shown.</source>
-        <translation>Mit jeder Anfrage gesendet. Werte sind geheim: Sie werden behalten und nie gezeigt.</translation>
+        <source>Sent with every request, as “Name: value; another: value”. Values are secret and never shown; a name without a value removes it.</source>
+        <translation>Mit jeder Anfrage gesendet, als „Name: Wert; anderer: Wert“. Werte sind geheim und werden nie gezeigt; ein Name ohne Wert entfernt ihn.</translation>
     </message>
     <message>
         <source>Services elsewhere</source>
@@ -6122,6 +5953,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Session notes</source>
         <translation>Sitzungsnotizen</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
     </message>
     <message>
         <source>Show &amp;activity</source>
@@ -6152,16 +5987,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ä&amp;nderungen zeigen</translation>
     </message>
     <message>
-        <source>Show changes after quiet of</source>
-        <translation>Änderungen zeigen nach Ruhe von</translation>
-    </message>
-    <message>
-        <source>Show changes at the latest after</source>
-        <translation>Änderungen zeigen spätestens nach</translation>
-    </message>
-    <message>
         <source>Show how the text looks</source>
         <translation>Zeigen, wie der Text aussieht</translation>
+    </message>
+    <message>
+        <source>Show line &amp;numbers</source>
+        <translation>Zeilen&amp;nummern zeigen</translation>
     </message>
     <message>
         <source>Show only what someone else changed since you last looked</source>
@@ -6208,18 +6039,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>Ebenso für %n weitere.</numerusform><numerusform>Ebenso für %n weitere.</numerusform></translation>
     </message>
     <message>
-        <source>So many rollouts are read at the same time.</source>
-        <translation>So viele Rollouts werden gleichzeitig gelesen.</translation>
-    </message>
-    <message>
-        <source>So many tool calls make an update due; the end of an answer does as well.</source>
-        <translation>So viele Werkzeugaufrufe machen eine Aktualisierung fällig; das Ende einer Antwort ebenso.</translation>
-    </message>
-    <message>
-        <source>So often a request is made again that failed on its way.</source>
-        <translation>So oft wird eine Anfrage wiederholt, die unterwegs gescheitert ist.</translation>
-    </message>
-    <message>
         <source>Some memories are longer than the 4,096 bytes of each that reach the model.</source>
         <translation>Manche Erinnerungen sind länger als die 4.096 Bytes, die von jeder das Modell erreichen.</translation>
     </message>
@@ -6254,6 +6073,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>System</source>
         <translation>System</translation>
+    </message>
+    <message>
+        <source>System events only</source>
+        <translation>Nur Ereignisse des Systems</translation>
+    </message>
+    <message>
+        <source>System events, else polling</source>
+        <translation>Ereignisse, sonst Abfragen</translation>
+    </message>
+    <message>
+        <source>T&amp;imeout</source>
+        <translation>Ze&amp;itlimit</translation>
     </message>
     <message>
         <source>Take &amp;back now</source>
@@ -6300,10 +6131,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>Der Text von %n Datei war nicht gespeichert; er ist als Entwurf da.</numerusform><numerusform>Der Text von %n Dateien war nicht gespeichert; er ist als Entwurf da.</numerusform></translation>
     </message>
     <message>
-        <source>Text of the editor larger by</source>
-        <translation>Text des Editors größer um</translation>
-    </message>
-    <message>
         <source>The agent</source>
         <translation>Der Agent</translation>
     </message>
@@ -6328,6 +6155,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die festen Sätze des Agenten darum herum sind von Reverie formuliert.</translation>
     </message>
     <message>
+        <source>The agent's model</source>
+        <translation>Das Modell des Agenten</translation>
+    </message>
+    <message>
+        <source>The agent's own file for the project, or a memory in the project scope.</source>
+        <translation>Die eigene Datei des Agenten für das Projekt oder eine Notiz im Projektbereich.</translation>
+    </message>
+    <message>
         <source>The agent's own order</source>
         <translation>Die Reihenfolge des Agenten</translation>
     </message>
@@ -6348,6 +6183,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Hintergrunddienste dieses Homes laufen.</translation>
     </message>
     <message>
+        <source>The conversation's model</source>
+        <translation>Das Modell der Unterhaltung</translation>
+    </message>
+    <message>
         <source>The directory of its project, {path}, is not there now.</source>
         <translation>Das Verzeichnis seines Projekts, {path}, ist jetzt nicht da.</translation>
     </message>
@@ -6364,16 +6203,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die leere Datei wird gelöscht</translation>
     </message>
     <message>
-        <source>The environment variable that holds the key; empty: the usual one.</source>
-        <translation>Die Umgebungsvariable, die den Schlüssel enthält; leer: die übliche.</translation>
+        <source>The environment variable that holds the key. Empty: the usual one.</source>
+        <translation>Die Umgebungsvariable mit dem Schlüssel. Leer: die übliche.</translation>
     </message>
     <message numerus="yes">
         <source>The first %n files are listed.</source>
         <translation><numerusform>Nur %n Datei ist aufgeführt.</numerusform><numerusform>Die ersten %n Dateien sind aufgeführt.</numerusform></translation>
-    </message>
-    <message>
-        <source>The history is packed once it has so many loose objects.</source>
-        <translation>Der Verlauf wird gepackt, sobald er so viele lose Objekte hat.</translation>
     </message>
     <message>
         <source>The home itself names it ({file}).</source>
@@ -6382,6 +6217,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The home itself names it.</source>
         <translation>Das Home selbst nennt es.</translation>
+    </message>
+    <message>
+        <source>The interface of the service. Automatic: the usual one for this service.</source>
+        <translation>Die Schnittstelle des Dienstes. Automatisch: die übliche für diesen Dienst.</translation>
     </message>
     <message>
         <source>The largest come first in each folder</source>
@@ -6396,12 +6235,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Zeile wurde aus dem Index genommen</translation>
     </message>
     <message>
-        <source>The longest silence of the service; 0: two minutes, and ten of one on this machine.</source>
-        <translation>Das längste Schweigen des Dienstes; 0: zwei Minuten, und zehn bei einem auf diesem Rechner.</translation>
-    </message>
-    <message>
-        <source>The memory writer: after every so many turns it updates the memory of the project.</source>
-        <translation>Der Notizschreiber: Alle so viele Züge bringt er die Notizen des Projekts auf den Stand.</translation>
+        <source>The memory writer updates the memory of the project during conversations.</source>
+        <translation>Der Notizschreiber aktualisiert während der Unterhaltung die Notiz des Projekts.</translation>
     </message>
     <message>
         <source>The model is thinking…</source>
@@ -6410,10 +6245,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The model used {tokens}, {cost}.</source>
         <translation>Das Modell hat {tokens} verbraucht, {cost}.</translation>
-    </message>
-    <message>
-        <source>The one file that the agent keeps for each project, or a memory in its project scope.</source>
-        <translation>Die eine Datei, die der Agent für jedes Projekt führt, oder eine Notiz in dessen Projektbereich.</translation>
     </message>
     <message>
         <source>The open memory has no changes.</source>
@@ -6428,8 +6259,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die verwaiste Ablage blieb, wie sie war.</translation>
     </message>
     <message>
-        <source>The others come the next time.</source>
-        <translation>Die übrigen kommen beim nächsten Mal.</translation>
+        <source>The project memory system-1.md</source>
+        <translation>Die Projektnotiz system-1.md</translation>
+    </message>
+    <message>
+        <source>The project's memory file</source>
+        <translation>Die Notizdatei des Projekts</translation>
     </message>
     <message>
         <source>The project's own settings put the memory here.</source>
@@ -6450,6 +6285,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The settings of the store stop the recording of episodes.</source>
         <translation>Die Einstellungen der Ablage halten das Aufzeichnen von Episoden an.</translation>
+    </message>
+    <message>
+        <source>The theme of the window: light, dark, or as the system.</source>
+        <translation>Das Farbschema (Theme) des Fensters: hell, dunkel oder wie das System.</translation>
     </message>
     <message>
         <source>There is no conflict to decide.</source>
@@ -6516,8 +6355,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Werkzeug gescheitert</translation>
     </message>
     <message>
-        <source>Try again</source>
-        <translation>Wiederholen</translation>
+        <source>Try the &amp;demo</source>
+        <translation>&amp;Demo ausprobieren</translation>
     </message>
     <message>
         <source>Undo</source>
@@ -6552,10 +6391,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Übliche &amp;Größe</translation>
     </message>
     <message>
-        <source>Variable of the key</source>
-        <translation>Variable des Schlüssels</translation>
-    </message>
-    <message>
         <source>Verdict</source>
         <translation>Befund</translation>
     </message>
@@ -6572,8 +6407,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Warnungen und Fehler</translation>
     </message>
     <message>
-        <source>What Reverie reads and never reads, what runs by itself, where settings lie</source>
-        <translation>Was Reverie liest und nie liest, was von selbst läuft, wo die Einstellungen liegen</translation>
+        <source>What Reverie reads and never reads, what runs by itself, where text goes</source>
+        <translation>Was Reverie liest und nie liest, was von selbst läuft, wohin Text geht</translation>
     </message>
     <message>
         <source>What a consolidation never deletes or renames</source>
@@ -6582,6 +6417,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>What changed, by whom, and taking it back</source>
         <translation>Was sich änderte, durch wen, und es zurücknehmen</translation>
+    </message>
+    <message>
+        <source>What consolidates: fixed rules without a model, one model, or the agent's own model if it can be reached.</source>
+        <translation>Was konsolidiert: feste Regeln ohne Modell, ein Modell oder das Modell des Agenten, falls es erreichbar ist.</translation>
     </message>
     <message>
         <source>What is on disk now cannot be written here.</source>
@@ -6616,10 +6455,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Was der nächsten Iteration gesagt wird</translation>
     </message>
     <message>
-        <source>What the service speaks: chat completions or responses of OpenAI, or messages of Anthropic.</source>
-        <translation>Was der Dienst spricht: Chat Completions oder Responses von OpenAI oder Messages von Anthropic.</translation>
-    </message>
-    <message>
         <source>What was deleted, by whom, and bringing it back</source>
         <translation>Was gelöscht wurde, von wem, und wie es zurückkommt</translation>
     </message>
@@ -6632,20 +6467,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Was zuletzt geschrieben wurde, kommt in jedem Ordner zuerst</translation>
     </message>
     <message>
+        <source>When to update</source>
+        <translation>Wann aktualisiert wird</translation>
+    </message>
+    <message>
+        <source>When traces take more room, the oldest that Reverie wrote are deleted.</source>
+        <translation>Brauchen Traces mehr Platz, werden die ältesten von Reverie gelöscht.</translation>
+    </message>
+    <message>
         <source>When: {when}</source>
         <translation>Wann: {when}</translation>
     </message>
     <message>
-        <source>Where the service is, up to where the path of its interface begins.</source>
-        <translation>Wo der Dienst ist, bis dahin, wo der Pfad seiner Schnittstelle beginnt.</translation>
+        <source>Where the service is. Empty: its usual address.</source>
+        <translation>Wo der Dienst ist. Leer: seine übliche Adresse.</translation>
     </message>
     <message>
         <source>Who changed it when, what each change was, and bringing back what was there</source>
         <translation>Wer sie wann geändert hat, was jede Änderung war, und wie zurückkommt, was da war</translation>
-    </message>
-    <message>
-        <source>Who consolidates: fixed rules, one model, or the agent's own model where it can be reached. A model is sent memories: they go to its provider.</source>
-        <translation>Wer konsolidiert: feste Regeln, ein Modell, oder das eigene Modell des Agenten, wo es erreichbar ist. Ein Modell bekommt Notizen: Sie gehen an dessen Anbieter.</translation>
     </message>
     <message>
         <source>Why</source>
@@ -6660,8 +6499,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Warum der Notizschreiber oder eine Konsolidierung nicht lief</translation>
     </message>
     <message>
+        <source>With enough growth, an update runs at the end of an answer or after this many tool calls.</source>
+        <translation>Bei genug neuem Kontext läuft eine Aktualisierung am Ende einer Antwort oder nach so vielen Werkzeugaufrufen.</translation>
+    </message>
+    <message>
+        <source>Without a model nothing is sent. A model is sent memories: they go to its provider.</source>
+        <translation>Ohne Modell wird nichts gesendet. Ein Modell bekommt Notizen: sie gehen an seinen Anbieter.</translation>
+    </message>
+    <message>
         <source>Workspace</source>
         <translation>Workspace</translation>
+    </message>
+    <message>
+        <source>Wr&amp;ite to</source>
+        <translation>Schreiben &amp;in</translation>
     </message>
     <message>
         <source>Write a note that Codex folds into its memory</source>
@@ -6670,6 +6521,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Write into an unknown layout?</source>
         <translation>In einen unbekannten Aufbau schreiben?</translation>
+    </message>
+    <message>
+        <source>Writes what the assistant learns to the memory of its project while a conversation goes on. You can review and undo every run.</source>
+        <translation>Schreibt, was der Assistent lernt, während der Unterhaltung in die Notiz des Projekts. Jeder Lauf kann durchgesehen und zurückgenommen werden.</translation>
     </message>
     <message>
         <source>Writing may damage these memories or switch them off for the agent. Reverie asks again when the layout or version changes.</source>
@@ -6748,6 +6603,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>eine unbekannte Zeit</translation>
     </message>
     <message>
+        <source>and at &amp;most</source>
+        <translation>und hö&amp;chstens</translation>
+    </message>
+    <message>
         <source>another program</source>
         <translation>ein anderes Programm</translation>
     </message>
@@ -6762,10 +6621,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>archived</source>
         <translation>archiviert</translation>
-    </message>
-    <message>
-        <source>as usual</source>
-        <translation>wie üblich</translation>
     </message>
     <message>
         <source>at least {cost}</source>
@@ -6870,6 +6725,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>cut to what fits</source>
         <translation>auf das Passende gekürzt</translation>
+    </message>
+    <message>
+        <source>default</source>
+        <translation>üblich</translation>
     </message>
     <message>
         <source>delete</source>

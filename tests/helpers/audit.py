@@ -9,12 +9,14 @@ is a clean window. The rules:
   disabled controls are exempt, as in WCAG.
 - Everything that takes the focus has a name that a screen reader gets through QAccessible, is reached by Tab,
   and Tab never leads back up to the left within one group of controls.
+- The window has a name, and nothing a screen reader is told holds markup or the sign of a mnemonic.
 
 Qt's own inner widgets (scroll bars, headers, spin buttons) are left to Qt.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
@@ -28,6 +30,7 @@ from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QCheckBox,
     QComboBox,
+    QDialog,
     QLabel,
     QLineEdit,
     QMainWindow,
@@ -50,13 +53,22 @@ _BLUR = 0.85
 _ROWS = 12
 _ARROW = 16
 _MOST_STOPS = 400
+_MOST_SPOKEN = 5_000
+_MARKUP = re.compile(r"<(?:qt|br|b|p)\b|&[A-Za-z]")
 
 
 def problems(window: QWidget) -> list[str]:
     """What is wrong with the visible part of `window`, one sentence each."""
     finish_layouts()
     image = window.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
-    found = [*_cut(window), *_overlaps(window), *_pale(window, image), *_nameless(window), *_keyboard(window)]
+    found = [
+        *_cut(window),
+        *_overlaps(window),
+        *_pale(window, image),
+        *_nameless(window),
+        *_keyboard(window),
+        *_spoken(window),
+    ]
     return list(dict.fromkeys(found))
 
 
@@ -250,6 +262,30 @@ def _nameless(window: QWidget) -> Iterator[str]:
         name = told.text(QAccessible.Text.Name) if told is not None else ""
         if not name.strip() and not isinstance(widget, QTabBar):
             yield f"{_called(widget)} has no accessible name"
+
+
+def spoken(window: QWidget) -> list[tuple[str, str, str]]:
+    """What a screen reader is told of a window: role, name and description of everything in it."""
+    top = QAccessible.queryAccessibleInterface(window)
+    dump, waiting = [], [top]
+    while waiting and len(dump) < _MOST_SPOKEN:
+        each = waiting.pop()
+        if each is None or not each.isValid() or (each is not top and each.state().invisible):
+            continue
+        kinds = QAccessible.Text
+        dump.append((each.role().name, each.text(kinds.Name), each.text(kinds.Description)))
+        waiting += [each.child(at) for at in range(each.childCount())]
+    return dump
+
+
+def _spoken(window: QWidget) -> Iterator[str]:
+    dump = spoken(window)
+    if isinstance(window, QDialog | QMainWindow) and not dump[0][1].strip():
+        yield f"{type(window).__name__}: the window has no name"
+    for role, *texts in dump:
+        for text in texts:
+            if _MARKUP.search(text):
+                yield f"{role}: a screen reader is told markup: {text[:80]!r}"
 
 
 def _chosen_among(widget: QWidget) -> QObject | None:

@@ -18,6 +18,7 @@ from reverie.agents.scopes import Scope
 from reverie.ui.app import make_application
 from reverie.ui.appearance import AppearanceControl, WindowStyle
 from reverie.ui.dialogs import ConsentDialog, ShortcutSheet
+from reverie.ui.display_text import as_tooltip
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog
 from reverie.ui.window.actions import ACTIONS
 from reverie.ui.window.palette import Palette
@@ -30,6 +31,7 @@ class Page(QDialog):
 
     def __init__(self) -> None:
         super().__init__()
+        self.setWindowTitle("Page")
         self.resize(300, 200)
 
     def put(self, widget: QWidget, x: int, y: int, width: int, height: int = 24) -> None:
@@ -71,6 +73,24 @@ def test_what_covers_another_or_goes_beyond_the_edge_is_told(page: Page) -> None
     found = " ".join(problems(page))
     assert "overlap" in found
     assert "beyond" in found
+
+
+def test_markup_that_a_screen_reader_would_be_told_and_a_nameless_window_are_told(page: Page) -> None:
+    """B37."""
+    tip, name, fine = QPushButton("One"), QPushButton("Two"), QPushButton("&Three")
+    tip.setToolTip("<qt>one<br>two</qt>")
+    name.setAccessibleName("T&wo")
+    fine.setToolTip(as_tooltip("<b>a file</b> & &lt;more"))
+    for at, button in enumerate((tip, name, fine)):
+        page.put(button, 10, 10 + 40 * at, 100)
+    page.setWindowTitle("")
+    page.show()
+    found = " ".join(problems(page))
+    assert "<qt>" in found
+    assert "T&wo" in found
+    assert "has no name" in found
+    assert "file" not in found
+    assert "hree" not in found
 
 
 def test_pale_text_is_told_and_disabled_text_is_not(page: Page) -> None:
@@ -141,8 +161,8 @@ def _states(driver: Driver) -> Iterator[tuple[str, QWidget]]:
     driver.until(lambda: window.dialogs.settings.dialog is not None and not window.dialogs.settings.busy)
     dialog = window.dialogs.settings.dialog
     assert dialog is not None
-    for number in range(dialog.pages.count()):
-        dialog.pages.setCurrentIndex(number)
+    for number in range(dialog.side.count()):
+        dialog.side.setCurrentRow(number)
         yield f"settings {number}", dialog
     dialog.reject()
     driver.until(lambda: window.dialogs.settings.dialog is None)

@@ -265,3 +265,24 @@ def _shows_the_cut(driver: Driver) -> None:
     assert "tokens" in pane.gauge.text
     pane.text.document().undo()
     driver.until(lambda: pane.text.unseen_block is None)
+
+
+def test_what_the_settings_say_of_the_editor_is_shown_at_once(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    driver.open("/memories/project/deploy.md")
+    before = driver.pane.text.font().pointSizeF()
+    driver.do("settings.open")
+    control = driver.window.dialogs.settings
+    driver.until(lambda: control.dialog is not None and not control.busy)
+    assert control.dialog is not None
+    fields = control.dialog.fields
+    fields["window.editor_line_numbers"].widget.click()  # type: ignore[union-attr]
+    zoom = fields["window.editor_zoom"].widget
+    zoom.setCurrentIndex(zoom.findData(4))  # type: ignore[union-attr]
+    driver.until(lambda: not driver.pane.text.line_numbers)
+    driver.until(lambda: driver.pane.text.font().pointSizeF() == before + 4)
+    control.dialog.undo.click()
+    driver.until(lambda: driver.pane.text.line_numbers)
+    assert driver.pane.text.font().pointSizeF() == before
+    control.dialog.reject()
+    driver.until(lambda: control.dialog is None)

@@ -64,7 +64,7 @@ def test_search_is_answered_by_the_engine_and_by_the_one_that_takes_its_place(
     driver.until(lambda: [hit.path for hit in search.list.results.hits] == [NEW])
     assert engine.pid != first
     driver.until(lambda: search.settled)
-    assert not search.said.isVisible()
+    assert search.said.text() == "1 hit"
 
 
 class ProcessFiles:

@@ -72,8 +72,8 @@ def switching_off_in_the_settings_ends_them(windows: Windows, driver: Driver) ->
     control = driver.window.dialogs.settings
     driver.until(lambda: control.dialog is not None and not control.busy)
     assert control.dialog is not None
-    control.dialog.system1.switch.setChecked(False)
-    control.dialog.ok.click()
+    control.dialog.fields["system1.enabled"].widget.setChecked(False)  # type: ignore[union-attr]
+    control.dialog.close_button.click()
     driver.until(lambda: label(driver) == "" and holder(windows, driver) is None)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QCoreApplication
-from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 from ui_desk import Desk
 
 from helpers.profiles import examples
@@ -145,16 +145,21 @@ def test_the_page_shows_what_is_kept_and_tells_when_another_look_is_wanted(qtbot
     control.window_style_changed.connect(told.append)
     control.open(desk, "h1", "xum")  # type: ignore[arg-type]
     qtbot.waitUntil(lambda: not control.busy)
-    assert control.dialog is not None
-    page = control.dialog.window_page
-    assert page.values == {"window.theme": "dark", "window.font_size": 12, "window.language": "system"}
-    page.font_size.setValue(page.font_size.minimum())
-    page.language.setCurrentIndex(page.language.findData("de"))
-    control.dialog.apply.click()
-    qtbot.waitUntil(lambda: not control.busy)
+    dialog = control.dialog
+    assert dialog is not None
+    boxes = {name: dialog.fields[f"window.{name}"].widget for name in ("theme", "font_size", "language")}
+    assert all(isinstance(box, QComboBox) for box in boxes.values())
+    assert {name: box.currentData() for name, box in boxes.items()} == {  # type: ignore[union-attr]
+        "theme": "dark",
+        "font_size": 12,
+        "language": "system",
+    }
+    boxes["font_size"].setCurrentIndex(0)  # type: ignore[union-attr]
+    boxes["language"].setCurrentIndex(2)  # type: ignore[union-attr]
+    dialog.reject()
+    qtbot.waitUntil(lambda: control.dialog is None)
     assert told == [WindowStyle(0, "de", "dark")]
     assert (desk.kept.window.language, desk.kept.window.font_size) == ("de", 0)
-    control.dialog.reject()
     control.stop()
 
 

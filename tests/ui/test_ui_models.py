@@ -13,6 +13,7 @@ from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import snapshot
 from reverie.agents.scopes import Scope
 from reverie.ui.dialogs import ConsentDialog, ModelDialog
+from reverie.ui.settings.fields import ModelBox
 
 MODEL = "test:test-model"
 KEY = "tk-0123456789-abcdefghij-KEY"
@@ -190,15 +191,22 @@ def test_the_settings_test_a_model_and_name_the_engine(
     driver.until(lambda: not control.busy)
     dialog = control.dialog
     assert dialog is not None
-    assert dialog.engine.engine == MODEL
-    names = [dialog.providers.table.topLevelItem(row).text(0)  # type: ignore[union-attr]
-             for row in range(dialog.providers.table.topLevelItemCount())]  # fmt: skip
-    assert {"test", "openai", "ollama"} <= set(names)
-    dialog.engine.test_button.click()
+    form, engine = dialog.models, dialog.fields["dream.engine"].widget
+    assert isinstance(engine, ModelBox)
+    assert engine.value == MODEL
+    assert {"test", "openai", "ollama"} <= {form.service.itemText(row) for row in range(form.service.count())}
+    service, _, model = MODEL.partition(":")
+    form.service.setEditText(service)
+    form.model.showPopup()
     driver.until(lambda: not control.busy)
-    assert len(dialog.engine.results.texts) == 5
-    dialog.engine.rules.setChecked(True)
-    dialog.ok.click()
+    assert form.model.count() == len(server.models)
+    form.model.hidePopup()
+    form.model.setEditText(model)
+    form.test_button.click()
+    driver.until(lambda: not control.busy)
+    assert len(form.results.texts) == 5
+    engine.setEditText("No model")
+    dialog.close_button.click()
     driver.until(lambda: control.dialog is None and not control.busy)
     driver.until(lambda: "without a model" in driver.footer.engine.text())
     assert 'engine = "rules"' in windows.profile.settings_file.read_text()

@@ -15,7 +15,16 @@ from test_ui_window import GuiThreadFiles
 from ui_windows import ACME, BACKFILL, Driver, Windows
 
 from helpers.samples import copy_sample, snapshot
-from reverie.ui.memory.search import MemorySearch, around_first, ended_within, shown_with
+from reverie.ui.appearance import Icons
+from reverie.ui.editor.source_view import FindQuery, find
+from reverie.ui.memory.search import (
+    MemorySearch,
+    ResultList,
+    around_first,
+    ended_within,
+    pattern_of,
+    shown_with,
+)
 
 
 def typed(driver: Driver, text: str) -> None:
@@ -142,12 +151,12 @@ def test_while_a_question_stands_what_another_process_writes_is_found_and_a_dama
     the_list_is_walked_from_the_field_and_left_upwards(driver)
     typed(driver, "zyzzyva_count")
     assert paths(driver) == []
-    assert driver.tab.search.said.isVisible()
+    assert driver.tab.search.said.text() == "No hits"
     target = home / "memory/global/fresh.md"
     outside = f"from pathlib import Path; Path({str(target)!r}).write_text('the zyzzyva_count is 3')"
     subprocess.run([sys.executable, "-c", outside], check=True)
     driver.until(lambda: paths(driver) == ["/memories/global/fresh.md"])
-    assert not driver.tab.search.said.isVisible()
+    assert driver.tab.search.said.text() == "1 hit"
     target.unlink()
     driver.until(lambda: paths(driver) == [])
     an_index_that_is_damaged_between_two_questions_is_mended_unseen(windows, driver)
@@ -221,3 +230,114 @@ def test_marks_move_with_what_is_cut(qapp: Any, width: int) -> None:
     assert QFontMetrics(font).horizontalAdvance(shown) <= width
     assert all("needle".startswith(shown[start:end]) for start, end in moved)
     assert moved or width < 100
+
+
+def marked(driver: Driver) -> list[str]:
+    """The texts that are marked in the opened memory."""
+    return [each.cursor.selectedText().casefold() for each in driver.pane.text.extraSelections()]
+
+
+def test_arrow_keys_show_the_hit_with_every_match_marked_and_f3_goes_on(windows: Windows, home: Path) -> None:
+    """Task 3: half-remembered words."""
+    for name, text in (("one", "a dugong\n\ntwo Dugongs, a dugong-grass\n"), ("two", "dugong again\n")):
+        (home / f"memory/global/{name}.md").write_text(text)
+    driver = windows.open(home)
+    search = driver.tab.search
+    driver.do("view.search")
+    typed(driver, "dugong")
+    assert search.said.text() == "2 hits"
+    assert driver.pane.file is None
+    first = search.list.current
+    press(driver, Qt.Key.Key_Down)
+    assert search.list.current != first
+    wanted = search.list.current
+    assert wanted is not None
+    driver.until(lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path == wanted.path)
+    assert search.field.hasFocus(), "one may go on looking"
+    assert set(marked(driver)) == {"dugong"}
+    press(driver, Qt.Key.Key_Up)
+    driver.until(lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path != wanted.path)
+    several = "two Dugongs" in driver.pane.text.toPlainText()
+    assert len(marked(driver)) == (3 if several else 1)
+    press(driver, Qt.Key.Key_Return)
+    driver.until(driver.pane.text.hasFocus)
+    at = []
+    for _turn in range(len(marked(driver))):
+        driver.qtbot.keyClick(driver.pane.text, Qt.Key.Key_F3)
+        cursor = driver.pane.text.textCursor()
+        assert cursor.selectedText().casefold() == "dugong"
+        at.append(cursor.selectionStart())
+    assert len(set(at)) == len(at)
+    assert driver.pane.view.finder is not None
+    assert not driver.pane.view.finder.isVisible()
+    search.field.clear()
+    assert marked(driver) == []
+
+
+def test_a_slip_of_the_keys_is_told_and_what_was_meant_is_marked(windows: Windows, home: Path) -> None:
+    (home / "memory/global/one.md").write_text("the maintenance\n")
+    driver = windows.open(home)
+    driver.do("view.search")
+    typed(driver, "mantenance")
+    assert paths(driver) == ["/memories/global/one.md"]
+    assert "“maintenance”" in driver.tab.search.said.text()
+    press(driver, Qt.Key.Key_Return)
+    driver.until(driver.pane.text.hasFocus)
+    assert marked(driver) == ["maintenance"]
+
+
+def test_the_find_bar_is_its_own_again_once_it_is_opened(windows: Windows, home: Path) -> None:
+    (home / "memory/global/one.md").write_text("a dugong and a potoroo\n")
+    driver = windows.open(home)
+    driver.do("view.search")
+    typed(driver, "dugong")
+    press(driver, Qt.Key.Key_Return)
+    driver.until(driver.pane.text.hasFocus)
+    driver.do("edit.find")
+    finder = driver.pane.view.finder
+    assert finder is not None
+    finder.field.setText("potoroo")
+    finder.look()
+    assert marked(driver) == ["potoroo"]
+    finder.put_away()
+    assert marked(driver) == []
+
+
+def test_the_first_hit_is_selected_however_the_answer_grows(qtbot: Any, windows: Windows, home: Path) -> None:
+    """B28."""
+    driver = windows.open(home)
+    typed(driver, "the")
+    hits = driver.tab.search.answer.hits  # type: ignore[union-attr]
+    assert len(hits) > 4
+    listed = ResultList(Icons())
+    qtbot.addWidget(listed)
+    previewed: list[object] = []
+    listed.previewed.connect(previewed.append)
+    listed.show_hits(hits[3:], several_homes=False)
+    listed.show_hits(hits, several_homes=False)
+    assert listed.current == hits[0]
+    assert not previewed
+    listed.step(2)
+    listed.show_hits(hits[1:], several_homes=False)
+    assert listed.current == hits[2], "what a person selected stays"
+    listed.forget_choice()
+    listed.show_hits(hits, several_homes=False)
+    assert listed.current == hits[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "found"),
+    [
+        ("retry loop", "Retry, then a loop of retries", ["Retry", "loop"]),
+        ("retr", "retries, the retr", ["retr", "retr"]),
+        ('"retry loop"', "retry-loop; a loop", ["retry-loop"]),
+        ("max_retries scope:project", "MAX_RETRIES", ["MAX_RETRIES"]),
+        ("/re.ry/", "retry", ["retry"]),
+        ("other", "the", []),
+        ("scope:project", "project", []),
+    ],
+)
+def test_what_a_question_looks_for_is_marked(question: str, text: str, found: list[str]) -> None:
+    pattern = pattern_of(question)
+    matches = find(text, FindQuery(pattern, regex=True)).found if pattern else ()
+    assert [text[match.start : match.end] for match in matches] == found

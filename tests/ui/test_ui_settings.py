@@ -1,4 +1,5 @@
-"""The settings: what is shown is what is kept, what was not touched stays, and no key stays in the form."""
+"""The settings: what is edited counts at once and can be undone, what was not touched stays, and no key stays
+in the form."""
 
 from __future__ import annotations
 
@@ -14,12 +15,13 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialogButtonBox,
     QDoubleSpinBox,
-    QHeaderView,
+    QLabel,
     QLineEdit,
+    QMessageBox,
     QSpinBox,
     QWidget,
 )
-from ui_desk import Desk, Provider
+from ui_desk import Desk
 
 from reverie.errors import UserError
 from reverie.settings import (
@@ -30,12 +32,20 @@ from reverie.settings import (
     Settings,
 )
 from reverie.ui.appearance import Icons
+from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.settings import dialog as settings_dialog
-from reverie.ui.settings import draft as settings_texts
+from reverie.ui.settings import pages as tables
 from reverie.ui.settings.control import SettingsControl
 from reverie.ui.settings.dialog import SettingsDialog
-from reverie.ui.settings.draft import SettingsDraft, draft_of, is_base_url, schema, with_draft
-from reverie.ui.settings.model_pages import EnginePage
+from reverie.ui.settings.draft import (
+    SettingsDraft,
+    as_toml,
+    draft_of,
+    is_base_url,
+    schema,
+    with_draft,
+)
+from reverie.ui.settings.fields import ModelBox
 
 HOME = "h1"
 
@@ -64,6 +74,27 @@ class Opened:
     def wait(self) -> None:
         self.qtbot.waitUntil(lambda: not self.control.busy)
 
+    def settle(self) -> None:
+        """What was edited is saved."""
+        self.dialog.commit()
+        self.wait()
+
+    def widget(self, key: str) -> Any:
+        """The control of a setting."""
+        return self.dialog.fields[key].widget
+
+    def model(self, key: str, name: str) -> None:
+        """Type a model."""
+        self.widget(key).setEditText(name)
+
+    def service(self, name: str) -> None:
+        """Choose a service of the form, or type another name."""
+        self.dialog.models.service.setEditText(name)
+
+    def escape(self) -> None:
+        self.qtbot.keyClick(self.control.dialog, Qt.Key.Key_Escape)
+        self.wait()
+
 
 @pytest.fixture
 def opened(qtbot: Any, desk: Desk) -> Iterator[Opened]:
@@ -77,7 +108,12 @@ def test_a_draft_and_back_changes_nothing() -> None:
         providers=ProvidersSettings({"work": ProviderSettings(base_url="http://x", headers={"a": "b"})}),
         background=BackgroundTable({"other": BackgroundSettings(enabled=True)}),
     )
-    assert with_draft(settings, draft_of(settings, HOME), HOME) == settings
+    draft = draft_of(settings, HOME)
+    assert with_draft(settings, draft, HOME) == settings
+    changes = SettingsDraft({"dream.time_limit_s": 7}, {"work": None, "new": {"base_url": "http://y"}})
+    after = with_draft(settings, changes, HOME)
+    assert (after.dream.time_limit_s, set(after.providers.root)) == (7, {"new"})
+    assert with_draft(after, draft.before(changes), HOME) == settings
 
 
 def test_only_what_was_edited_is_another_in_the_settings() -> None:
@@ -89,7 +125,6 @@ def test_only_what_was_edited_is_another_in_the_settings() -> None:
             "dream.max_loss_percent": 5,
             "background.*.enabled": True,
             "background.*.runs_per_day": 3,
-            "background.*.tokens_per_day": 1000,
         },
         {"openai": {"base_url": "https://proxy.test/v1"}},
     )
@@ -122,50 +157,60 @@ def test_an_address_is_an_http_url_or_empty(text: str, fine: bool) -> None:
 def test_the_dialog_shows_what_is_kept(qtbot: Any) -> None:
     settings = Settings.model_validate({"dream": {"engine": "ollama:qwen3:8b", "max_loss_percent": 7}})
     found = Opened(qtbot, Desk(kept=settings))
-    dialog = found.dialog
-    assert dialog.engine.engine == "ollama:qwen3:8b"
-    assert dialog.engine.loss.value() == 7
-    assert dialog.providers.table.topLevelItemCount() == 3
-    assert not dialog.apply.isEnabled()
+    assert found.widget("dream.engine").value == "ollama:qwen3:8b"
+    assert found.widget("dream.max_loss_percent").value() == 7
+    assert found.dialog.models.service.count() == 3
+    assert not found.dialog.undo.isEnabled()
+    assert found.dialog.changes == SettingsDraft({})
     found.control.stop()
 
 
-def test_saving_keeps_it_and_tells_that_the_button_may_use_another(
-    qtbot: Any, opened: Opened, desk: Desk
-) -> None:
-    opened.dialog.engine.choose("ollama:qwen3:8b")
-    opened.dialog.background.switch.setChecked(True)
+def test_what_is_edited_counts_a_moment_later_and_is_told(qtbot: Any, opened: Opened, desk: Desk) -> None:
+    opened.model("dream.engine", "ollama:qwen3:8b")
     with qtbot.waitSignal(opened.control.changed):
-        opened.dialog.apply.click()
+        opened.widget("background.*.enabled").click()
+    opened.wait()
     assert desk.kept.dream.engine == "ollama:qwen3:8b"
     assert desk.kept.background.of(HOME).enabled
-    assert not opened.dialog.apply.isEnabled()
-    assert "ollama:qwen3:8b" in opened.dialog.engine.used.text()
+    assert "ollama:qwen3:8b" in opened.dialog.used.text()
+    assert not opened.dialog.findChildren(QDialogButtonBox), "nothing to confirm"
 
 
-def test_ok_saves_and_closes_and_cancel_keeps_nothing(opened: Opened, desk: Desk) -> None:
-    opened.dialog.engine.choose("openai:gpt-5")
-    opened.dialog.buttons.button(QDialogButtonBox.StandardButton.Cancel).click()
-    assert desk.kept == Settings()
-    opened.control.open(desk, HOME, "xum")
+def test_the_last_change_can_be_undone_and_done_again(opened: Opened, desk: Desk) -> None:
+    opened.widget("dream.time_limit_s").setValue(60)
+    opened.settle()
+    opened.widget("dream.max_loss_percent").setValue(3)
+    opened.settle()
+    opened.widget("dream.max_loss_percent").setValue(33)
+    opened.settle()
+    assert "Ask me before" in opened.dialog.status.text()
+    opened.dialog.undo.click()
     opened.wait()
-    opened.dialog.engine.choose("openai:gpt-5")
-    opened.dialog.ok.click()
-    opened.qtbot.waitUntil(lambda: opened.control.dialog is None)
-    assert desk.kept.dream.engine == "openai:gpt-5"
+    # Two steps of one field are one change; the one before stays.
+    assert (desk.kept.dream.max_loss_percent, desk.kept.dream.time_limit_s) == (20, 60)
+    assert opened.widget("dream.max_loss_percent").value() == 20
+    opened.dialog.undo.click()
+    opened.wait()
+    assert desk.kept.dream.max_loss_percent == 33
+
+
+def test_a_theme_is_shown_at_once(qtbot: Any, opened: Opened, desk: Desk) -> None:
+    theme = opened.widget("window.theme")
+    with qtbot.waitSignal(opened.control.window_style_changed) as told:
+        theme.setCurrentIndex(theme.findData("dark"))
+    assert told.args[0].theme == "dark"
+    assert desk.kept.window.theme == "dark"
 
 
 def test_the_memory_writer_is_kept_as_it_was_edited(opened: Opened, desk: Desk) -> None:
-    page = opened.dialog.system1
-    assert not page.interval.isEnabled()
-    page.switch.setChecked(True)
-    page.interval.setValue(7)
-    page.target.setCurrentIndex(page.target.findData("project-memory"))
-    page.model.setText("ollama:qwen3:8b")
-    page.traces.setCurrentIndex(page.traces.findData("always"))
-    page.room.setValue(5)
-    opened.dialog.apply.click()
-    opened.wait()
+    assert not opened.widget("system1.interval").isEnabled()
+    opened.widget("system1.enabled").setChecked(True)
+    opened.widget("system1.interval").setValue(7)
+    for key, value in (("system1.target", "project-memory"), ("system1.traces", "always")):
+        opened.widget(key).setCurrentIndex(opened.widget(key).findData(value))
+    opened.model("system1.model", "ollama:qwen3:8b")
+    opened.widget("system1.keep_bytes").setValue(5)
+    opened.settle()
     kept = desk.kept.system1
     assert (kept.enabled, kept.interval, kept.target, kept.model, kept.traces, kept.keep_bytes) == (
         True,
@@ -177,166 +222,336 @@ def test_the_memory_writer_is_kept_as_it_was_edited(opened: Opened, desk: Desk) 
     )
 
 
-def test_a_writer_that_was_set_up_is_shown_as_it_is_and_saving_something_else_keeps_it(qtbot: Any) -> None:
+def test_figures_that_a_field_cannot_show_exactly_stay_as_they_are(qtbot: Any) -> None:
     writer = {"enabled": True, "interval": 50, "keep_bytes": 1_234_567, "time_limit_s": 2.5}
-    found = Opened(qtbot, Desk(kept=Settings.model_validate({"system1": writer})))
-    assert found.dialog.system1.interval.value() == 50
-    assert found.dialog.system1.switch.isChecked()
-    found.dialog.engine.choose("openai:gpt-5")
-    found.dialog.apply.click()
-    found.wait()
-    assert found.control.dialog is not None
-    assert found.control._service is not None
-    kept = found.control._service.settings().system1
-    assert (kept.keep_bytes, kept.time_limit_s) == (1_234_567, 2.5)
+    kept = {"system1": writer, "watch": {"reconcile_minutes": 0.125}}
+    desk = Desk(kept=Settings.model_validate(kept))
+    found = Opened(qtbot, desk)
+    assert found.widget("system1.interval").value() == 50
+    assert found.widget("system1.time_limit_s").text() == "2.5 s"
+    found.widget("dream.max_loss_percent").setValue(7)
+    found.settle()
+    assert (desk.kept.system1.keep_bytes, desk.kept.system1.time_limit_s) == (1_234_567, 2.5)
+    assert (desk.kept.watch.reconcile_minutes, desk.kept.dream.max_loss_percent) == (0.125, 7)
     found.control.stop()
 
 
 def test_session_notes_are_kept_as_they_were_edited(opened: Opened, desk: Desk) -> None:
-    page = opened.dialog.notes
-    assert not page.switch.isChecked()
-    assert not page.growth.isEnabled()
-    page.switch.setChecked(True)
-    page.growth.setValue(7_000)
-    page.calls.setValue(5)
-    page.model.setText("gpt")
-    assert not opened.dialog.ok.isEnabled()
-    page.model.setText("rules")
-    opened.dialog.apply.click()
-    opened.wait()
-    kept = desk.kept.notes
-    assert (kept.enabled, kept.model, kept.start_tokens, kept.growth_tokens, kept.tool_calls) == (
-        True,
-        "rules",
-        10_000,
-        7_000,
-        5,
-    )
+    assert not opened.widget("notes.growth_tokens").isEnabled()
+    assert opened.widget("notes.model").isEnabled(), "an update by hand uses it"
+    opened.widget("notes.enabled").setChecked(True)
+    opened.widget("notes.growth_tokens").setValue(7_000)
+    opened.model("notes.model", "gpt")
+    opened.settle()
+    assert "service:model" in opened.dialog.status.text()
+    assert (desk.kept.notes.growth_tokens, desk.kept.notes.model) == (7_000, "")
+    opened.model("notes.model", "No model")
+    opened.settle()
+    assert (desk.kept.notes.enabled, desk.kept.notes.model) == (True, "rules")
 
 
-@pytest.mark.parametrize(
-    ("name", "fine"), [("", True), ("rules", True), ("openai:gpt-5", True), ("gpt", False)]
-)
-def test_the_model_of_the_writer_is_rules_a_model_string_or_empty(
-    opened: Opened, name: str, fine: bool
-) -> None:
-    opened.dialog.system1.switch.setChecked(True)
-    opened.dialog.system1.model.setText(name)
-    assert opened.dialog.ok.isEnabled() == fine
-    assert bool(opened.dialog.system1.hint.text()) != fine
+@pytest.mark.parametrize("key", ["dream.engine", "system1.model", "notes.model", "extract.model"])
+@pytest.mark.parametrize(("name", "fine"), [("openai:gpt-5", True), ("gpt", False), ("openai: gpt", False)])
+def test_a_model_is_words_or_a_service_and_a_model(opened: Opened, key: str, name: str, fine: bool) -> None:
+    opened.model(key, name)
+    assert (opened.dialog.problem == "") == fine
+    assert (key in opened.dialog.changes.values) == fine
+    for value, words in tables.choices(key):
+        opened.model(key, words)
+        assert opened.widget(key).value == value
+        assert not opened.dialog.problem
 
 
-@pytest.mark.parametrize("engine", ["auto", "rules", "ollama:qwen3:8b"])
-def test_each_engine_is_shown_as_it_is_kept(qtbot: Any, engine: str) -> None:
-    page = EnginePage(Icons())
-    qtbot.addWidget(page)
-    page.show_values({"dream.engine": engine})
-    assert page.engine == engine
-    assert page.problem == ""
-
-
-def test_a_failed_save_says_why_and_keeps_the_form(opened: Opened, desk: Desk) -> None:
+def test_a_failed_save_says_why_keeps_the_form_and_is_tried_again(opened: Opened, desk: Desk) -> None:
     desk.error = UserError("The disk is full.", next_step="Make room.")
-    opened.dialog.engine.choose("openai:gpt-5")
-    opened.dialog.ok.click()
-    opened.wait()
+    opened.model("dream.engine", "openai:gpt-5")
+    opened.settle()
     assert "Make room." in opened.dialog.message.text
-    assert opened.dialog.engine.engine == "openai:gpt-5"
-    assert opened.dialog.apply.isEnabled()
+    assert opened.widget("dream.engine").value == "openai:gpt-5"
+    desk.error = None
+    opened.settle()
+    assert desk.kept.dream.engine == "openai:gpt-5"
+    assert not opened.dialog.message.text
 
 
-@pytest.mark.parametrize("name", ["", "gpt-5", "openai:", "openai: gpt"])
-def test_what_is_no_model_string_can_neither_be_saved_nor_tested(opened: Opened, name: str) -> None:
-    opened.dialog.engine.choose(name)
-    opened.dialog.engine.model.setChecked(True)
-    assert not opened.dialog.ok.isEnabled()
-    assert not opened.dialog.engine.test_button.isEnabled()
-    for other in (opened.dialog.engine.rules, opened.dialog.engine.auto):
-        other.setChecked(True)
-        assert opened.dialog.ok.isEnabled()
-
-
-def test_a_test_shows_each_step_in_words(opened: Opened, desk: Desk) -> None:
-    opened.dialog.engine.choose("ollama:qwen3:8b")
-    opened.dialog.engine.test_button.click()
-    assert not opened.dialog.engine.test_button.isEnabled()
+def test_a_test_asks_what_is_typed_and_shows_each_step_in_words(opened: Opened, desk: Desk) -> None:
+    """B8."""
+    form = opened.dialog.models
+    opened.service("fake")
+    opened.qtbot.keyClicks(opened.widget("providers.*.base_url"), "http://127.0.0.1:9/v1")
+    form.model.setEditText("qwen3:8b")
+    form.key.setText("sk-typed")
+    form.test_button.click()
+    assert not form.test_button.isEnabled()
     opened.wait()
-    assert desk.tested == ["ollama:qwen3:8b"]
-    assert opened.dialog.engine.results.texts[-1] == "The model answered without calling the tool."
-    assert opened.dialog.engine.test_button.isEnabled()
+    assert desk.tested == ["fake:qwen3:8b"]
+    assert desk.tested_with is not None
+    assert desk.tested_with["fake"]["base_url"] == "http://127.0.0.1:9/v1"
+    assert desk.tested_key == "sk-typed"
+    assert desk.kept == Settings(), "a test saves nothing"
+    assert form.results.texts[-1] == "The model answered without calling the tool."
     desk.error = UserError("Nobody answers.", next_step="Start the server.")
-    opened.dialog.engine.test_button.click()
+    form.test_button.click()
     opened.wait()
-    assert "Start the server." in opened.dialog.engine.results.texts[0]
+    assert "Start the server." in form.results.texts[0]
+
+
+@pytest.mark.parametrize("name", ["", "two words", "a:b"])
+def test_a_service_without_a_proper_name_can_neither_be_saved_nor_tested(opened: Opened, name: str) -> None:
+    opened.service(name)
+    opened.dialog.models.model.setEditText("m")
+    assert not opened.dialog.models.test_button.isEnabled()
+    assert not opened.widget("providers.*.base_url").isEnabled()
+    assert bool(opened.dialog.problem) == bool(name)
+
+
+def test_the_focus_is_where_it_was_when_a_test_ends(opened: Opened) -> None:
+    opened.dialog.show_setting("models")
+    opened.dialog.models.model.setEditText("qwen3:8b")
+    opened.dialog.activateWindow()
+    button = opened.dialog.models.test_button
+    button.setFocus()
+    button.click()
+    opened.wait()
+    assert opened.dialog.focusWidget() is button
+
+
+def test_the_list_of_models_comes_from_the_service_that_is_typed(opened: Opened, desk: Desk) -> None:
+    form = opened.dialog.models
+    opened.service("ollama")
+    form.model.showPopup()
+    opened.wait()
+    assert "no model" in form.results.texts[0]
+    desk.offered = ("qwen3:8b", "llama")
+    form.model.setEditText("lla")
+    form.model.showPopup()
+    opened.wait()
+    assert [form.model.itemText(row) for row in range(form.model.count())] == ["qwen3:8b", "llama"]
+    assert form.model.currentText() == "lla", "what is typed stays"
+    form.model.hidePopup()
+    form.model.setEditText("llama")
+    form.use_button.click()
+    opened.settle()
+    assert desk.kept.dream.engine == "ollama:llama"
+    other = opened.widget("system1.model")
+    assert isinstance(other, ModelBox)
+    assert other.findText("ollama:llama") >= 0, "every job can use it now"
 
 
 def test_a_key_goes_to_the_keyring_and_not_into_the_form(opened: Opened, desk: Desk) -> None:
-    page = opened.dialog.providers
-    page.table.setCurrentItem(page.table.topLevelItem(1))  # type: ignore[arg-type]
-    assert not page.save_key.isEnabled()
-    page.key.setText(" sk-secret ")
-    page.save_key.click()
+    """B26: at once, for a service that was typed a moment ago, too."""
+    form = opened.dialog.models
+    opened.service("fresh")
+    opened.dialog.show_setting("models")
+    before = form.key.mapTo(opened.dialog, QPoint()), form.model.mapTo(opened.dialog, QPoint())
+    opened.qtbot.keyClicks(form.key, " sk-secret ")
+    opened.qtbot.keyClick(form.key, Qt.Key.Key_Return)
     opened.wait()
-    assert desk.keys == {"openai": "sk-secret"}
-    assert page.key.text() == ""
+    assert desk.keys == {"fresh": "sk-secret"}
+    assert form.key.text() == ""
     assert all("sk-secret" not in line.text() for line in opened.dialog.findChildren(QLineEdit))
-    assert page.current == "openai"
-    page.forget_key.click()
+    assert before == (form.key.mapTo(opened.dialog, QPoint()), form.model.mapTo(opened.dialog, QPoint()))
+    opened.service("openai")
+    opened.qtbot.keyClicks(form.key, "sk-other")
+    opened.service("anthropic")
     opened.wait()
-    assert desk.keys == {}
-    assert not page.forget_key.isEnabled()
-
-
-def test_a_key_typed_for_one_provider_is_never_given_to_another(opened: Opened) -> None:
-    page = opened.dialog.providers
-    page.key.setText("sk-secret")
-    page.table.setCurrentItem(page.table.topLevelItem(1))  # type: ignore[arg-type]
-    assert page.key.text() == ""
-
-
-def test_an_address_is_saved_for_its_provider_only(opened: Opened, desk: Desk) -> None:
-    page = opened.dialog.providers
-    page.address.setText("")
-    opened.qtbot.keyClicks(page.address, "nonsense")
-    assert not opened.dialog.ok.isEnabled()
-    assert "anthropic" in page.hint.text()
-    page.address.clear()
-    opened.qtbot.keyClicks(page.address, "http://127.0.0.1:9/a")
-    opened.dialog.apply.click()
+    assert desk.keys["openai"] == "sk-other", "what was typed is not lost"
+    assert form.key.text() == "", "nor is it another service's"
+    opened.service("openai")
+    form.forget.click()
     opened.wait()
+    assert set(desk.keys) == {"fresh"}
+    assert not form.forget.isEnabled()
+
+
+def test_return_in_a_field_presses_no_button(opened: Opened, desk: Desk) -> None:
+    desk.kept = Settings.model_validate({"providers": {"openai": {"max_retries": 5}}})
+    opened.dialog.show_draft(draft_of(desk.kept, HOME))
+    opened.service("openai")
+    opened.dialog.show_setting("models")
+    assert opened.dialog.models.remove.isEnabled()
+    for field in (opened.dialog.models.key, opened.dialog.search, opened.widget("providers.*.base_url")):
+        field.setFocus()
+        opened.qtbot.keyClick(field, Qt.Key.Key_Return)
+    opened.settle()
+    assert "openai" in desk.kept.providers.root
+    assert opened.dialog.isVisible()
+
+
+def test_a_key_that_the_keyring_refuses_stays_typed(opened: Opened, desk: Desk) -> None:
+    opened.service("openai")
+    desk.error = UserError("The key was not stored.")
+    opened.qtbot.keyClicks(opened.dialog.models.key, "sk-other")
+    opened.qtbot.keyClick(opened.dialog.models.key, Qt.Key.Key_Return)
+    opened.wait()
+    assert opened.dialog.models.key.text() == "sk-other"
+    assert "not stored" in opened.dialog.message.text
+
+
+def test_an_address_is_saved_for_its_service_only(opened: Opened, desk: Desk) -> None:
+    address = opened.widget("providers.*.base_url")
+    assert address.text() == ""
+    assert "api.anthropic.com" in address.placeholderText()
+    opened.qtbot.keyClicks(address, "nonsense")
+    opened.settle()
+    assert desk.kept == Settings()
+    assert "http://" in opened.dialog.status.text()
+    address.clear()
+    opened.qtbot.keyClicks(address, "http://127.0.0.1:9/a")
+    opened.settle()
     assert {name: each.base_url for name, each in desk.kept.providers.root.items()} == {
         "anthropic": "http://127.0.0.1:9/a"
     }
-    assert page.base_urls == {}
+    opened.service("ollama")
+    assert address.text() == ""
 
 
-def test_a_model_of_a_local_server_is_found_and_taken(opened: Opened, desk: Desk) -> None:
-    page = opened.dialog.providers
-    page.look.click()
+def test_a_service_of_ones_own_is_saved_edited_removed_and_brought_back(opened: Opened, desk: Desk) -> None:
+    """B9."""
+    form, address = opened.dialog.models, opened.widget("providers.*.base_url")
+    opened.service("work")
+    opened.widget("providers.*.wire").setCurrentIndex(3)
+    opened.settle()
+    assert desk.kept == Settings(), "it has no address yet"
+    assert "work" in opened.dialog.status.text()
+    opened.qtbot.keyClicks(address, "https://models.test/v1")
+    opened.settle()
+    kept = desk.kept.providers.root["work"]
+    assert (kept.base_url, kept.wire) == ("https://models.test/v1", "anthropic")
+    assert opened.dialog.problem == ""
+    opened.qtbot.keyClicks(address, "/more")
+    opened.settle()
+    assert desk.kept.providers.root["work"].base_url == "https://models.test/v1/more"
+    form.remove.click()
     opened.wait()
-    assert "No server" in page.found_hint.text()
-    desk.servers = (("ollama", "http://127.0.0.1:11434/v1", ("qwen3:8b", "llama")),)
-    page.look.click()
+    assert not desk.kept.providers.root
+    assert not form.remove.isEnabled()
+    opened.dialog.undo.click()
     opened.wait()
-    assert page.found.topLevelItemCount() == 2
-    page.use.click()
-    assert opened.dialog.engine.engine == "ollama:qwen3:8b"
-    assert opened.dialog.pages.currentIndex() == 0
+    assert desk.kept.providers.root["work"].wire == "anthropic"
+    assert address.text() == "https://models.test/v1/more"
+
+
+def test_the_values_of_headers_are_never_shown(qtbot: Any) -> None:
+    kept = {"openai": {"headers": {"X-Org": "hidden-value"}, "timeout_s": 7.25}}
+    desk = Desk(kept=Settings.model_validate({"providers": kept}))
+    found = Opened(qtbot, desk)
+    found.service("openai")
+    headers = found.widget("providers.*.headers")
+    assert "X-Org" in headers.placeholderText()
+    found.widget("providers.*.max_retries").setValue(5)
+    found.widget("providers.*.key_env").setText("MY-KEY")
+    assert found.dialog.problem
+    found.widget("providers.*.key_env").setText("MY_KEY")
+    found.qtbot.keyClicks(headers, "X-Team: blue")
+    found.qtbot.keyClick(headers, Qt.Key.Key_Return)
+    found.settle()
+    openai = desk.kept.providers.root["openai"]
+    assert (openai.max_retries, openai.key_env, openai.timeout_s) == (5, "MY_KEY", 7.25)
+    assert openai.headers == {"X-Org": "hidden-value", "X-Team": "blue"}
+    assert headers.text() == ""
+    assert all("hidden-value" not in line.text() for line in found.dialog.findChildren(QLineEdit))
+    assert "hidden-value" not in repr(draft_of(desk.kept, HOME))
+    found.qtbot.keyClicks(headers, "X-Org:")
+    found.qtbot.keyClick(headers, Qt.Key.Key_Return)
+    found.settle()
+    assert desk.kept.providers.root["openai"].headers == {"X-Team": "blue"}
+    headers.setText("no header")
+    assert found.dialog.problem
+    found.control.stop()
 
 
 def test_closing_drops_what_is_still_being_asked(opened: Opened, desk: Desk) -> None:
-    opened.dialog.engine.choose("ollama:a")
-    opened.dialog.engine.test_button.click()
-    opened.dialog.buttons.button(QDialogButtonBox.StandardButton.Cancel).click()
+    opened.dialog.models.model.setEditText("a")
+    opened.dialog.models.test_button.click()
+    opened.dialog.close_button.click()
     opened.wait()
     assert opened.control.dialog is None
+
+
+def test_what_was_just_typed_is_saved_by_escape(opened: Opened, desk: Desk) -> None:
+    """B20."""
+    opened.widget("dream.time_limit_s").setValue(61)
+    opened.service("openai")
+    opened.dialog.models.key.setText("sk-late")
+    opened.escape()
+    assert opened.control.dialog is None
+    assert desk.kept.dream.time_limit_s == 61
+    assert desk.keys == {"openai": "sk-late"}
+
+
+@pytest.mark.parametrize("answer", ["cancel", "discard", "save"])
+def test_what_cannot_be_saved_is_never_thrown_away_unasked(
+    opened: Opened, desk: Desk, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    """B20."""
+    asked: list[object] = []
+
+    def ask(parent: QWidget, names: object) -> str:
+        asked.append(names)
+        return answer
+
+    monkeypatch.setattr(settings_dialog, "ask_unsaved", ask)
+    opened.widget("dream.time_limit_s").setValue(61)
+    opened.model("dream.engine", "half:")
+    opened.escape()
+    assert len(asked) == 1
+    assert desk.kept.dream.time_limit_s == 61, "what can be saved is"
+    assert (opened.control.dialog is None) == (answer == "discard")
+    if opened.control.dialog is not None:
+        assert opened.widget("dream.engine").value == "half:"
+
+
+@pytest.mark.parametrize("what", ["setting", "key"])
+def test_what_could_not_be_saved_is_asked_about_and_may_be_given_up(
+    opened: Opened, desk: Desk, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """B20."""
+    answers = ["cancel", "save", "discard"]
+    monkeypatch.setattr(settings_dialog, "ask_unsaved", lambda *_: answers.pop(0))
+    desk.error = UserError("The disk is full.", next_step="Make room.")
+    if what == "setting":
+        opened.widget("dream.time_limit_s").setValue(61)
+    else:
+        opened.service("openai")
+        opened.dialog.models.key.setText("sk-late")
+    opened.escape()
+    assert opened.control.dialog is not None
+    assert "Make room." in opened.dialog.message.text
+    opened.escape()
+    opened.qtbot.waitUntil(lambda: opened.control.dialog is None)
+    assert answers == []
+
+
+def test_the_question_about_unsaved_text_is_answered_by_keys(qtbot: Any, monkeypatch: Any) -> None:
+    """B39."""
+    asked: list[QMessageBox] = []
+
+    def answer(box: QMessageBox) -> int:
+        asked.append(box)
+        texts = [button.text() for button in box.buttons()]
+        assert len({text[text.index("&") + 1] for text in texts}) == len(texts) == 3
+        next(button for button in box.buttons() if "Discard" in button.text()).click()
+        return 0
+
+    monkeypatch.setattr(QMessageBox, "exec", answer)
+    window = QWidget()
+    qtbot.addWidget(window)
+    assert ask_unsaved(window, ["plan"]) == "discard"
+    assert len(asked) == 1
+
+
+def test_escape_closes_at_once_where_nothing_was_changed(opened: Opened) -> None:
+    dialog = opened.dialog
+    opened.qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
 
 
 def test_every_control_of_the_settings_has_an_accessible_name(opened: Opened) -> None:
     kinds = (QAbstractButton, QAbstractItemView, QLineEdit, QComboBox, QAbstractSpinBox)
     for kind in kinds:
         for control in opened.dialog.findChildren(kind):
-            if isinstance(control, QHeaderView) or control.objectName().startswith(("qt_", "Scroll")):
+            if control.objectName().startswith(("qt_", "Scroll")):
                 continue
             if (
                 isinstance(control.parent(), QComboBox | QAbstractSpinBox)
@@ -347,39 +562,15 @@ def test_every_control_of_the_settings_has_an_accessible_name(opened: Opened) ->
             assert control.accessibleName() or text, control
 
 
-def test_extraction_is_kept_as_it_was_edited(opened: Opened, desk: Desk) -> None:
-    page = opened.dialog.extract
-    assert not page.switch.isChecked()
-    page.switch.setChecked(True)
-    page.rollouts.setValue(12)
-    page.idle.setValue(0)
-    page.model.setText("gpt")
-    assert not opened.dialog.ok.isEnabled()
-    assert page.hint.text()
-    page.model.setText("rules")
-    opened.dialog.apply.click()
-    opened.wait()
-    kept = desk.kept.extract
-    assert (kept.at_launch, kept.model, kept.max_rollouts, kept.idle_seconds) == (True, "rules", 12, 0)
-
-
-@pytest.mark.parametrize("page", range(8))
-def test_nothing_of_a_page_leaves_its_right_edge(opened: Opened, qapp: Any, page: int) -> None:
+@pytest.mark.parametrize("width", [360, 560])
+@pytest.mark.parametrize("page", [page.id for page in tables.PAGES])
+def test_nothing_of_a_page_leaves_its_right_edge(opened: Opened, qapp: Any, page: str, width: int) -> None:
     dialog = opened.dialog
-    dialog.resize(480, 560)
-    dialog.pages.setCurrentIndex(page)
-    dialog.engine.tested([])
+    dialog.resize(width, 560)
+    dialog.show_setting(page)
     qapp.processEvents()
-    shown = (
-        dialog.engine,
-        dialog.providers,
-        dialog.background,
-        dialog.system1,
-        dialog.notes,
-        dialog.extract,
-        dialog.window_page,
-        dialog.advanced,
-    )[page]
+    assert dialog.width() == width
+    shown = dialog.pages[page]
     for widget in shown.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
         if widget.isVisible():
             right = widget.mapTo(dialog, QPoint(widget.width(), 0)).x()
@@ -389,113 +580,57 @@ def test_nothing_of_a_page_leaves_its_right_edge(opened: Opened, qapp: Any, page
 # --- complete, and found ---
 
 
-def test_every_setting_of_the_schema_has_one_field_an_explanation_and_its_place_in_the_file(
-    opened: Opened,
-) -> None:
-    settings = schema()
-    assert opened.dialog.finder.keys.keys() == {setting.key for setting in settings}
-    assert settings_texts.HELP.keys() == {setting.key for setting in settings}
-    for setting in settings:
-        told = opened.dialog.finder.keys[setting.key].accessibleDescription()
-        assert setting.where in told
-        assert settings_texts.as_toml(setting.default) in told
+def test_every_setting_has_one_field_an_explanation_and_its_place_in_the_file(opened: Opened) -> None:
+    settings = {setting.key: setting for setting in schema()}
+    assert settings.keys() == opened.dialog.fields.keys() | tables.FILE_ONLY
+    assert not opened.dialog.fields.keys() & tables.FILE_ONLY
+    assert tables.HELP.keys() == opened.dialog.fields.keys()
+    for key, field in opened.dialog.fields.items():
+        told = field.widget.accessibleDescription()
+        assert settings[key].where in told
+        assert as_toml(settings[key].default) in told
 
 
-def test_every_generated_field_has_a_label_and_every_choice_words(opened: Opened) -> None:
-    generated = [setting for setting in schema() if setting.key not in opened.dialog.by_hand]
-    assert settings_texts.LABELS.keys() == {setting.key for setting in generated}
-    for setting in generated:
-        for value in setting.choices:
-            assert settings_texts.choice_text(setting.key, value) != value
+def test_every_choice_has_words_and_no_text_is_left_over() -> None:
+    settings = {setting.key: setting for setting in schema() if setting.key not in tables.FILE_ONLY}
+    assert tables.LABELS.keys() == settings.keys()
+    assert (
+        tables.UNITS.keys() | tables.ZEROS.keys() | {key for key, _value in tables.CHOICES} <= settings.keys()
+    )
+    for setting in settings.values():
+        assert set(setting.choices) <= {value for value, _words in tables.choices(setting.key)}
 
 
-def test_what_the_pages_lay_out_by_hand_has_the_limits_of_the_schema(opened: Opened) -> None:
-    scaled = {"system1.keep_bytes": 1_000_000}
-    for setting in schema():
-        field = opened.dialog.finder.keys[setting.key]
-        if isinstance(field, QSpinBox | QDoubleSpinBox):
-            by = scaled.get(setting.key, 1)
-            assert field.maximum() * by == setting.most, setting.key
-            if setting.key != "window.font_size":  # where 0 stands for the system's
-                assert field.minimum() * by == setting.least, setting.key
-        if isinstance(field, QComboBox):
-            assert {field.itemData(row) for row in range(field.count())} == set(setting.choices), setting.key
-
-
-def test_what_is_edited_in_generated_fields_is_kept_and_nothing_else(opened: Opened, desk: Desk) -> None:
-    fields = opened.dialog.finder.keys
-    fields["watch.polling"].setCurrentIndex(1)  # type: ignore[attr-defined]
-    fields["watch.reconcile_minutes"].setValue(2.5)  # type: ignore[attr-defined]
-    fields["window.editor_wrap"].setChecked(False)  # type: ignore[attr-defined]
-    fields["extract.concurrency"].setValue(2)  # type: ignore[attr-defined]
-    opened.dialog.apply.click()
-    opened.wait()
-    kept = desk.kept
-    assert (kept.watch.polling, kept.watch.reconcile_minutes, kept.extract.concurrency) == ("always", 2.5, 2)
-    assert not kept.window.editor_wrap
-    untouched = Settings()
-    assert (kept.dream, kept.history, kept.system1) == (untouched.dream, untouched.history, untouched.system1)
-
-
-def test_a_figure_that_a_field_cannot_show_exactly_stays_as_it_is(qtbot: Any) -> None:
-    desk = Desk(kept=Settings.model_validate({"watch": {"reconcile_minutes": 0.125}}))
-    found = Opened(qtbot, desk)
-    found.dialog.engine.loss.setValue(7)
-    found.dialog.apply.click()
-    found.wait()
-    assert (desk.kept.watch.reconcile_minutes, desk.kept.dream.max_loss_percent) == (0.125, 7)
-    found.control.stop()
-
-
-def test_a_service_has_all_of_its_settings_and_the_values_of_headers_are_never_shown(qtbot: Any) -> None:
-    kept = {"openai": {"headers": {"X-Org": "hidden-value"}, "timeout_s": 7.25}}
-    desk = Desk(kept=Settings.model_validate({"providers": kept}))
-    found = Opened(qtbot, desk)
-    page, fields = found.dialog.providers, found.dialog.finder.keys
-    page.table.setCurrentItem(page.table.topLevelItem(1))  # type: ignore[arg-type]
-    headers = fields["providers.*.headers"]
-    assert isinstance(headers, QLineEdit)
-    assert "X-Org" in headers.placeholderText()
-    fields["providers.*.max_retries"].setValue(5)  # type: ignore[attr-defined]
-    fields["providers.*.key_env"].setText("MY-KEY")  # type: ignore[attr-defined]
-    assert not found.dialog.ok.isEnabled()
-    fields["providers.*.key_env"].setText("MY_KEY")  # type: ignore[attr-defined]
-    headers.setText("X-Team: blue")
-    found.dialog.apply.click()
-    found.wait()
-    openai = desk.kept.providers.root["openai"]
-    assert (openai.max_retries, openai.key_env, openai.timeout_s) == (5, "MY_KEY", 7.25)
-    assert openai.headers == {"X-Org": "hidden-value", "X-Team": "blue"}
-    assert headers.text() == ""
-    assert all("hidden-value" not in line.text() for line in found.dialog.findChildren(QLineEdit))
-    assert "hidden-value" not in repr(draft_of(desk.kept, HOME))
-    headers.setText("X-Org:")
-    found.dialog.apply.click()
-    found.wait()
-    assert desk.kept.providers.root["openai"].headers == {"X-Team": "blue"}
-    headers.setText("no header")
-    assert not found.dialog.ok.isEnabled()
-    found.control.stop()
+def test_fields_have_the_limits_of_the_schema(opened: Opened) -> None:
+    for key, field in opened.dialog.fields.items():
+        setting, widget = field.setting, field.widget
+        scale = 1_000_000 if key == "system1.keep_bytes" else 1
+        if isinstance(widget, QSpinBox | QDoubleSpinBox):
+            assert (widget.minimum() * scale, widget.maximum() * scale) == (setting.least, setting.most), key
+        elif isinstance(widget, QComboBox) and not isinstance(widget, ModelBox):
+            values = {widget.itemData(row) for row in range(widget.count())}
+            assert values >= {setting.default}
+            assert values == set(setting.choices) or max(values) == setting.most, key
 
 
 def visible_keys(opened: Opened) -> set[str]:
-    pages, found = opened.dialog.pages, set()
-    for key, field in opened.dialog.finder.keys.items():
-        tab = next(n for n in range(pages.count()) if pages.widget(n).isAncestorOf(field))  # type: ignore[union-attr]
-        if pages.isTabVisible(tab) and not field.isHidden():
-            found.add(key)
+    dialog, found = opened.dialog, set()
+    for row, page in enumerate(dialog.pages.values()):
+        item = dialog.side.item(row)
+        if not item.isHidden():
+            found |= {key for key, field in page.fields.items() if not field.widget.isHidden()}
     return found
 
 
 @pytest.mark.parametrize(
     ("query", "keys"),
     [
-        ("[history] pack_after", {"history.pack_after"}),
-        ("PACK", {"history.pack_after"}),
+        ("[watch] reconcile", {"watch.reconcile_minutes"}),
         ("concurrency", {"extract.concurrency"}),
         ("system1.model", {"system1.model"}),
-        ("scope lose", {"dream.max_loss_percent"}),
+        ("before removing", {"dream.max_loss_percent"}),
         ("line numbers", {"window.editor_line_numbers"}),
+        ("dark", {"window.theme"}),
     ],
 )
 def test_a_search_leaves_what_label_explanation_or_key_name(
@@ -507,129 +642,51 @@ def test_a_search_leaves_what_label_explanation_or_key_name(
     opened.qtbot.keyClick(opened.dialog.search, Qt.Key.Key_Escape)
     assert opened.control.dialog is not None
     assert opened.dialog.search.text() == ""
-    assert visible_keys(opened) == everything == {setting.key for setting in schema()}
+    assert visible_keys(opened) == everything == opened.dialog.fields.keys()
 
 
 def test_the_title_of_a_page_shows_all_of_it_and_the_page_comes_to_the_front(opened: Opened) -> None:
-    opened.dialog.search.setText("advanced")
-    assert "watch.polling" in visible_keys(opened)
-    assert opened.dialog.pages.currentIndex() == opened.dialog.pages.count() - 1
+    opened.dialog.search.setText("session notes")
+    assert "notes.tool_calls" in visible_keys(opened)
+    assert opened.dialog.stack.currentWidget().isAncestorOf(opened.widget("notes.model"))
 
 
-def test_a_search_that_finds_nothing_says_so_and_return_saves_nothing(opened: Opened, desk: Desk) -> None:
-    opened.dialog.engine.loss.setValue(3)
+def test_a_setting_is_shown_by_its_key(opened: Opened) -> None:
+    opened.dialog.search.setText("codex")
+    opened.dialog.show_setting("window.theme")
+    assert opened.dialog.search.text() == ""
+    assert opened.dialog.focusWidget() is opened.widget("window.theme")
+    assert opened.widget("window.theme").isVisible()
+
+
+def test_a_search_that_finds_nothing_says_so(opened: Opened) -> None:
     opened.qtbot.keyClicks(opened.dialog.search, "no such thing")
     opened.qtbot.keyClick(opened.dialog.search, Qt.Key.Key_Return)
-    assert opened.dialog.pages.isHidden()
+    assert opened.dialog.isVisible()
+    assert opened.dialog.stack.currentWidget() is opened.dialog.nothing
     assert "no such thing" in opened.dialog.nothing.text()
-    assert desk.kept == Settings()
     opened.dialog.search.clear()
-    assert not opened.dialog.pages.isHidden()
-    assert opened.dialog.nothing.isHidden()
+    assert opened.dialog.stack.currentWidget() is not opened.dialog.nothing
 
 
 def test_what_a_search_hides_is_saved_as_it_stands(opened: Opened, desk: Desk) -> None:
-    opened.dialog.engine.loss.setValue(3)
-    opened.dialog.search.setText("history")
-    opened.dialog.apply.click()
-    opened.wait()
+    opened.widget("dream.max_loss_percent").setValue(3)
+    opened.dialog.search.setText("codex")
+    opened.settle()
     assert desk.kept.dream.max_loss_percent == 3
 
 
 def test_the_search_begins_in_front_and_is_reached_by_its_key(opened: Opened) -> None:
     assert opened.dialog.focusWidget() is opened.dialog.search
-    opened.dialog.ok.setFocus()
+    opened.dialog.close_button.setFocus()
     opened.qtbot.keyClick(opened.dialog, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     opened.qtbot.waitUntil(lambda: opened.dialog.focusWidget() is opened.dialog.search)
 
 
-def test_a_provider_of_ones_own_is_added_by_name_and_saved_with_its_address(
-    opened: Opened, desk: Desk
-) -> None:
-    page = opened.dialog.providers
-    for taken in ("openai", "two words", "a:b", ""):
-        page.new.setText(taken)
-        assert not page.add.isEnabled()
-    opened.qtbot.keyClicks(page.new, "work")
-    page.add.click()
-    assert (page.current, page.new.text(), page.key.isEnabled()) == ("work", "", False)
-    assert not opened.dialog.ok.isEnabled(), "it has no address yet"
-    assert "work" in page.hint.text()
-    opened.qtbot.keyClicks(page.address, "https://models.test/v1")
-    opened.dialog.finder.keys["providers.*.wire"].setCurrentIndex(2)  # type: ignore[attr-defined]
-    opened.dialog.apply.click()
-    opened.wait()
-    kept = desk.kept.providers.root["work"]
-    assert (kept.base_url, kept.wire) == ("https://models.test/v1", "anthropic")
-
-
-def _add_provider(opened: Opened, name: str, address: str) -> None:
-    page = opened.dialog.providers
-    opened.qtbot.keyClicks(page.new, name)
-    page.add.click()
-    opened.qtbot.keyClicks(page.address, address)
-
-
-def test_a_test_asks_the_provider_that_was_just_added(opened: Opened, desk: Desk) -> None:
-    """B8."""
-    _add_provider(opened, "fake", "http://127.0.0.1:9/v1")
-    opened.dialog.engine.choose("fake:qwen3:8b")
-    opened.dialog.engine.test_button.click()
-    opened.wait()
-    assert desk.tested == ["fake:qwen3:8b"]
-    assert desk.tested_with is not None
-    assert desk.tested_with["fake"]["base_url"] == "http://127.0.0.1:9/v1"
-    assert desk.kept == Settings()  # nothing is saved by a test
-
-
-def test_the_focus_is_where_it_was_when_a_test_ends(opened: Opened) -> None:
-    opened.dialog.engine.choose("ollama:qwen3:8b")
-    opened.dialog.show()
-    opened.dialog.activateWindow()
-    button = opened.dialog.engine.test_button
-    button.setFocus()
-    button.click()
-    opened.wait()
-    assert opened.dialog.focusWidget() is button
-
-
-def test_after_a_save_an_added_provider_can_be_edited_and_saved_again(opened: Opened, desk: Desk) -> None:
-    """B9."""
-    _add_provider(opened, "fake", "http://127.0.0.1:9/v1")
-    desk.providers = (*desk.providers, Provider("fake", "http://127.0.0.1:9/v1", "missing"))
-    opened.dialog.apply.click()
-    opened.wait()
-    assert opened.dialog.problem == ""
-    assert opened.dialog.ok.isEnabled()
-    assert not opened.dialog.apply.isEnabled()
-    opened.dialog.engine.choose("fake:qwen3:8b")
-    assert opened.dialog.apply.isEnabled()
-
-
-@pytest.mark.parametrize(("answer", "kept"), [("cancel", False), ("discard", False), ("save", True)])
-def test_escape_asks_before_it_throws_typed_values_away(
-    opened: Opened, desk: Desk, monkeypatch: pytest.MonkeyPatch, answer: str, kept: bool
-) -> None:
-    """B20."""
-    asked: list[object] = []
-
-    def ask(parent: QWidget, names: object) -> str:
-        asked.append(names)
-        return answer
-
-    monkeypatch.setattr(settings_dialog, "ask_unsaved", ask)
-    _add_provider(opened, "fake", "http://127.0.0.1:9/v1")
-    dialog = opened.dialog
-    opened.qtbot.keyClick(dialog, Qt.Key.Key_Escape)
-    opened.wait()
-    assert len(asked) == 1
-    assert ("fake" in desk.kept.providers.root) == kept
-    assert (opened.control.dialog is not None) == (answer == "cancel")
-    if answer == "cancel":
-        assert dialog.providers.base_urls == {"fake": "http://127.0.0.1:9/v1"}
-
-
-def test_escape_closes_at_once_where_nothing_was_changed(opened: Opened) -> None:
-    dialog = opened.dialog
-    opened.qtbot.keyClick(dialog, Qt.Key.Key_Escape)
-    assert not dialog.isVisible()
+def test_every_label_of_a_page_has_a_key_of_its_own(opened: Opened) -> None:
+    """B39."""
+    for page in opened.dialog.pages.values():
+        texts = [label.text() for label in page.findChildren(QLabel) if label.buddy() is not None]
+        texts += [button.text() for button in page.findChildren(QAbstractButton) if button.text()]
+        keys = [text[text.index("&") + 1].casefold() for text in texts if "&" in text]
+        assert len(keys) == len(set(keys)) == len(texts), (page.title, texts)

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtGui import Qt
 
 from reverie.ui.display_text import as_tooltip, human_size, visible, visible_lines
 
@@ -46,8 +47,19 @@ def test_a_text_is_shown_as_its_cells_are(text: str) -> None:
 
 def test_a_tooltip_never_carries_markup_of_its_own() -> None:
     tip = as_tooltip("<b>bold</b>", "", "<img src='file:///x'>")
-    assert tip == "<qt>&lt;b&gt;bold&lt;/b&gt;<br>&lt;img src=&#x27;file:///x&#x27;&gt;</qt>"
+    assert tip.replace("\u2060", "") == "<b>bold</b>\n<img src='file:///x'>"
+    assert not Qt.mightBeRichText(tip)
     assert as_tooltip("", "") == ""
+
+
+@given(st.lists(st.text(st.sampled_from("ab <>/&;!?=xmlltqbr\n")), max_size=3))
+def test_no_text_is_taken_for_markup_as_a_tooltip(lines: list[str]) -> None:
+    """B37."""
+    assert not Qt.mightBeRichText(as_tooltip(*lines))
+
+
+def test_a_long_tooltip_is_broken_into_lines() -> None:
+    assert max(map(len, as_tooltip("word " * 100).split("\n"))) <= 80
 
 
 @pytest.mark.parametrize(

@@ -59,10 +59,11 @@ class Desk:
     kept: Settings = field(default_factory=Settings)
     providers: tuple[Provider, ...] = PROVIDERS
     keys: dict[str, str] = field(default_factory=dict)
-    servers: Sequence[tuple[str, str, Sequence[str]]] = ()
+    offered: Sequence[str] = ()
     error: UserError | None = None
     tested: list[str] = field(default_factory=list)
     tested_with: Mapping[str, Mapping[str, Any]] | None = None
+    tested_key: str = ""
 
     @property
     def models(self) -> Desk:
@@ -82,15 +83,19 @@ class Desk:
             return Models("rules", "No model is configured.", tuple(named))
         return Models(engine, "The settings say so.", tuple(named))
 
-    def test(self, name: str, providers: Mapping[str, Mapping[str, Any]] | None = None) -> tuple[Line, ...]:
+    def test(
+        self, name: str, providers: Mapping[str, Mapping[str, Any]] | None = None, key: str = ""
+    ) -> tuple[Line, ...]:
         self._fail()
         self.tested.append(name)
-        self.tested_with = providers
+        self.tested_with, self.tested_key = providers, key
         return WORKS
 
-    def local_servers(self) -> Any:
+    def offered_models(self, provider: str, providers: Mapping[str, Any], key: str = "") -> Any:
         self._fail()
-        return self.servers
+        self.tested.append(provider)
+        self.tested_with, self.tested_key = providers, key
+        return self.offered
 
     def set_key(self, provider: str, key: str) -> None:
         self._fail()

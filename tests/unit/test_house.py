@@ -76,11 +76,11 @@ WHY_ALONE: dict[str, str] = {
     "ui.memory.search": "the search field and its results",
     "ui.session_store": "imported after the first paint",
     "ui.settings.dialog": "imported when it is opened",
+    "ui.settings.model_form": "a page with questions of its own: keys, lists, tests",
     "ui.traces.detail": "one trace in full; with the list over 1,000 lines",
     "ui.traces.replay": "a dialog, and comparing of two traces",
     "ui.window.layout": "imports actions and dialogs, after the first paint",
     "ui.window.lazy_tabs": "which tabs are loaded when",
-    "ui.window.palette": "imports rapidfuzz, when it is opened",
     "ui.window.splash_tree": "names before the heavy imports; goes with the engine process",
 }
 """A module with a single importer -> why it is a file of its own."""

@@ -103,7 +103,7 @@ class EngineSearch:
             if not self._service.has(parts.home_id):
                 self._service.add(parts)
         wanted = frozenset(parts.home_id for parts in homes)
-        answer = self._service.search(text, homes=wanted, stop=stop, report=report)
+        answer = self._service.search(text, homes=wanted, stop=stop, report=report, correcting=True)
         is_behind = not answer.complete or not wanted.isdisjoint(self._service.unread())
         if is_behind and self._retried.get(client) != text:
             self._retried[client] = text

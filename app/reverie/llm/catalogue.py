@@ -1,7 +1,7 @@
 """Which model services there are, how to reach each, and whether a model works.
 
 Built-in services can be overridden by the settings. A model is named `provider:model`. Local services need no
-key and get no proxy; their usual ports are probed on request only (`detect_local`). Whether text leaves this
+key and get no proxy; nothing is asked of any before a person or a run wants it. Whether text leaves this
 machine is decided by the address, not by the name.
 
 Threading: `known` and `provider` may ask the keyring, so not on the GUI thread. Failure: `ProviderError` with
@@ -35,8 +35,11 @@ from reverie.llm.provider import (
     ToolSpec,
     UserMessage,
     Wire,
+    malformed_error,
     origin,
     problem,
+    refusal_error,
+    silence_error,
     stays_here,
 )
 from reverie.llm.wire_formats import AnthropicWire, OpenAiWire, ResponsesWire
@@ -203,6 +206,22 @@ class SystemKeys:
             raise _no_keyring("The key was not removed.") from error
 
 
+class TypedKey:
+    """A store in which one provider has a key that is not kept anywhere yet."""
+
+    def __init__(self, kept: KeyStore, provider: str, key: str) -> None:
+        self._kept, self._provider, self._key = kept, provider, key
+        self.set, self.delete = kept.set, kept.delete
+
+    def get(self, provider: str) -> str | None:
+        """What was typed for this provider, else what is kept."""
+        return self._key if provider == self._provider else self._kept.get(provider)
+
+    @property
+    def trouble(self) -> KeyringProblem:
+        return self._kept.trouble
+
+
 def find_key(
     provider: str, names: tuple[str, ...], *, needed: bool, env: Mapping[str, str], keys: KeyStore
 ) -> tuple[str | None, KeySource]:
@@ -243,7 +262,7 @@ _CONNECT_S = 10.0
 _IDLE_S = 120.0
 _IDLE_LOCAL_S = 600.0
 """A model on this machine may read a long prompt for minutes before its first word."""
-_DETECT_S = 2.0
+_LIST_S = 10.0
 _OLLAMA_CLOUD = "https://ollama.com"
 
 
@@ -267,15 +286,6 @@ class ProviderInfo:
     base_url: str
     key_source: KeySource
     local: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LocalServer:
-    """A server that answers on this machine, and the models it offers."""
-
-    provider: str
-    base_url: str
-    models: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,16 +348,7 @@ class Catalogue:
     def provider(self, name: str, *, client_factory: ClientFactory | None = None) -> Provider:
         """The model called `name`, ready to be asked; nothing is sent yet. Raises `ProviderError`."""
         wanted = parse_model(name)
-        entry = self._checked(wanted.provider)
-        key, source = self._key(wanted.provider, entry)
-        hint = _key_hint(wanted.provider, entry)
-        if source in ("locked", "not answering"):
-            state = "is locked" if source == "locked" else "does not answer"
-            raise problem("keyring", name=wanted.provider, state=state, variable=_variable_hint(entry))
-        if source == "missing":
-            raise problem("no-key", name=wanted.provider, hint=hint)
-        if key is not None and not usable(key):
-            raise problem("unusable-key", name=wanted.provider, hint=hint)
+        entry, key = self._reachable(wanted.provider)
         # Late: only a request needs httpx, which takes 0.15 s to import.
         from reverie.llm.transport import RemoteProvider
 
@@ -362,26 +363,43 @@ class Catalogue:
             sleep=self._sleep,
         )
 
-    async def detect_local(self) -> tuple[LocalServer, ...]:
-        """The local servers that answer now. Each port gets two seconds, all at once."""
-        places = [(name, self._entry(name)) for name in _KNOWN if _KNOWN[name].local]
-        found = await asyncio.gather(*(self._detect(name, entry) for name, entry in places if entry.local))
-        return tuple(server for server in found if server is not None)
-
-    async def _detect(self, name: str, entry: _KnownService) -> LocalServer | None:
+    async def models(self, name: str) -> tuple[str, ...]:
+        """The models that the service `name` offers now. Raises `ProviderError`."""
+        entry, key = self._reachable(name)
         wanted = ModelName(name, "models")
-        key, _source = self._key(name, entry)
-        transport = self._transport(wanted, entry, key if key and usable(key) else None, None)
+        service = self._service(wanted, entry, key)
+        transport = self._transport(wanted, entry, key, None)
         try:
-            async with asyncio.timeout(_DETECT_S):
+            async with asyncio.timeout(_LIST_S):
                 listed = await transport.get(_wire(name, entry).models_path)
-        except (ServiceProblem, ServiceRefusal, Malformed, TimeoutError):
-            # Nobody there, or something else that listens on this port.
-            return None
+        except ServiceProblem as trouble:
+            raise trouble.error from trouble
+        except ServiceRefusal as refusal:
+            raise refusal_error(service, refusal).error from refusal
+        except Malformed as error:
+            raise malformed_error(service, str(error)) from error
+        except TimeoutError as error:
+            raise silence_error(service, _LIST_S) from error
         finally:
             await transport.close()
         models = _models(listed)
-        return None if models is None else LocalServer(name, entry.base_url, models)
+        if models is None:
+            raise malformed_error(service, "sent no list of models")
+        return models
+
+    def _reachable(self, name: str) -> tuple[_KnownService, str | None]:
+        """The definition of a service and its key. Raises `ProviderError` where it cannot be asked so."""
+        entry = self._checked(name)
+        key, source = self._key(name, entry)
+        hint = _key_hint(name, entry)
+        if source in ("locked", "not answering"):
+            state = "is locked" if source == "locked" else "does not answer"
+            raise problem("keyring", name=name, state=state, variable=_variable_hint(entry))
+        if source == "missing":
+            raise problem("no-key", name=name, hint=hint)
+        if key is not None and not usable(key):
+            raise problem("unusable-key", name=name, hint=hint)
+        return entry, key
 
     def _entry(self, name: str) -> _KnownService:
         """The definition of a service: the settings over the built-in one."""

@@ -77,21 +77,17 @@ class ModelServices:
         return self._catalogue.provider(name)
 
     def test(
-        self, name: str, providers: Mapping[str, Mapping[str, Any]] | None = None
+        self, name: str, providers: Mapping[str, Mapping[str, Any]] | None = None, key: str = ""
     ) -> tuple[ProbeLine, ...]:
         """Make one real tool call and report each step in words.
 
         `providers`: try the model with this table of the settings, which need not be saved; None: as saved.
+        `key`: one that was typed and is not kept yet.
         """
-        from reverie.llm.catalogue import probe
-        from reverie.settings import ProvidersSettings
-
-        settings = self._settings().providers
-        if providers is not None:
-            settings = ProvidersSettings.model_validate(providers)
-        catalogue = self._catalogue_of(settings)
+        from reverie.llm.catalogue import parse_model, probe
 
         async def ask() -> Any:
+            catalogue = self._catalogue_with(providers, parse_model(name).provider, key)
             provider = catalogue.provider(name)
             try:
                 return await probe(provider)
@@ -104,10 +100,12 @@ class ModelServices:
             return (ProbeLine("settings", "fail", str(error)),)
         return tuple(ProbeLine(step.name, step.state, step.sentence) for step in report.steps)
 
-    def local_servers(self) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-        """`(provider, base URL, models)` of the model servers that answer on this machine."""
-        found = asyncio.run(self._catalogue.detect_local())
-        return tuple((server.provider, server.base_url, server.models) for server in found)
+    def offered_models(
+        self, provider: str, providers: Mapping[str, Mapping[str, Any]], key: str = ""
+    ) -> tuple[str, ...]:
+        """The models that a service offers now; `providers` and `key` as for `test`. Raises
+        `ProviderError`."""
+        return asyncio.run(self._catalogue_with(providers, provider, key).models(provider))
 
     def set_key(self, provider: str, key: str) -> None:
         """Keep the key of a service in the keyring."""
@@ -121,7 +119,19 @@ class ModelServices:
     def _catalogue(self) -> Catalogue:
         return self._catalogue_of(self._settings().providers)
 
-    def _catalogue_of(self, settings: ProvidersSettings) -> Catalogue:
+    def _catalogue_with(
+        self, providers: Mapping[str, Mapping[str, Any]] | None, name: str, key: str
+    ) -> Catalogue:
+        """The services with settings and a key that are not saved yet."""
+        from reverie.llm.catalogue import TypedKey
+        from reverie.settings import ProvidersSettings
+
+        settings = self._settings().providers
+        if providers is not None:
+            settings = ProvidersSettings.model_validate(providers)
+        return self._catalogue_of(settings, TypedKey(self._keys, name, key) if key else None)
+
+    def _catalogue_of(self, settings: ProvidersSettings, keys: KeyStore | None = None) -> Catalogue:
         from reverie.llm.catalogue import Catalogue
         from reverie.settings import ProviderSettings
 
@@ -134,7 +144,7 @@ class ModelServices:
             )
             for service in self._offered()
         }
-        return Catalogue({**offered, **settings.root}, self._env, self._keys)
+        return Catalogue({**offered, **settings.root}, self._env, keys or self._keys)
 
     @cached_property
     def _keys(self) -> KeyStore:

@@ -36,7 +36,7 @@ from reverie.memory.catalogue import (
 )
 from reverie.memory.listing import is_gone, read_rel, scope_usage
 from reverie.memory.paths import memory_path
-from reverie.memory.search.index import Doc, SearchLimits, find
+from reverie.memory.search.index import Doc, SearchLimits, find, nearest
 from reverie.memory.search.query import SearchQuery, Snippet, parse_query, regex_hits, snippet, term_hits
 from reverie.services.contexts import shown_contexts
 
@@ -88,12 +88,14 @@ class SearchHit:
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
     """`problems`: sentences on what was asked in vain, and on homes that could not be looked at. `complete`
-    False: the index of some home is still being made, or the pattern was not tried on everything yet."""
+    False: the index of some home is still being made, or the pattern was not tried on everything yet.
+    `corrected`: nothing holds what was asked, and this was looked for instead."""
 
     query: str
     hits: tuple[SearchHit, ...]
     problems: tuple[str, ...] = ()
     complete: bool = True
+    corrected: str = ""
 
 
 # The places of indexed rows, and the context in which each is shown.
@@ -255,16 +257,30 @@ class SearchService:
         count: int = COUNT,
         stop: Callable[[], bool] = lambda: False,
         report: Callable[[SearchAnswer], None] = lambda _answer: None,
+        correcting: bool = False,
     ) -> SearchAnswer:
         """What answers `text` now in these homes (None: in all), best first. Does not update; a damaged index
         is marked for the next update. A last word of one letter that nothing holds is taken for the beginning
         of one, and asks nothing yet. A pattern (`/…/`) is tried file by file: `report` hears what was found
-        so far. Raises `SearchStopped`."""
+        so far. `correcting`: where nothing answers, words that nothing holds are taken for slips of the keys.
+        Raises `SearchStopped`."""
         query = parse_query(text)
         among = [each for each in self._all() if homes is None or each[0] in homes]
         answer = self._answer(text, query, among, count, stop, report)
         before = query.without_first_letter if not answer.hits and not answer.problems else None
-        return self._answer(text, before, among, count, stop, report) if before is not None else answer
+        if before is not None:
+            return self._answer(text, before, among, count, stop, report)
+        if not correcting or answer.hits or answer.problems or not answer.complete or not among:
+            return answer
+        try:
+            similar = nearest(among[0][1].parts.catalogue, query)
+        except CatalogueDamaged:
+            return answer  # the question itself has marked it
+        if similar is None:
+            return answer
+        second = self._answer(text, similar, among, count, stop, report)
+        said = " ".join(term.text for term in similar.terms)
+        return replace(second, corrected=said) if second.hits else answer
 
     def _answer(
         self,

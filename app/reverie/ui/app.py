@@ -434,7 +434,8 @@ def run_window(
             )
             remembered = read_remembered(profile) if screenshot is None else Remembered()
             if not homes and not demo:
-                options = with_remembered(options, remembered)
+                choosing = screenshot is None and remembered == Remembered()
+                options = with_remembered(replace(options, choosing=choosing), remembered)
             try:
                 return _run(application, profile, clock, options, screenshot, instance, remembered, logged)
             finally:
@@ -487,8 +488,6 @@ def _run(
 
         if screenshot is None:
             stores.append(SessionStore(window, remembered, place=options.and_found))
-            if is_first_start(remembered, demo=options.open_demo):
-                window.show_welcome_when_ready()
         window.dialogs.window_style_changed.connect(look.apply)
         if instance is not None:
             instance.asked.connect(window.handle_request)
@@ -555,13 +554,6 @@ def those_that_may_be(places: Sequence[str], *, within_s: float = 1.0) -> tuple[
 
     answers = ask_each({place: partial(is_there, place) for place in places}, within_s / MOST_LIMITS)
     return tuple(place for place in places if answers.get(place, True))
-
-
-def is_first_start(remembered: Remembered, *, demo: bool) -> bool:
-    """Whether no window of the profile has been closed yet; for the demo's throw-away profile, none of the
-    person's own either."""
-    nothing = Remembered()
-    return remembered == nothing and not (demo and read_remembered(Profile.default()) != nothing)
 
 
 def _nothing_more(_nothing: None) -> None:

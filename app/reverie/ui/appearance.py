@@ -566,6 +566,8 @@ class StartupOptions:
     open_demo: bool = False
     and_found: bool = False
     """Open the homes that are found as well as `homes`."""
+    choosing: bool = False
+    """A first start: the person chooses which of the homes that are found is shown."""
     watching: bool = True
     engine: bool = False
     """Use the engine of the profile, a process of its own; otherwise one in this process."""

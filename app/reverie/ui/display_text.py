@@ -8,6 +8,7 @@ Threading: any.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -30,6 +31,9 @@ LONGEST_LINE = 10_000
 the square of its length, on the GUI thread."""
 LONGEST_SENTENCE = 5_000
 _LONGEST_TIP = 2_000
+_TIP_CHARS = 80
+_MARKUP = re.compile(r"(<|&)(?=\S)")
+"""Where Qt could see a tag or an entity; a joiner without width prevents it."""
 
 
 def visible(text: str) -> str:
@@ -59,15 +63,17 @@ def lines_shortened(text: str, most: int = LONGEST_LINE) -> str:
 
 
 def as_tooltip(*lines: str) -> str:
-    """Plain lines as a tool tip that wraps and that Qt cannot read as markup of their own."""
-    import html  # late: no name is painted with it
+    """Plain lines as a tool tip that Qt cannot take for markup, and that a screen reader is told as it is.
+    Broken into lines of a readable length here, because Qt does that with markup only."""
+    import textwrap  # late: no name is painted with it
 
-    shown = "<br>".join(
-        html.escape(visible_lines(shortened(line, _LONGEST_TIP))).replace("\n", "<br>")
+    shown = [
+        textwrap.fill(each, _TIP_CHARS, break_on_hyphens=False)
         for line in lines
         if line
-    )
-    return f"<qt>{shown}</qt>" if shown else ""
+        for each in visible_lines(shortened(line, _LONGEST_TIP)).split("\n")
+    ]
+    return _MARKUP.sub("\\1\u2060", "\n".join(shown))
 
 
 def human_size(size: int) -> str:

@@ -161,6 +161,7 @@ class HomeOpened:
     caps: Caps
     facts: HomeFacts
     recent_workspace: str = ""
+    is_demo: bool = False
 
 
 async def open_home(path: Path, profile: Profile, engine: EngineClient) -> HomeOpened:
@@ -252,6 +253,7 @@ class HomeSession(QObject):
         self.workbench = opened.workbench
         self.profile = opened.profile
         self.engine = engine
+        self.is_demo = opened.is_demo
         self.info = self._named(opened.info)
         self.caps = opened.caps
         self.facts = opened.facts
@@ -316,8 +318,11 @@ class HomeSession(QObject):
             self.trouble.emit(error)
 
     def _named(self, info: HomeInfo) -> HomeInfo:
-        """With the machine's name beside the label, where it is not this one."""
+        """With the machine's name beside the label, where it is not this one. The demo's place is nobody's
+        business."""
         machine = self.engine.machine_name
+        if self.is_demo:
+            return replace(info, label=self.tr("Demo"))
         return replace(info, label=f"{info.label} · {machine}") if machine else info
 
     # Selecting

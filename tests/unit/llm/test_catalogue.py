@@ -1,4 +1,4 @@
-"""Which services there are, how settings change them, where text goes, what listens on this machine."""
+"""Which services there are, how settings change them, where text goes, and what they offer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from helpers.asking import KEY, MemoryKeys, ask
 from helpers.model_server import ModelServer, Reply
-from reverie.llm.catalogue import Catalogue, LocalServer, ModelName, parse_model
+from reverie.llm.catalogue import Catalogue, ModelName, TypedKey, parse_model
 from reverie.llm.provider import ProviderError
 from reverie.settings import ProviderSettings
 
@@ -150,39 +150,54 @@ def test_openai_itself_gets_its_own_name_for_the_limit() -> None:
         assert "max_completion_tokens" in server.requests[0].body
 
 
-def test_local_servers_that_answer_are_found_with_their_models() -> None:
+def listed(name: str, keys: Any = None, **settings: ProviderSettings) -> tuple[str, ...]:
+    services = Catalogue(settings, {}, keys or MemoryKeys(openrouter=KEY))
+    return asyncio.run(services.models(name))
+
+
+def test_a_service_lists_its_models_without_being_asked_anything_else() -> None:
+    with ModelServer(models=["qwen3:8b", "llama"]) as server:
+        assert listed("ollama", ollama=ProviderSettings(base_url=server.openai_url)) == ("qwen3:8b", "llama")
+        assert server.requests == []
+
+
+def test_a_key_that_was_typed_counts_before_it_is_kept() -> None:
+    kept = MemoryKeys()
+    with ModelServer(models=["m"]) as server:
+        own = ProviderSettings(base_url=server.openai_url)
+        assert listed("openrouter", TypedKey(kept, "openrouter", KEY), openrouter=own) == ("m",)
+    assert kept.get("openrouter") is None
+    typed = TypedKey(kept, "openrouter", KEY)
+    assert (typed.get("openrouter"), typed.get("openai"), typed.trouble) == (KEY, None, "")
+
+
+def test_a_service_without_a_key_or_an_address_or_that_is_down_says_so() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         closed = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    with ModelServer(models=["qwen3:8b", "llama"]) as server, ModelServer() as other:
-        settings = {
-            "ollama": ProviderSettings(base_url=server.openai_url),
-            "llamacpp": ProviderSettings(base_url=f"{other.url}/elsewhere?"),
-            "lmstudio": ProviderSettings(base_url=closed),
-            "vllm": ProviderSettings(base_url="http://10.0.0.7/v1"),
-        }
-        found = asyncio.run(catalogue(**settings).detect_local())
-        assert server.requests == []
-        assert found == (LocalServer("ollama", server.openai_url, ("qwen3:8b", "llama")),)
+    for name, fault, settings in (
+        ("openai", "key", {}),
+        ("nobody", "settings", {}),
+        ("ollama", "unreachable", {"ollama": ProviderSettings(base_url=closed)}),
+    ):
+        with pytest.raises(ProviderError) as caught:
+            listed(name, **settings)
+        assert caught.value.fault == fault
 
 
 @pytest.mark.parametrize("head", [b"", b"content-encoding: gzip\r\n"])
-def test_something_else_on_a_usual_port_is_no_model_server(head: bytes) -> None:
-    def closed() -> str:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-
+def test_something_else_at_the_address_is_no_model_server(head: bytes) -> None:
     async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n" + head + b"\r\n<html>hi!")
         await writer.drain()
         writer.close()
 
-    async def look() -> tuple[LocalServer, ...]:
+    async def look() -> tuple[str, ...]:
         server = await asyncio.start_server(page, "127.0.0.1", 0)
         async with server:
             port = server.sockets[0].getsockname()[1]
-            settings = {name: ProviderSettings(base_url=closed()) for name in ("ollama", "lmstudio", "vllm")}
-            settings["llamacpp"] = ProviderSettings(base_url=f"http://127.0.0.1:{port}/v1")
-            return await catalogue(**settings).detect_local()
+            own = ProviderSettings(base_url=f"http://127.0.0.1:{port}/v1")
+            return await catalogue(llamacpp=own).models("llamacpp")
 
-    assert asyncio.run(look()) == ()
+    with pytest.raises(ProviderError):
+        asyncio.run(look())

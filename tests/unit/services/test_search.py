@@ -102,6 +102,28 @@ def test_a_word_of_which_one_letter_is_typed_takes_no_hit_away_unless_it_is_a_wo
         assert found(desk, asked) == [], asked
 
 
+def corrected(desk: SearchService, text: str) -> tuple[str, list[str]]:
+    answer = desk.search(text, correcting=True)
+    return answer.corrected, [hit.path for hit in answer.hits]
+
+
+def test_a_slip_of_the_keys_finds_what_was_meant_as_a_second_try(
+    desk: SearchService, parts: HomeContainer
+) -> None:
+    path = "/memories/global/upkeep.md"
+    (parts.home.root / "memory/global/upkeep.md").write_text("the maintenance of the qwertz-box\n")
+    desk.note(parts.home_id, seen(rescan=True))
+    desk.update()
+    for asked in ("mantenance", "maintainance", "maintenacne", "MAINTENANSE", "mantenance scope:global"):
+        assert corrected(desk, asked) == ("maintenance", [path]), asked
+    assert corrected(desk, "qwetrz maintenance") == ("qwertz maintenance", [path])
+    assert found(desk, "mantenance") == [], "only where it is wanted"
+    for exact in ("maintenance", "mainten", "the maintenance"):
+        assert corrected(desk, exact) == ("", [path]), exact
+    for nothing in ("zzzzzzzz", "xqz", '"mantenance box"', "/mantenance/", "mantenance scope:workspace"):
+        assert corrected(desk, nothing) == ("", []), nothing
+
+
 def test_filters_narrow_down(desk: SearchService, parts: HomeContainer) -> None:
     scopes = {hit.scope for hit in desk.search("the scope:global", count=500).hits}
     assert scopes == {Scope.GLOBAL}

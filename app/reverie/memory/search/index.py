@@ -13,12 +13,12 @@ import json
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reverie.agents.scopes import Scope
 from reverie.memory.catalogue import FileCatalogue, complete_homes
-from reverie.memory.search.query import SearchQuery, Term
+from reverie.memory.search.query import SearchQuery, Term, tokens
 
 # A word that more notes hold says too little to rank by.
 _COMMON = 1_000
@@ -28,6 +28,9 @@ _WEIGHTS = "8.0, 1.0, 0.5"
 _NAMED = 4.0
 # What a note that changed just now has before one of long ago.
 _FRESH = 0.5
+# From so many letters on a word may be a slip of the keys, and from so many on one of two.
+_SHORTEST_SLIP = 4
+_LONG_WORD = 8
 _DAY_NS = 86_400_000_000_000
 _FADING_DAYS = 30
 _COLUMNS = "files.id, files.home, files.root, files.rel, files.scope, files.mtime_ns"
@@ -70,6 +73,46 @@ def find(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> 
             return (), False
         docs = _Finder(connection, query, limits).find()
         return docs, complete_homes(connection, limits.homes) == set(limits.homes)
+
+
+def nearest(catalogue: FileCatalogue, query: SearchQuery) -> SearchQuery | None:
+    """`query` with similar words in place of those that no note holds, as for a slip of the keys; None where
+    there is no such word, or nothing similar to it. Raises `CatalogueDamaged`, `Unavailable`."""
+    with catalogue.reading() as connection:
+        if connection is None:
+            return None
+        terms = tuple(_nearest_term(connection, term) for term in query.terms)
+    return replace(query, terms=terms) if terms != query.terms else None
+
+
+def _nearest_term(connection: sqlite3.Connection, term: Term) -> Term:
+    words = [token.text for token in tokens(term.text)]
+    most = 2 if len(term.text) >= _LONG_WORD else 1
+    if len(words) != 1 or len(words[0]) < _SHORTEST_SLIP or not words[0].isalpha() or not term.phrase:
+        return term
+    holds = "SELECT rowid FROM words WHERE words MATCH ? LIMIT 1"
+    if connection.execute(holds, (term.phrase,)).fetchone() is not None:
+        return term
+    # Late: only who mistypes needs it.
+    from rapidfuzz.distance import OSA
+
+    connection.execute("PRAGMA query_only = OFF")  # for a view on the index, in memory
+    connection.execute(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab('main', words, 'row')"
+    )
+    connection.execute("PRAGMA query_only = ON")
+    length = len(words[0])
+    known = connection.execute(
+        "SELECT term, doc FROM temp.vocabulary WHERE length(term) BETWEEN ? AND ?",
+        (length - most, length + most),
+    )
+    near = (
+        (distance, -count, word)
+        for word, count in known.fetchall()
+        if (distance := OSA.distance(words[0], word, score_cutoff=most)) <= most
+    )
+    best = min(near, default=None)
+    return Term(best[2]) if best is not None else term
 
 
 class _Finder:

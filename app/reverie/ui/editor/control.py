@@ -508,7 +508,7 @@ class EditorControl(QObject):
         self._pick.start()
 
     def open(self, data: RowData | None, *, focus: bool = False, line: int = 0) -> None:
-        """Open a row now; with `focus` the caret goes into the text, to `line` (from 1) if one is named."""
+        """Open a row now, at `line` (from 1) if one is named; with `focus` the caret goes into the text."""
         self._focus_when_open, self._line_when_open = focus, line
         self._picked = data
         self._pick.stop()
@@ -553,11 +553,11 @@ class EditorControl(QObject):
         if self._session is None:
             return
         self.pane.show_file(file, None if file.buffer.address.companion else self._session.caps)
+        if self._line_when_open:
+            self.pane.text.go_to_line(self._line_when_open)
         if self._focus_when_open:
-            self._focus_when_open = False
-            if self._line_when_open:
-                self.pane.text.go_to_line(self._line_when_open)
             self.pane.focus_text()
+        self._focus_when_open, self._line_when_open = False, 0
         self.state_changed.emit()
         self.was_read.emit()
 

@@ -41,7 +41,7 @@ from reverie.ui.display_text import LONGEST_LINE, human_size
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.front_matter_form import FrontForm
 from reverie.ui.editor.preview import PreviewPane
-from reverie.ui.editor.source_view import FindBar, SourceView
+from reverie.ui.editor.source_view import FindBar, FindQuery, SourceView
 from reverie.ui.editor.text_merge import smallest_edit, widget_text
 from reverie.ui.jobs import JobControl, single_shot
 from reverie.ui.translation import counted
@@ -248,12 +248,20 @@ class EditorView(QObject):
         return self._finder
 
     def _made_finder(self) -> FindBar:
+        if self._mode == "preview":
+            self.set_mode("source")
+        return self._any_finder()
+
+    def _any_finder(self) -> FindBar:
         if self._finder is None:
             self._finder = FindBar(self.text, self._icons)
             self.above.addWidget(self._finder)
-        if self._mode == "preview":
-            self.set_mode("source")
         return self._finder
+
+    def seek(self, query: FindQuery | None) -> None:
+        """Mark what a search looked for in every text that is shown; None: no longer."""
+        if query is not None or self._finder is not None:
+            self._any_finder().seek(query)
 
     @Slot()
     def open_find(self) -> None:
@@ -350,6 +358,12 @@ class EditorView(QObject):
         if self._keep.isActive():
             self._save()
         self._session = session
+
+    @Slot()
+    def settings_changed(self) -> None:
+        """Follow the settings as they are now."""
+        self._asked = False
+        self._read_settings()
 
     def _read_settings(self) -> None:
         session = self._session

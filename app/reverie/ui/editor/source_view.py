@@ -591,6 +591,7 @@ class FindBar(QWidget):
         self._icons = icons
         self._places = TextMatches()
         self._current = -1
+        self._sought: FindQuery | None = None
         self.field = self._field(self.tr("Find"))
         self.other = self._field(self.tr("Replace with"))
         self.count = QLabel()
@@ -674,6 +675,9 @@ class FindBar(QWidget):
 
     @property
     def query(self) -> FindQuery:
+        """What is looked for: what the bar says, or `sought` while it is hidden."""
+        if self._sought is not None:
+            return self._sought
         return FindQuery(
             self.field.text(), self.case.isChecked(), self.word.isChecked(), self.regex.isChecked()
         )
@@ -688,9 +692,16 @@ class FindBar(QWidget):
         """Show the bar with its second line."""
         self._open(with_replace=True)
 
+    def seek(self, query: FindQuery | None) -> None:
+        """Mark what a search looked for, and go on with it, without the bar; None: no longer."""
+        if query != self._sought and not self.isVisible():
+            self._sought = query
+            self.look()
+
     def _open(self, *, with_replace: bool) -> None:
         if not self._view.isVisible():
             return
+        self._sought = None
         chosen = self._view.textCursor().selectedText()
         if chosen and "\u2029" not in chosen:
             self.field.setText(chosen)
@@ -711,14 +722,19 @@ class FindBar(QWidget):
     def document_changed(self) -> None:
         """Another file is shown, or none."""
         self._places, self._current = TextMatches(), -1
-        if self.isVisible():
+        if self._is_shown:
             self.look()
 
     # Finding
 
+    @property
+    def _is_shown(self) -> bool:
+        """Matches are marked in the text."""
+        return self.isVisible() or self._sought is not None
+
     @Slot()
     def _on_text(self) -> None:
-        if self.isVisible():
+        if self._is_shown:
             self._rest.start()
 
     @Slot()
@@ -740,7 +756,7 @@ class FindBar(QWidget):
         self._go(forward=False)
 
     def _go(self, *, forward: bool) -> None:
-        if not self.field.text():
+        if not self.query.text:
             self.open_find()
             return
         if self._rest.isActive() or self._stale():
@@ -774,14 +790,14 @@ class FindBar(QWidget):
     def _show(self) -> None:
         found = self._places.found
         first = max(0, self._current - _COLOURED // 2)
-        if self.isVisible():
-            self._view.set_highlights(
-                "find",
-                [
-                    (place.start, place.end, "match-current" if first + n == self._current else "match")
-                    for n, place in enumerate(found[first : first + _COLOURED])
-                ],
-            )
+        shown = found[first : first + _COLOURED] if self._is_shown else ()
+        self._view.set_highlights(
+            "find",
+            [
+                (place.start, place.end, "match-current" if first + n == self._current else "match")
+                for n, place in enumerate(shown)
+            ],
+        )
         self._say_count()
         self._say_trouble(self._places.error)
         can = bool(found) and not self._view.isReadOnly()

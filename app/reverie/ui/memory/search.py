@@ -9,6 +9,7 @@ else. Failure: what cannot be searched is said above the results.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -49,12 +50,15 @@ from PySide6.QtWidgets import (
 from reverie.engine.asking import ask
 from reverie.engine.wire import IndexChanged
 from reverie.errors import UserError
-from reverie.services.search import SearchAnswer, SearchHit
-from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
+from reverie.memory.search.query import parse_query, tokens
+from reverie.services.search import COUNT, SearchAnswer, SearchHit
+from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, scope_name, visible
 from reverie.ui.engine_link import EngineLink
-from reverie.ui.jobs import JobControl, Lane, repeating
+from reverie.ui.jobs import JobControl, Lane, repeating, single_shot
+from reverie.ui.metrics import icon_size, two_line_height
 from reverie.ui.session import HomeSession
+from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import SearchField, WrapLabel
 from reverie.ui.widgets.layouts import pane, stacked
 
@@ -66,6 +70,8 @@ from reverie.ui.widgets.layouts import pane, stacked
 Index = QModelIndex | QPersistentModelIndex
 HIT_ROLE = int(Qt.ItemDataRole.UserRole) + 1
 _DOTS = "…"
+_PREVIEW_MS = 120
+"""How long a row stays selected before its memory is opened: keys that are held down open nothing."""
 Ranges = Sequence[tuple[int, int]]
 
 
@@ -121,7 +127,7 @@ class ResultDelegate(QStyledItemDelegate):
         self._icons = icons
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        return QSize(80, 2 * QFontMetrics(option.font).height() + 2 * UNIT + 2)
+        return QSize(80, two_line_height(option.font))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         hit: SearchHit = index.data(HIT_ROLE)
@@ -141,8 +147,9 @@ class ResultDelegate(QStyledItemDelegate):
         area = option.rect.adjusted(GAP, UNIT, -GAP, -UNIT)
         sign = "companion" if hit.companion else "file" if hit.reachable else "orphan"
         ratio = painter.device().devicePixelRatioF()
-        painter.drawPixmap(area.left(), area.top(), self._icons.pixmap(sign, SIZE, dim, ratio))
-        upper = QRect(area.left() + SIZE + 6, area.top(), area.width() - SIZE - 6, metrics.height())
+        side = icon_size(option.font)
+        painter.drawPixmap(area.left(), area.top(), self._icons.pixmap(sign, side, dim, ratio))
+        upper = QRect(area.left() + side + 6, area.top(), area.width() - side - 6, metrics.height())
         lower = upper.translated(0, metrics.height() + 1)
         place = metrics.elidedText(visible(self._model.place_of(hit)), Qt.TextElideMode.ElideRight,
                                    upper.width() * 2 // 5)  # fmt: skip
@@ -160,9 +167,11 @@ class ResultDelegate(QStyledItemDelegate):
 
 
 class ResultList(QListView):
-    """`opened(Hit)`: Enter or a double click. `left()`: Esc. `above()`: up from the first row."""
+    """`opened(Hit)`: Enter or a double click. `previewed(Hit)`: another row was selected by hand. `left()`:
+    Esc. `above()`: up from the first row."""
 
     opened = Signal(object)
+    previewed = Signal(object)
     left = Signal()
     above = Signal()
 
@@ -178,7 +187,10 @@ class ResultList(QListView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.doubleClicked.connect(self._on_double_click)
+        self.doubleClicked.connect(self.open_current)
+        self._by_hand = self._showing = False
+        self._preview = single_shot(self, _PREVIEW_MS, self._on_rest)
+        self.selectionModel().currentChanged.connect(self._on_current)
 
     @property
     def current(self) -> SearchHit | None:
@@ -187,13 +199,32 @@ class ResultList(QListView):
         return self.results.hits[row] if 0 <= row < len(self.results.hits) else None
 
     def show_hits(self, hits: tuple[SearchHit, ...], *, several_homes: bool) -> None:
-        """Another answer; what was selected stays so if it is still among the hits, else the best one is."""
-        before = self.current
+        """Another answer; what was selected by hand stays so if it is still among the hits, else the best one
+        is."""
+        before = self.current if self._by_hand else None
+        self._showing = True
         self.results.show_hits(hits, several_homes=several_homes)
         keys = [(hit.home_id, hit.root_key, hit.path) for hit in hits]
         key = (before.home_id, before.root_key, before.path) if before is not None else None
         if keys:
             self.setCurrentIndex(self.results.index(keys.index(key) if key in keys else 0, 0))
+        self._showing = False
+
+    def forget_choice(self) -> None:
+        """Something else is asked: what was selected by hand does not count for that."""
+        self._by_hand = False
+        self._preview.stop()
+
+    @Slot()
+    def _on_current(self) -> None:
+        if not self._showing:
+            self._by_hand = True
+            self._preview.start()
+
+    @Slot()
+    def _on_rest(self) -> None:
+        if self.current is not None:
+            self.previewed.emit(self.current)
 
     def step(self, steps: int) -> None:
         """Select a row further down (or up)."""
@@ -202,7 +233,7 @@ class ResultList(QListView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.current is not None:
-            self.opened.emit(self.current)
+            self.open_current()
         elif event.key() == Qt.Key.Key_Escape:
             self.left.emit()
         elif event.key() == Qt.Key.Key_Up and self.currentIndex().row() <= 0:
@@ -210,9 +241,12 @@ class ResultList(QListView):
         else:
             super().keyPressEvent(event)
 
-    @Slot(QModelIndex)
-    def _on_double_click(self, index: QModelIndex) -> None:
-        self.opened.emit(self.results.hits[index.row()])
+    @Slot()
+    def open_current(self) -> None:
+        """Open the selected hit, not only look at it."""
+        self._preview.stop()
+        if self.current is not None:
+            self.opened.emit(self.current)
 
 
 def shown_with(text: str, marks: Ranges) -> tuple[str, list[tuple[int, int]]]:
@@ -284,6 +318,17 @@ def _draw(
     layout.draw(painter, QPointF(area.left(), area.top()))
 
 
+def pattern_of(text: str) -> str:
+    """An expression for what a question looks for in a text, to mark it there; empty if it asks for none."""
+    query = parse_query(text)
+    words = [
+        r"(?<![^\W_])" + r"\W+".join(map(re.escape, names)) + ("" if term.goes_on else r"(?![^\W_])")
+        for term in query.terms
+        if (names := [token.text for token in tokens(term.text)])
+    ]
+    return "|".join([*words, *([query.regex] if query.regex else [])])
+
+
 # While the index grows the answer is asked again this often.
 _GROWING_MS = 700
 
@@ -308,9 +353,11 @@ class MemorySearchField(SearchField):
 
 
 class MemorySearch(QObject):
-    """`opened(Hit)`: a person wants to see it. `left()`: back to the trees, please."""
+    """`opened(Hit)`: a person wants to edit it; `previewed(Hit)`: only to see it. `left()`: back to the
+    trees."""
 
     opened = Signal(object)
+    previewed = Signal(object)
     left = Signal()
 
     def __init__(self, tree: QWidget, icons: Icons, parent: QObject) -> None:
@@ -341,6 +388,7 @@ class MemorySearch(QObject):
         self.field.left.connect(self.leave)
         self.field.moved.connect(self.list.step)
         self.list.opened.connect(self.opened)
+        self.list.previewed.connect(self.previewed)
         self.list.left.connect(self.leave)
         self.list.above.connect(self.focus)
 
@@ -348,6 +396,12 @@ class MemorySearch(QObject):
     def showing(self) -> bool:
         """The results stand in the trees' place."""
         return self.pages.currentWidget() is self._found
+
+    @property
+    def pattern(self) -> str:
+        """An expression for what the hits were found by."""
+        corrected = self.answer.corrected if self.answer is not None else ""
+        return pattern_of(corrected or self.field.text())
 
     @property
     def settled(self) -> bool:
@@ -406,6 +460,7 @@ class MemorySearch(QObject):
 
     @Slot(str)
     def _on_text(self, text: str) -> None:
+        self.list.forget_choice()
         if not text.strip():
             self._lane.abandon("search")
             self._growing.stop()
@@ -441,23 +496,26 @@ class MemorySearch(QObject):
 
     def _say(self, answer: SearchAnswer) -> None:
         said = [*answer.problems]
+        if answer.corrected:
+            said.append(self.tr("Nothing fits exactly. Shown: “{words}”").format(words=answer.corrected))
+        count = len(answer.hits)
+        if count >= COUNT:
+            said.append(self.tr("The best {n} hits").format(n=count))
+        elif count or (answer.complete and not answer.problems):
+            said.append(counted(self.tr("1 hit"), "%n hits", count) if count else self.tr("No hits"))
         if self._indexing and not answer.complete:
             read = sum(self._indexing.values())
-            said.append(self.tr("The search index is being made: {n} files so far.").format(n=read))
-        elif not answer.hits and not answer.problems and answer.complete:
-            said.append(self.tr("Nothing was found."))
-        self.said.say(" ".join(said))
-        self.said.setVisible(bool(said))
+            said.append(self.tr("The index is being built: {n} files so far.").format(n=read))
+        self.said.say(" · ".join(said))
 
     def _on_failed(self, error: UserError) -> None:
         self.said.say(str(error))
-        self.said.show()
         self.pages.setCurrentWidget(self._found)
 
     @Slot()
     def _on_chosen(self) -> None:
-        if self.list.current is not None and self.showing:
-            self.opened.emit(self.list.current)
+        if self.showing:
+            self.list.open_current()
 
     # The index
 
@@ -514,8 +572,12 @@ async def _search_all(
 def _merged(text: str, answers: Iterable[SearchAnswer]) -> SearchAnswer:
     """The answers of several engines as one, the best hits of all first."""
     parts = tuple(answers)
+    if any(part.hits and not part.corrected for part in parts):
+        # What one engine only guessed is not shown beside what another one has.
+        parts = tuple(replace(part, hits=()) if part.corrected else part for part in parts)
     if len(parts) == 1:
         return parts[0]
     hits = sorted((hit for part in parts for hit in part.hits), key=lambda hit: -hit.score)
     problems = dict.fromkeys(problem for part in parts for problem in part.problems)
-    return SearchAnswer(text, tuple(hits), tuple(problems), all(part.complete for part in parts))
+    corrected = next((part.corrected for part in parts if part.hits and part.corrected), "")
+    return SearchAnswer(text, tuple(hits), tuple(problems), all(part.complete for part in parts), corrected)

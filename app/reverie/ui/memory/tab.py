@@ -33,6 +33,7 @@ from reverie.ui.editor.control import Buffers, EditorControl
 from reverie.ui.editor.drafts import DraftKeeper, DraftOffers
 from reverie.ui.editor.merge_control import CoEditing
 from reverie.ui.editor.pane import EditorPane
+from reverie.ui.editor.source_view import FindQuery
 from reverie.ui.jobs import Lanes
 from reverie.ui.memory.duplicates_window import DuplicatesControl
 from reverie.ui.memory.edits import Edits, HandControl, ShownPlace
@@ -45,6 +46,7 @@ from reverie.ui.memory.inspector import InspectorControl
 from reverie.ui.memory.notes_control import NotesControl
 from reverie.ui.memory.orphaned_stores import OrphansControl
 from reverie.ui.memory.search import MemorySearch
+from reverie.ui.memory.start_page import StartPage
 from reverie.ui.memory.unseen import UnseenControl
 from reverie.ui.metrics import scaled
 from reverie.ui.session import HomeSession, TreeUpdate
@@ -266,6 +268,7 @@ class MemoryTab(QWidget):
         super().__init__(parent)
         self._shown = ShownPlace()
         self._hit_when_there: SearchHit | None = None
+        self._focus_hit = True
         self.model = MemoryTreeModel(now, self)
         self.tree = MemoryTreeView(self.model, icons)
         self.search = MemorySearch(self.tree, icons, self)
@@ -285,7 +288,7 @@ class MemoryTab(QWidget):
         self.filters = FilterControl(self.chips, self.order, self.model, lanes.history, self)
         self.edits = Edits(self)
         self._make_controls(lanes, icons, now)
-        self.no_home = EmptyPage(icons, "home")
+        self.no_home = StartPage()
         self.notice = EmptyPage(icons, "orphan")
         self._greyed = False
         self._late_tree = QTimer(self)
@@ -319,12 +322,6 @@ class MemoryTab(QWidget):
         # Blank at first: nobody knows yet whether there is a home.
         self._pages = stacked(QWidget(), self.no_home, self._parts, self.notice)
         column(self, self._pages, margin=0, gap=None)
-        self.no_home.say(
-            self.tr("No home is open"),
-            self.tr(
-                "A home is the directory where an agent keeps what it remembers, such as ~/.mux or ~/.xum."
-            ),
-        )
 
     def _connect(self) -> None:
         self._late_tree.timeout.connect(self._grey_old_tree)
@@ -336,8 +333,10 @@ class MemoryTab(QWidget):
         self.editor.state_changed.connect(self.drafts.follow)
         self._connect_controls()
         self.search.opened.connect(self.open_hit)
+        self.search.previewed.connect(self.preview_hit)
         self.order.chosen.connect(self._on_order_chosen)
         self.search.left.connect(self._on_search_left)
+        self.search.field.textChanged.connect(self._on_question)
 
     def _connect_controls(self) -> None:
         for changed in (
@@ -367,6 +366,9 @@ class MemoryTab(QWidget):
         self.pane.set_actions(actions)
         self.inspector.inspector.set_action(actions["memory.pin"])
         self.inspector.inspector.history_wanted.connect(actions["memory.history"].trigger)
+        for id_ in ("edit.find-next", "edit.find-previous"):
+            self.search.field.addAction(actions[id_])
+            self.search.list.addAction(actions[id_])
         self.heading.set_actions([actions[id_] for id_ in HEADING])
         self.no_home.set_actions([actions["home.open"], actions["home.demo"]])
 
@@ -449,7 +451,7 @@ class MemoryTab(QWidget):
         self.situation_changed.emit()
 
     def show_no_home(self) -> None:
-        """None was found."""
+        """None was found, or none is chosen yet."""
         self._show_page(self.no_home)
 
     @Slot(object)
@@ -567,10 +569,25 @@ class MemoryTab(QWidget):
         self._hit_when_there = None
         self.focus_tree()
 
+    @Slot(str)
+    def _on_question(self, text: str) -> None:
+        if not text.strip():
+            self.pane.view.seek(None)
+
     @Slot(object)
     def open_hit(self, hit: SearchHit) -> None:
         """Show what a search found; first its home and context, if others are shown."""
-        self._hit_when_there = None
+        self._show_hit(hit, focus=True)
+
+    @Slot(object)
+    def preview_hit(self, hit: SearchHit) -> None:
+        """The same, but the focus stays with the hits."""
+        self._show_hit(hit, focus=False)
+
+    def _show_hit(self, hit: SearchHit, *, focus: bool) -> None:
+        pattern = self.search.pattern
+        self.pane.view.seek(FindQuery(pattern, regex=True) if pattern else None)
+        self._hit_when_there, self._focus_hit = None, focus
         self.show_beside(None)
         if not self._open_here(hit) and hit.reachable:
             self._hit_when_there = hit
@@ -582,15 +599,14 @@ class MemoryTab(QWidget):
         if update is None or session is None or hit.home_id != session.info.id:
             return False
         if hit.companion:
-            found = companion_at(update.tree, hit.path)
-            if found is not None:
-                self.editor.open(found, focus=True, line=hit.snippet.line)
-            return found is not None
-        root = update.view.scopes[hit.scope].root
-        if root is None or root.key != hit.root_key or not self.tree.select_path(hit.path):
-            return False
-        self.editor.open(self.tree.current_data(), focus=True, line=hit.snippet.line)
-        return True
+            found: RowData | None = companion_at(update.tree, hit.path)
+        else:
+            root = update.view.scopes[hit.scope].root
+            is_here = root is not None and root.key == hit.root_key and self.tree.select_path(hit.path)
+            found = self.tree.current_data() if is_here else None
+        if found is not None:
+            self.editor.open(found, focus=self._focus_hit, line=hit.snippet.line)
+        return found is not None
 
     def mark_seen(self) -> None:
         """Take the badges away."""

@@ -1,7 +1,9 @@
 """Connects the settings dialog with the settings, the keyring and the model services.
 
-Every question is a job on a lane of this control's own, started with the first question: neither keyring
-nor model server may hold up the window, a refresh or a run.
+The settings file is read first: what the engine and the services answer follows.
+
+Every question is a job on a lane of this control's own: neither keyring nor model server may hold up the
+window, a refresh or a run, nor each other, nor what is to be saved.
 
 Threading: GUI thread. Failure: shown in the dialog, which stays open.
 """
@@ -9,7 +11,7 @@ Threading: GUI thread. Failure: shown in the dialog, which stays open.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -21,9 +23,9 @@ from reverie.errors import UserError
 from reverie.settings import Settings, load_settings, save_settings
 from reverie.ui.appearance import Icons
 from reverie.ui.display_text import visible
-from reverie.ui.jobs import JobControl, Lane, Work
+from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.settings.dialog import SettingsDialog
-from reverie.ui.settings.draft import Setting, SettingsDraft, draft_of, schema, with_draft
+from reverie.ui.settings.draft import SettingsDraft, draft_of, with_draft
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine
@@ -31,14 +33,6 @@ if TYPE_CHECKING:
     from reverie.services.model_services import ModelsView, ModelsWithoutHome, ProbeLine
     from reverie.services.models import Models
     from reverie.ui.session import HomeSession
-    from reverie.ui.settings.model_pages import LocalServer
-
-
-@dataclass(frozen=True, slots=True)
-class _KnownModels:
-    schema: tuple[Setting, ...]
-    draft: SettingsDraft
-    models: ModelsView
 
 
 class ProfileSettings:
@@ -75,20 +69,26 @@ class SettingsControl(QObject):
         super().__init__(parent)
         self._icons = icons
         self._window = parent
-        self._lane = Lane("models", self)
+        self._saving, self._keys, self._asking = (
+            Lane(name, self) for name in ("settings", "keyring", "models")
+        )
         self._service: ProfileSettings | None = None
         self._home = ""
         self.dialog: SettingsDialog | None = None
 
     # Opening
 
-    def open_profile(self, profile: Profile, engine: EngineClient, session: HomeSession | None) -> None:
-        """Show the settings of this machine, with those of a home of it."""
+    def open_profile(
+        self, profile: Profile, engine: EngineClient, session: HomeSession | None, setting: str = ""
+    ) -> None:
+        """Show the settings of this machine, with those of a home of it; first a page, or one of them."""
         if session is None:
             self.open(ProfileSettings(profile, engine))
         else:
             service = ProfileSettings(profile, engine, session.workbench)
             self.open(service, session.info.id, visible(session.info.label))
+        if setting and self.dialog is not None:
+            self.dialog.show_setting(setting)
 
     def open(self, service: ProfileSettings, home_id: str = "", label: str = "") -> None:
         """Show the settings; those of the background are of the home `home_id`, if one is open."""
@@ -100,45 +100,52 @@ class SettingsControl(QObject):
         dialog = SettingsDialog(self._icons, label, self._window)
         self.dialog = dialog
         dialog.save.connect(self._save)
-        dialog.engine.test.connect(self._test)
-        dialog.providers.find_servers.connect(self._find)
-        dialog.providers.key_given.connect(self._set_key)
-        dialog.providers.key_forgotten.connect(self._forget_key)
+        dialog.models.test.connect(self._test)
+        dialog.models.list_wanted.connect(self._list)
+        dialog.models.key_given.connect(self._set_key)
+        dialog.models.key_forgotten.connect(self._forget_key)
         dialog.finished.connect(self._on_closed)
         dialog.open()
         self._read()
 
     def stop(self) -> None:
         """The window closes."""
-        self._lane.stop()
+        for lane in self._lanes:
+            lane.stop()
 
     @property
     def busy(self) -> bool:
-        return self._lane.busy
+        return any(lane.busy for lane in self._lanes)
+
+    @property
+    def _lanes(self) -> tuple[Lane, ...]:
+        return self._saving, self._keys, self._asking
 
     def _read(self) -> None:
         service, home = self._service, self._home
         if service is None:
             return
 
-        async def work(_control: JobControl) -> _KnownModels:
-            return _KnownModels(
-                schema(), draft_of(service.settings(), home), await ask(service.models.view, None)
-            )
+        def work(_control: JobControl) -> SettingsDraft:
+            return draft_of(service.settings(), home)
 
-        self._submit("read settings", work, self._on_read, self._on_failed, "settings")
+        self._saving.submit("read settings", work, done=self._on_read, failed=self._on_failed, group="shown")
+        self._ask_models(service)
 
-    def _on_read(self, known: _KnownModels) -> None:
+    def _on_read(self, draft: SettingsDraft) -> None:
         if self.dialog is not None:
-            self.dialog.providers.setEnabled(True)
-            self.dialog.show_schema(known.schema)
-            self.dialog.show_draft(known.draft)
-            self._show_models(known.models)
+            self.dialog.show_draft(draft)
+
+    def _ask_models(self, service: ProfileSettings) -> None:
+        view = ask(service.models.view, None)
+        self._keys.submit(
+            "ask for the services", view, done=self._show_models, failed=self._on_failed, group="shown"
+        )
 
     def _show_models(self, models: ModelsView) -> None:
         if self.dialog is not None:
-            self.dialog.providers.show_models(models)
-            self.dialog.engine.show_models(models)
+            self.dialog.models.show_models(models)
+            self.dialog.say_used(models.engine, models.engine_reason)
 
     # What is wanted
 
@@ -148,69 +155,59 @@ class SettingsControl(QObject):
         if service is None:
             return
 
-        async def work(_control: JobControl) -> ModelsView:
+        async def work(_control: JobControl) -> None:
             await service.save_settings(with_draft(service.settings(), draft, home))
-            return await ask(service.models.view, None)
 
-        def saved(models: ModelsView) -> None:
-            self._on_saved(models)
-            self.window_style_changed.emit(draft.window_style)
+        done = partial(self._on_saved, draft)
+        self._saving.submit("save settings", work, done=done, failed=self._on_failed)
 
-        self._submit("save settings", work, saved, self._on_failed, "")
-
-    def _on_saved(self, models: ModelsView) -> None:
+    def _on_saved(self, draft: SettingsDraft, _nothing: None) -> None:
         if self.dialog is not None:
+            if any(key.startswith("window.") for key in draft.values):
+                self.window_style_changed.emit(self.dialog.draft.updated(draft).window_style)
             self.dialog.saved()
-        self._show_models(models)
+        if self._service is not None and self.dialog is not None:
+            self._ask_models(self._service)
         self.changed.emit()
 
     @Slot(str)
     def _test(self, name: str) -> None:
-        service, dialog, home = self._service, self.dialog, self._home
-        if service is None or dialog is None:
-            return
-        dialog.engine.testing(name)
-        draft = dialog.draft
-
-        async def work(_control: JobControl) -> Sequence[ProbeLine]:
-            # What is typed is what is tried: the provider may have been added a moment ago.
-            wanted = with_draft(service.settings(), draft, home)
-            return await ask(service.models.test, name, wanted.providers.model_dump())
-
-        self._submit("test a model", work, self._on_tested, self._on_test_failed, "test")
+        self._ask_typed("test a model", lambda models: models.test, name, self._on_tested)
 
     def _on_tested(self, lines: Sequence[ProbeLine]) -> None:
         if self.dialog is not None:
-            self.dialog.engine.tested(lines)
+            self.dialog.models.tested(lines)
 
-    def _on_test_failed(self, error: UserError) -> None:
-        if self.dialog is not None:
-            self.dialog.engine.test_failed(str(error))
+    @Slot(str)
+    def _list(self, service: str) -> None:
+        def listed(names: Sequence[str]) -> None:
+            if self.dialog is not None:
+                self.dialog.models.show_list(service, names)
 
-    @Slot()
-    def _find(self) -> None:
-        service = self._service
-        if service is None:
+        self._ask_typed("list models", lambda models: models.offered_models, service, listed)
+
+    def _ask_typed(
+        self,
+        name: str,
+        question: Callable[[Models | ModelsWithoutHome], Callable[..., Any]],
+        about: str,
+        done: Callable[[Any], None],
+    ) -> None:
+        """Ask the services as they are typed, saved or not."""
+        service, dialog, home = self._service, self.dialog, self._home
+        if service is None or dialog is None:
             return
+        draft, key = dialog.draft, dialog.models.key.text().strip()
 
-        self._submit(
-            "find local servers",
-            ask(service.models.local_servers),
-            self._on_found,
-            self._on_find_failed,
-            "servers",
-        )
+        async def work(_control: JobControl) -> Any:
+            wanted = with_draft(service.settings(), draft, home)
+            return await ask(question(service.models), about, wanted.providers.model_dump(), key)
 
-    def _on_found(self, servers: Sequence[LocalServer]) -> None:
+        self._asking.submit(name, work, done=done, failed=self._on_form_failed, group="shown")
+
+    def _on_form_failed(self, error: UserError) -> None:
         if self.dialog is not None:
-            self.dialog.providers.show_servers(servers)
-            self.dialog.engine.suggest(
-                [f"{provider}:{model}" for provider, _, models in servers for model in models]
-            )
-
-    def _on_find_failed(self, error: UserError) -> None:
-        if self.dialog is not None:
-            self.dialog.providers.find_failed(str(error))
+            self.dialog.models.failed(str(error))
 
     @Slot(str, str)
     def _set_key(self, provider: str, key: str) -> None:
@@ -223,7 +220,13 @@ class SettingsControl(QObject):
             return await ask(service.models.view, None)
 
         message = self.tr("The key for {provider} is in the system's keyring.").format(provider=provider)
-        self._submit("keep a key", work, self._set_message(message), self._on_failed, "")
+
+        def done(models: ModelsView) -> None:
+            self._set_message(message)(models)
+            if self.dialog is not None:
+                self.dialog.key_kept(provider, key)
+
+        self._keys.submit("keep a key", work, done=done, failed=self._on_failed)
 
     @Slot(str)
     def _forget_key(self, provider: str) -> None:
@@ -236,7 +239,7 @@ class SettingsControl(QObject):
             return await ask(service.models.view, None)
 
         message = self.tr("The key for {provider} was removed from the keyring.").format(provider=provider)
-        self._submit("forget a key", work, self._set_message(message), self._on_failed, "")
+        self._keys.submit("forget a key", work, done=self._set_message(message), failed=self._on_failed)
 
     def _set_message(self, sentence: str) -> Callable[[ModelsView], None]:
         def done(models: ModelsView) -> None:
@@ -254,18 +257,8 @@ class SettingsControl(QObject):
     @Slot()
     def _on_closed(self) -> None:
         """Whatever was still being asked for the dialog is not wanted any more."""
-        for group in ("settings", "test", "servers"):
-            self._lane.abandon(group)
+        for lane in self._lanes:
+            lane.abandon("shown")
         if self.dialog is not None:
             self.dialog.deleteLater()
         self.dialog = None
-
-    def _submit(
-        self,
-        name: str,
-        work: Work[Any],
-        done: Callable[[Any], None],
-        failed: Callable[[UserError], None],
-        group: str,
-    ) -> None:
-        self._lane.submit(name, work, done=done, failed=failed, group=group)

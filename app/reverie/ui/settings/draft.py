@@ -1,10 +1,7 @@
-"""What the settings dialog shows and edits: the schema of the settings, their values as a draft, and the
-texts that explain them.
+"""What the settings dialog shows and edits: the schema of the settings, and their values as a draft.
 
-Everything is derived from `settings.Settings`: a setting that is added there appears here, with its type,
-default
-and limits; a test asks for its explanation. A draft is put into the settings as they are on disk by then,
-which may be newer than those it was made from.
+Everything is derived from `settings.Settings`: type, default and limits of each setting. A draft is put into
+the settings as they are on disk by then, which may be newer than those it was made from.
 
 Threading: slow to import (pydantic), so a job does. Pure. Failure: `with_draft` raises `UserError`.
 """
@@ -23,8 +20,8 @@ from pydantic.fields import FieldInfo
 from reverie.errors import UserError
 from reverie.settings import Settings
 from reverie.ui.appearance import WindowStyle
-from reverie.ui.translation import tr
-from reverie.ui.translation import translatable as _
+from reverie.ui.settings.pages import HELP
+from reverie.ui.translation import tr, translated
 
 Kind = Literal["switch", "whole", "decimal", "choice", "text", "pairs"]
 ANY = "*"
@@ -136,12 +133,31 @@ class SettingsDraft:
     values: Mapping[str, Any]
     """By the keys of the schema, except those of providers. `background.*` stands for the home that is
     shown."""
-    providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
-    """Of each model service, by name, and by the last part of the key. Headers are secrets."""
+    providers: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict, repr=False)
+    """Of each model service, by name, and by the last part of the key; None: it has no settings. Headers are
+    secrets."""
 
     @property
     def window_style(self) -> WindowStyle:
+        """Of a draft with every value."""
         return WindowStyle(**{each.name: self.values[f"window.{each.name}"] for each in fields(WindowStyle)})
+
+    def updated(self, changes: SettingsDraft) -> SettingsDraft:
+        """This draft after `changes`."""
+        providers = {name: dict(values) for name, values in self.providers.items() if values is not None}
+        for name, values in changes.providers.items():
+            if values is None:
+                providers.pop(name, None)
+            else:
+                providers.setdefault(name, {}).update(values)
+        return SettingsDraft({**self.values, **changes.values}, providers)
+
+    def before(self, changes: SettingsDraft) -> SettingsDraft:
+        """What has to be changed back to undo `changes` of this draft."""
+        return SettingsDraft(
+            {key: self.values[key] for key in changes.values},
+            {name: self.providers.get(name) for name in changes.providers},
+        )
 
 
 def is_base_url(text: str) -> bool:
@@ -162,10 +178,7 @@ def draft_of(settings: Settings, home_id: str) -> SettingsDraft:
         values |= _of_home(settings, home_id)
     return SettingsDraft(
         values,
-        {
-            provider: {name: value for name, value in entry.model_dump().items() if name != "base_url"}
-            for provider, entry in settings.providers.root.items()
-        },
+        settings.providers.model_dump(),
     )
 
 
@@ -183,13 +196,17 @@ def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settin
         if key not in of_home:
             section, _, name = key.partition(".")
             plain[section][name] = value
+    before = _of_home(settings, home_id)
     # A home whose values are the defaults needs no entry.
-    if of_home and of_home != _of_home(settings, home_id):
+    if before | of_home != before:
         plain["background"][home_id] = {
-            key.removeprefix(_BACKGROUND): value for key, value in of_home.items()
+            key.removeprefix(_BACKGROUND): value for key, value in (before | of_home).items()
         }
     for provider, values in draft.providers.items():
-        plain["providers"].setdefault(provider, {}).update(values)
+        if values is None:
+            plain["providers"].pop(provider, None)
+        else:
+            plain["providers"].setdefault(provider, {}).update(values)
     try:
         return Settings.model_validate(plain)
     except ValidationError as error:
@@ -202,146 +219,10 @@ def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settin
         ) from error
 
 
-# Texts by the keys of the schema: an explanation of each setting, and the labels of generated fields.
-
-HELP: dict[str, str] = {
-    "watch.quiet_ms": _(
-        "Changes on disk are shown once nothing has changed for so long. From the next start."
-    ),
-    "watch.cap_ms": _("But after so long in any case, while files go on changing. From the next start."),
-    "watch.reconcile_minutes": _("Everything is compared with the disk this often; 0: never."),
-    "watch.polling": _(
-        "Folders are looked through again and again, instead of the system telling what changed."
-    ),
-    "dream.engine": _(
-        "Who consolidates: fixed rules, one model, or the agent's own model where it can be reached. "
-        "A model is sent memories: they go to its provider."
-    ),
-    "dream.time_limit_s": _("A consolidation that takes longer is stopped, and changes nothing."),
-    "dream.max_loss_percent": _("A run that would lose more of a scope's lines waits for your review."),
-    "history.pack_after": _("The history is packed once it has so many loose objects."),
-    "providers.*.wire": _(
-        "What the service speaks: chat completions or responses of OpenAI, or messages of Anthropic."
-    ),
-    "providers.*.base_url": _("Where the service is, up to where the path of its interface begins."),
-    "providers.*.headers": _("Sent with every request. Values are secret: they are kept, and never shown."),
-    "providers.*.key_env": _("The environment variable that holds the key; empty: the usual one."),
-    "providers.*.timeout_s": _(
-        "The longest silence of the service; 0: two minutes, and ten of one on this machine."
-    ),
-    "providers.*.max_retries": _("So often a request is made again that failed on its way."),
-    "background.*.enabled": _("Consolidation by itself, in this home only; off until you switch it on."),
-    "background.*.runs_per_day": _("Background runs in any 24 hours; 0 allows none."),
-    "background.*.tokens_per_day": _(
-        "Once background runs have used up so many in 24 hours, no more are started; 0 allows none."
-    ),
-    "system1.enabled": _(
-        "The memory writer: after every so many turns it updates the memory of the project."
-    ),
-    "system1.interval": _(
-        "Finished turns of the assistant between two runs; what the agent says counts first."
-    ),
-    "system1.target": _(
-        "The one file that the agent keeps for each project, or a memory in its project scope."
-    ),
-    "system1.model": _("Empty: the model of the conversation, else the agent's default, else rules."),
-    "system1.time_limit_s": _("A run that takes longer is stopped, and comes again at the next turn."),
-    "system1.traces": _("A trace shows each step of a run, in the Traces tab."),
-    "system1.keep_count": _("Older traces are removed, but only those that Reverie wrote."),
-    "system1.keep_bytes": _("Once all traces are larger, the oldest that Reverie wrote are removed."),
-    "notes.enabled": _("One file of notes for each session of Claude Code, kept up to date by thresholds."),
-    "notes.model": _("Empty: the agent's own model where it can be reached, else rules."),
-    "notes.start_tokens": _("Notes begin once the context of a session is so large."),
-    "notes.growth_tokens": _("By so much the context has to grow between two updates."),
-    "notes.tool_calls": _("So many tool calls make an update due; the end of an answer does as well."),
-    "notes.time_limit_s": _("An update that takes longer is stopped, and leaves the notes as they were."),
-    "extract.at_launch": _("Codex: new rollouts are extracted when the background services start."),
-    "extract.model": _("Empty: what a consolidation would use."),
-    "extract.max_rollouts": _("The others come the next time."),
-    "extract.concurrency": _("So many rollouts are read at the same time."),
-    "extract.idle_seconds": _("A rollout that changed within this time is still in use, and left alone."),
-    "extract.time_limit_s": _("For each rollout, and for each directory."),
-    "window.font_size": _("Of everything in the window."),
-    "window.language": _("From the next start on."),
-    "window.theme": _("Light, dark, or whatever the system shows."),
-    "window.editor_wrap": _(
-        "Long lines are broken where the editor ends. From the next start; the View menu at once."
-    ),
-    "window.editor_line_numbers": _(
-        "Beside the text of the editor. From the next start; the View menu at once."
-    ),
-    "window.editor_zoom": _(
-        "Points by which the text of the editor is larger. From the next start; the View menu at once."
-    ),
-}
-LABELS: dict[str, str] = {
-    "watch.quiet_ms": _("Show changes after quiet of"),
-    "watch.cap_ms": _("Show changes at the latest after"),
-    "watch.reconcile_minutes": _("Compare with the disk every"),
-    "watch.polling": _("Look through folders"),
-    "history.pack_after": _("Pack the history at"),
-    "extract.concurrency": _("Codex: rollouts read at once"),
-    "providers.*.wire": _("Interface"),
-    "providers.*.headers": _("Headers"),
-    "providers.*.key_env": _("Variable of the key"),
-    "providers.*.timeout_s": _("Longest silence"),
-    "providers.*.max_retries": _("Try again"),
-    "window.editor_wrap": _("Break long lines in the editor"),
-    "window.editor_line_numbers": _("Line numbers in the editor"),
-    "window.editor_zoom": _("Text of the editor larger by"),
-}
-_UNITS: dict[str, str] = {
-    "watch.quiet_ms": _(" ms"),
-    "watch.cap_ms": _(" ms"),
-    "watch.reconcile_minutes": _(" min"),
-    "history.pack_after": _(" objects"),
-    "providers.*.timeout_s": _(" s"),
-    "providers.*.max_retries": _(" times"),
-    "window.editor_zoom": _(" pt"),
-}
-_ZEROS: dict[str, str] = {
-    "watch.reconcile_minutes": _("never"),
-    "providers.*.timeout_s": _("as usual"),
-}
-_CHOICES: dict[tuple[str, str], str] = {
-    ("watch.polling", "auto"): _("Only where it has to be"),
-    ("watch.polling", "always"): _("Always"),
-    ("watch.polling", "never"): _("Never"),
-    ("providers.*.wire", ""): _("As known for this service"),
-    ("providers.*.wire", "openai"): _("OpenAI's chat completions"),
-    ("providers.*.wire", "openai-responses"): _("OpenAI's responses"),
-    ("providers.*.wire", "anthropic"): _("Anthropic's messages"),
-}
-
-
-def field_label(key: str) -> str:
-    """The label of a generated field; the key if there is none."""
-    return tr(LABELS[key]) if key in LABELS else key
-
-
-def field_unit(key: str) -> str:
-    return tr(_UNITS[key]) if key in _UNITS else ""
-
-
-def zero_text(key: str) -> str:
-    """The text for 0; empty if 0 is an ordinary number."""
-    return tr(_ZEROS[key]) if key in _ZEROS else ""
-
-
-def choice_text(key: str, value: str) -> str:
-    """The text of one choice; the value itself if there is none."""
-    return tr(_CHOICES[key, value]) if (key, value) in _CHOICES else value
-
-
 def explanation(setting: Setting) -> str:
     """The tool tip of a field: what it does, its default, and its place in `config.toml`."""
-    lines = [tr(HELP[setting.key])] if setting.key in HELP else []
-    return "\n".join([*lines, tr("Default: {value}").format(value=default(setting)), setting.where])
-
-
-def default(setting: Setting) -> str:
-    """The default as it would be written in the file."""
-    return as_toml(setting.default)
+    default = tr("Default: {value}").format(value=as_toml(setting.default))
+    return "\n".join((translated(HELP[setting.key]), default, setting.where))
 
 
 def as_toml(value: Any) -> str:

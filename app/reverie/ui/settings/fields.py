@@ -1,4 +1,4 @@
-"""Fields of the settings: a control for each setting, forms of them, and the base of the dialog's pages.
+"""Fields of the settings: a control for each setting, made from its type, and pages of them.
 
 A page is a form and nothing else: the dialog fills it with the values of a draft and reads them back, by key.
 
@@ -8,7 +8,8 @@ Threading: GUI thread; nothing is read or written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
@@ -18,34 +19,120 @@ from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QFormLayout,
     QLabel,
-    QLayout,
     QLineEdit,
     QSpinBox,
     QWidget,
 )
 
-from reverie.ui.appearance import GAP
-from reverie.ui.dialogs import is_model_name
-from reverie.ui.display_text import visible
-from reverie.ui.settings.draft import (
-    RULES,
-    Setting,
-    choice_text,
-    field_label,
-    field_unit,
-    zero_text,
-)
-from reverie.ui.widgets.controls import WrapLabel
+from reverie.ui.appearance import GAP, UNIT
+from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.settings.draft import Setting, explanation, is_base_url
+from reverie.ui.settings.pages import LABELS, UNITS, ZEROS, PageSpec, choices, label
+from reverie.ui.translation import translated
+from reverie.ui.widgets.controls import WrapLabel, embolden
 from reverie.ui.widgets.layouts import column
 
-FormRows = Iterable[tuple[str, QWidget]]
-"""The label of each field, with its mnemonic, and the field."""
+_MB = 1_000_000
+_SCALES = {"system1.keep_bytes": _MB}
+"""How many units of a setting one unit of its control is."""
+_SMALLEST_FONT = 6
+_CHARS = 18
+_PAIR = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*:\s*(.*)")
+"""A header: its name as HTTP allows one, and its value."""
 
-Rows = Mapping[str, Sequence[QWidget]]
-"""The key of each setting of a page, and the widgets that show it, the first of them its field."""
+
+class Amount(QDoubleSpinBox):
+    """Shows no decimals that say nothing."""
+
+    def textFromValue(self, value: float) -> str:
+        return self.locale().toString(value, "g", 6)
+
+
+class ModelBox(QComboBox):
+    """Which model: one of a few choices that have words, or `provider:model` as it is typed."""
+
+    def __init__(self, words: Sequence[tuple[str, str]]) -> None:
+        """`words`: (value, text)."""
+        super().__init__()
+        self._words = {text: value for value, text in words}
+        self.setEditable(True)
+        self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.addItems(list(self._words))
+        shorten(self)
+
+    @property
+    def value(self) -> str:
+        """What is chosen or typed; may be no model yet."""
+        text = self.currentText().strip()
+        return self._words.get(text, text)
+
+    def choose(self, value: str) -> None:
+        texts = {value: text for text, value in self._words.items()}
+        self.setEditText(texts.get(value, value))
+        edit = self.lineEdit()
+        assert edit is not None
+        edit.home(False)  # of a long text the beginning is shown
+
+    def suggest(self, name: str) -> None:
+        """Offer a model; what is typed stays."""
+        if self.findText(name) < 0:
+            typed = self.currentText()
+            self.addItem(name)
+            self.setEditText(typed)
 
 
 Control = QCheckBox | QSpinBox | QDoubleSpinBox | QComboBox | QLineEdit
+
+
+def shorten(box: QComboBox) -> None:
+    """Ask for room for a few characters, however long the texts are."""
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(_CHARS)
+
+
+def _control(setting: Setting) -> Control:
+    key, unit = setting.key, translated(UNITS[setting.key]) if setting.key in UNITS else ""
+    if setting.kind == "switch":
+        return QCheckBox(translated(LABELS[key]))
+    if setting.kind == "whole" and key in ZEROS:
+        return _sizes(setting, unit)
+    if setting.kind == "whole":
+        box = QSpinBox()
+        scale = _SCALES.get(key, 1)
+        box.setRange(int(setting.least) // scale, int(setting.most) // scale)
+        box.setSuffix(unit)
+        box.setGroupSeparatorShown(True)
+        return box
+    if setting.kind == "decimal":
+        amount = Amount()
+        amount.setRange(setting.least, setting.most)
+        amount.setSuffix(unit)
+        amount.setSpecialValueText(translated(ZEROS[key]) if key in ZEROS else "")
+        return amount
+    if setting.kind == "choice":
+        made = QComboBox()
+        for value, text in choices(key):
+            made.addItem(text, value)
+        shorten(made)
+        return made
+    if setting.kind == "text" and (words := choices(key)):
+        return ModelBox(words)
+    line = QLineEdit()
+    if setting.kind == "pairs":
+        line.setEchoMode(QLineEdit.EchoMode.Password)
+    return line
+
+
+def _sizes(setting: Setting, unit: str) -> QComboBox:
+    """A size of type, of which 0 has words; one that can be below 0 is a difference."""
+    made = QComboBox()
+    shorten(made)
+    for size in range(int(setting.least), int(setting.most) + 1):
+        if not size:
+            made.addItem(translated(ZEROS[setting.key]), 0)
+        elif setting.least < 0 or size >= _SMALLEST_FONT:
+            made.addItem((f"{size:+d}" if setting.least < 0 else str(size)) + unit, size)
+    return made
 
 
 class Field(QObject):
@@ -56,16 +143,17 @@ class Field(QObject):
 
     edited = Signal()
 
-    def __init__(self, key: str, widget: Control, parent: QObject, scale: int = 1) -> None:
-        """`scale`: how many units of the setting one unit of the control is."""
+    def __init__(self, setting: Setting, parent: QObject) -> None:
         super().__init__(parent)
-        self.key = key
-        self.widget = widget
-        self._scale = scale
-        self._value: Any = None
+        self.setting = setting
+        self.widget = _control(setting)
+        self.widget.setAccessibleName(label(setting.key))
+        self.widget.setAccessibleDescription(explanation(setting))
+        self._scale = _SCALES.get(setting.key, 1)
+        self._value: Any = setting.default
         self._as_shown: Any = None
         self._showing = False
-        _change_signal(widget).connect(self._on_changed)
+        _change_signal(self.widget).connect(self._on_changed)
 
     @Slot()
     def _on_changed(self) -> None:
@@ -86,8 +174,15 @@ class Field(QObject):
             widget.setValue(round(value / self._scale))
         elif isinstance(widget, QDoubleSpinBox):
             widget.setValue(value)
+        elif isinstance(widget, ModelBox):
+            widget.choose(value)
         elif isinstance(widget, QComboBox):
             widget.setCurrentIndex(max(0, widget.findData(value)))
+        elif self.setting.kind == "pairs":
+            # The values of headers are secrets: the names alone are shown.
+            widget.clear()
+            names = ", ".join(visible(name) for name in value)
+            widget.setPlaceholderText(names or self.tr("Name: value; another: value"))
         else:
             widget.setText(value)
 
@@ -99,263 +194,42 @@ class Field(QObject):
             return widget.value() * self._scale
         if isinstance(widget, QDoubleSpinBox):
             return widget.value()
+        if isinstance(widget, ModelBox):
+            return widget.value
         return widget.currentData() if isinstance(widget, QComboBox) else widget.text().strip()
 
     @property
     def value(self) -> Any:
-        now = self._control_value()
-        return self._value if now == self._as_shown else now
-
-
-def _change_signal(widget: Control) -> SignalInstance:
-    if isinstance(widget, QCheckBox):
-        return widget.toggled
-    if isinstance(widget, QComboBox):
-        return widget.currentIndexChanged
-    return widget.textChanged if isinstance(widget, QLineEdit) else widget.valueChanged
-
-
-class SettingsPage(QWidget):
-    """`changed()`: something was edited."""
-
-    changed = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._fields: dict[str, Field] = {}
-
-    def bind(self, section: str, scale: Mapping[str, int] | None = None, /, **widgets: Control) -> None:
-        """Show the settings of `section` (`notes`, `background.*`) in these widgets, by their names."""
-        for name, widget in widgets.items():
-            field = Field(f"{section}.{name}", widget, self, (scale or {}).get(name, 1))
-            field.edited.connect(self.changed)
-            self._fields[field.key] = field
-
-    @property
-    def rows(self) -> Rows:
-        """The settings that this page lays out by hand; those made from the schema are not among them."""
-        return {key: (field.widget,) for key, field in self._fields.items()}
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """What is in the form, by key."""
-        return {key: field.value for key, field in self._fields.items()}
-
-    def show_values(self, values: Mapping[str, Any]) -> None:
-        """Fill in the form; settings of other pages are ignored."""
-        for key, field in self._fields.items():
-            if key in values:
-                field.show_value(values[key])
-
-    def enable_while(self, switch: QCheckBox, *controls: QWidget) -> None:
-        """`controls` can be used only while `switch` is on."""
-        for control in controls:
-            control.setEnabled(switch.isChecked())
-            switch.toggled.connect(control.setEnabled)
-
-    def stack(self, *parts: QWidget | QLayout) -> None:
-        """Everything on the page, from the top."""
-        column(self, *parts).addStretch(1)
-
-
-class ModelPage(SettingsPage):
-    """A page on which a model can be named: what is typed is judged at once, in a line below the field."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.model = QLineEdit()
-        self.hint = WrapLabel()
-        self._form = QFormLayout()
-
-    def lay_out(self, rows: FormRows, *above: QWidget) -> None:
-        """`rows` have `self.model` among them."""
-        fill(self._form, rows, {self.model: self.hint})
-        self.stack(*above, self._form)
-        self.model.textChanged.connect(self._on_typed)
-        self._say_problem()
-
-    @property
-    def model_name(self) -> str:
-        """As it is typed; may be no model string yet."""
-        return self.model.text().strip()
-
-    @property
-    def problem(self) -> str:
-        """Why this cannot be saved; empty if it can."""
-        name = self.model_name
-        if not name or name == RULES or is_model_name(name):
-            return ""
-        return self.tr("A model is “rules” or provider:model, such as ollama:qwen3:8b.")
-
-    def _say_problem(self) -> None:
-        self.hint.say(self.problem)
-        self._form.setRowVisible(self.hint, bool(self.problem))
-
-    @Slot()
-    def _on_typed(self) -> None:
-        self._say_problem()
-
-
-def fill(form: QFormLayout, rows: FormRows, hints: dict[QWidget, WrapLabel] | None = None) -> QFormLayout:
-    """Add rows to `form`; a field's hint, if it has one, goes below it."""
-    form.setHorizontalSpacing(GAP)
-    form.setVerticalSpacing(GAP)
-    form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
-    for text, control in rows:
-        label = QLabel(text)
-        label.setBuddy(control)
-        form.addRow(label, control)
-        if hints and control in hints:
-            form.addRow("", hints[control])
-    return form
-
-
-def switch(text: str) -> QCheckBox:
-    """What turns on all that the page is about."""
-    box = QCheckBox(text)
-    box.setAccessibleName(text.replace("&", ""))
-    return box
-
-
-def number(least: int, most: int, name: str, unit: str = "") -> QSpinBox:
-    """`name` is read aloud; `unit` follows the number."""
-    box = QSpinBox()
-    box.setRange(least, most)
-    box.setSuffix(unit)
-    box.setGroupSeparatorShown(True)
-    box.setAccessibleName(name)
-    return box
-
-
-def choice(name: str, choices: Iterable[tuple[str, str]], least_chars: int = 0) -> QComboBox:
-    """One of (text, key). `least_chars`: as wide as so many characters, however long the texts are."""
-    box = QComboBox()
-    box.setAccessibleName(name)
-    if least_chars:
-        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        box.setMinimumContentsLength(least_chars)
-    for text, key in choices:
-        box.addItem(text, key)
-    return box
-
-
-# Fields made from the schema, for every setting that no page lays out by hand.
-
-_WIDE = 18
-_PAIR = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*:\s*(.*)")
-"""A header: its name as HTTP allows one, and its value."""
-
-
-class GeneratedField(Field):
-    """A field whose control follows from the type of the setting."""
-
-    def __init__(self, setting: Setting, parent: QObject) -> None:
-        super().__init__(setting.key, _widget(setting), parent)
-        self.setting = setting
-        self._value = setting.default
-        self.touched = False
-        self.edited.connect(self._on_edited)
-
-    @Slot()
-    def _on_edited(self) -> None:
-        self.touched = True
-
-    def show_value(self, value: Any) -> None:
-        super().show_value(value)
-        self.touched = False
-
-    def _put(self, value: Any) -> None:
-        widget = self.widget
-        if self.setting.kind != "pairs" or not isinstance(widget, QLineEdit):
-            super()._put(value)
-            return
-        # The values of headers are secrets: the names alone are shown.
-        widget.clear()
-        names = ", ".join(visible(name) for name in value)
-        widget.setPlaceholderText(
-            self.tr("kept: {names}; Name: removes one").format(names=names)
-            if value
-            else self.tr("Name: value; another: value")
-        )
-
-    @property
-    def value(self) -> Any:
         """As it is edited; None for text that is not valid."""
-        if not self.touched:
-            return self._value
         now = self._control_value()
+        if now == self._as_shown:
+            return self._value
         return _pairs(self._value, now) if self.setting.kind == "pairs" else now
 
     @property
     def problem(self) -> str:
         """Why this cannot be saved; empty if it can."""
         value, setting = self.value, self.setting
+        if isinstance(self.widget, ModelBox) and not re.search(setting.pattern, value):
+            return self.tr("A model is written as service:model, such as ollama:qwen3:8b.")
+        if setting.last == "base_url" and not is_base_url(value):
+            return self.tr("An address begins with http:// or https://.")
         bad = value is None or (setting.pattern and re.search(setting.pattern, value) is None)
-        return self.tr("“{label}” is not valid.").format(label=field_label(setting.key)) if bad else ""
+        return self.tr("“{label}” is not valid.").format(label=label(setting.key)) if bad else ""
 
 
-class GeneratedFields(QObject):
-    """Settings of the schema as rows of a form. `edited()`: one of them was edited."""
-
-    edited = Signal()
-
-    def __init__(self, form: QFormLayout, settings: Sequence[Setting], parent: QObject) -> None:
-        super().__init__(parent)
-        self.form = form
-        self.all = [GeneratedField(setting, self) for setting in settings]
-        rows = [(field_label(field.setting.key), field.widget) for field in self.all]
-        fill(form, [(text, widget) for text, widget in rows if not isinstance(widget, QCheckBox)])
-        for _text, widget in rows:
-            if isinstance(widget, QCheckBox):
-                form.addRow(widget)
-        for field in self.all:
-            field.edited.connect(self.edited)
-
-    def show_values(self, values: Mapping[str, Any]) -> None:
-        """By key; what has no value is shown as its default."""
-        for field in self.all:
-            field.show_value(values.get(field.setting.key, field.setting.default))
-
-    @property
-    def edits(self) -> dict[str, Any]:
-        """The values that differ from those shown, by key."""
-        return {field.setting.key: field.value for field in self.all if field.touched and not field.problem}
-
-    @property
-    def problem(self) -> str:
-        return next((field.problem for field in self.all if field.problem), "")
-
-
-class AdvancedPage(SettingsPage):
-    """What has no better place. The dialog adds its rows."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.more = QFormLayout()
-        self.stack(self.more)
-
-
-def _widget(setting: Setting) -> Control:
-    name = field_label(setting.key)
-    if setting.kind == "switch":
-        return switch(name)
-    if setting.kind == "whole":
-        return number(int(setting.least), int(setting.most), name, field_unit(setting.key))
-    if setting.kind == "decimal":
-        box = QDoubleSpinBox()
-        box.setRange(setting.least, setting.most)
-        box.setDecimals(1)
-        box.setSuffix(field_unit(setting.key))
-        box.setSpecialValueText(zero_text(setting.key))
-        box.setAccessibleName(name)
-        return box
-    if setting.kind == "choice":
-        return choice(name, [(choice_text(setting.key, each), each) for each in setting.choices], _WIDE)
-    line = QLineEdit()
-    line.setAccessibleName(name)
-    if setting.kind == "pairs":
-        line.setEchoMode(QLineEdit.EchoMode.Password)
-    return line
+def _change_signal(widget: Control) -> SignalInstance:
+    if isinstance(widget, QCheckBox):
+        return widget.toggled
+    if isinstance(widget, ModelBox):
+        return widget.editTextChanged
+    if isinstance(widget, QComboBox):
+        return widget.currentIndexChanged
+    if not isinstance(widget, QLineEdit):
+        return widget.valueChanged
+    # A secret is taken as a whole and wiped, so not while it is being typed.
+    secret = widget.echoMode() == QLineEdit.EchoMode.Password
+    return widget.editingFinished if secret else widget.textChanged
 
 
 def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
@@ -369,3 +243,126 @@ def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
         if found[2]:
             after[found[1]] = found[2]
     return after
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a page, and what a search looks for in it."""
+
+    widget: QWidget
+    heading: QWidget | None
+    text: str
+
+
+class SettingsPage(QWidget):
+    """`changed()`: something was edited."""
+
+    changed = Signal()
+
+    def __init__(self, spec: PageSpec, schema: Mapping[str, Setting], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.spec = spec
+        self.title = translated(spec.title)
+        self.fields = {key: Field(schema[key], self) for key in spec.keys}
+        self._rows: list[Row] = []
+        self.about = WrapLabel(translated(spec.about) if spec.about else "")
+        if not spec.about:
+            self.about.hide()  # showing what has no parent yet would open a window
+        self.form = QFormLayout()
+        self.form.setHorizontalSpacing(2 * GAP)
+        self.form.setVerticalSpacing(GAP + UNIT)
+        column(self, self.about, self.form, gap=GAP + UNIT).addStretch(1)
+        self.lay_out()
+        for field in self.fields.values():
+            field.edited.connect(self.changed)
+        self._gate()
+
+    def lay_out(self) -> None:
+        """The groups below each other."""
+        for heading, keys in self.spec.groups:
+            self.add_group(heading, keys)
+
+    def add_group(self, heading: str, keys: Sequence[str]) -> None:
+        """These settings, below what is there."""
+        head: QLabel | None = None
+        if heading:
+            head = QLabel(translated(heading))
+            embolden(head)
+            head.setContentsMargins(0, GAP, 0, 0)
+            self.form.addRow(head)
+        for key in keys:
+            self.add_setting(key, head)
+
+    def add_setting(self, key: str, heading: QWidget | None = None) -> None:
+        field = self.fields[key]
+        self.add_row(LABELS[key], field.widget, explanation(field.setting), heading, key)
+
+    def add_row(
+        self,
+        text: str,
+        widget: QWidget,
+        about: str,
+        heading: QWidget | None = None,
+        key: str = "",
+    ) -> None:
+        """`text`: the label, to be translated, with its mnemonic. `about`: the tool tip of both. `key`: of
+        the setting."""
+        widget.setToolTip(as_tooltip(about))
+        shown = translated(text)
+        if isinstance(widget, QCheckBox):
+            self.form.addRow(widget)
+        else:
+            name = QLabel(shown)
+            name.setBuddy(widget)
+            name.setToolTip(widget.toolTip())
+            self.form.addRow(name, widget)
+        words = [shown.replace("&", ""), about, key]
+        if isinstance(widget, QComboBox):
+            words += [widget.itemText(row) for row in range(widget.count())]
+        self._rows.append(Row(widget, heading, "\n".join(words).casefold()))
+
+    def set_narrow(self, narrow: bool) -> None:
+        """Lay each field below its label, or beside it."""
+        ways = QFormLayout.RowWrapPolicy
+        self.form.setRowWrapPolicy(ways.WrapAllRows if narrow else ways.WrapLongRows)
+
+    def _gate(self) -> None:
+        """What needs the switch of the page can be edited only while it is on."""
+        switch = self.fields[self.spec.switch].widget if self.spec.switch else None
+        if not isinstance(switch, QCheckBox):
+            return
+        for key, field in self.fields.items():
+            if key != self.spec.switch and key not in self.spec.free:
+                field.widget.setEnabled(switch.isChecked())
+                switch.toggled.connect(field.widget.setEnabled)
+
+    def show_values(self, values: Mapping[str, Any]) -> None:
+        """Fill in the form; settings of other pages are ignored."""
+        for key, field in self.fields.items():
+            if key in values:
+                field.show_value(values[key])
+
+    def edits(self, kept: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """The values that differ from those kept and can be saved, by key."""
+        for key, field in self.fields.items():
+            if key in kept and not field.problem and field.value != kept[key]:
+                yield key, field.value
+
+    @property
+    def problem(self) -> str:
+        """Why something of it cannot be saved; empty if all of it can."""
+        return next(filter(None, (field.problem for field in self.fields.values())), "")
+
+    def show_matching(self, words: Sequence[str]) -> bool:
+        """Only the rows that have every one of `words`, all of them if the title has; whether there are
+        any."""
+        all_of_it = all(word in self.title.casefold() for word in words)
+        shown = [all_of_it or all(word in row.text for word in words) for row in self._rows]
+        headed: dict[QWidget, bool] = {}
+        for row, is_shown in zip(self._rows, shown, strict=True):
+            self.form.setRowVisible(row.widget, is_shown)
+            if row.heading is not None:
+                headed[row.heading] = headed.get(row.heading, False) or is_shown
+        for heading, is_shown in headed.items():
+            self.form.setRowVisible(heading, is_shown)
+        return any(shown)

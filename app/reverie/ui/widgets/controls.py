@@ -214,7 +214,7 @@ class FitPushButton(QPushButton):
     def say(self, text: str, tip: str = "") -> None:
         """Another text, and what its tool tip says besides."""
         self._whole = text
-        self.setAccessibleName(text)
+        self.setAccessibleName(text.replace("&", ""))
         self.setToolTip(tip)
         self._measure()
 

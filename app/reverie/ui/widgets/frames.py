@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
     QMessageBox,
     QPushButton,
     QTabBar,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -95,7 +94,7 @@ def message_box(
 
 
 class EmptyPage(QWidget):
-    """A title, a sentence and what one can do about it."""
+    """A title and a sentence where there is nothing else."""
 
     def __init__(self, icons: Icons, sign: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -108,34 +107,17 @@ class EmptyPage(QWidget):
         self.sentence = WrapLabel()
         self.title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        centred = QHBoxLayout()
-        centred.addStretch(1)
-        self._buttons = QHBoxLayout()
-        self._buttons.setSpacing(GAP)
-        centred.addLayout(self._buttons)
-        centred.addStretch(1)
         outer = column(self, margin=(MARGIN * 2, MARGIN, MARGIN * 2, MARGIN), gap=GAP + UNIT)
         outer.addStretch(2)
         outer.addWidget(self._sign)
         outer.addWidget(self.title)
         outer.addWidget(self.sentence)
-        outer.addLayout(centred)
         outer.addStretch(3)
         self._tint()
 
     def say(self, title: str, sentence: str) -> None:
         self.title.say(title)
         self.sentence.say(sentence)
-
-    def set_actions(self, actions: Sequence[QAction]) -> None:
-        """Push buttons for actions; they follow the actions' text and state."""
-        for action in actions:
-            button = QToolButton()
-            button.setDefaultAction(action)
-            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-            button.setAccessibleName(action.text().replace("&", ""))
-            self._buttons.addWidget(button)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -103,9 +103,9 @@ MENUS: tuple[tuple[str, str], ...] = (
 )
 
 ACTIONS: tuple[ActionSpec, ...] = (
-    ActionSpec("home.open", "file", _("&Open home…"), "dialogs.open_home", ("Ctrl+O",), "open",
-               _("Open the state directory of an agent")),
-    ActionSpec("home.demo", "file", _("Open &demo home"), "open_demo", (), "home",
+    ActionSpec("home.open", "file", _("&Open folder…"), "dialogs.open_home", ("Ctrl+O",), "open",
+               _("Open the directory in which an agent keeps what it remembers")),
+    ActionSpec("home.demo", "file", _("Try the &demo"), "open_demo", (), "home",
                _("Open a throw-away copy of the demo home")),
     ActionSpec("home.close", "file", _("Cl&ose home"), "close_home", (), "",
                _("Take the selected home out of the list; its files stay as they are"),
@@ -223,9 +223,10 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("dream.agent-jobs", "dream", _("&Jobs of the agent…"), "lazy_tabs.show_agent_jobs", (), "",
                _("What the agent itself says of its extractions and consolidations"),
                lambda now: now.agent_jobs),
+    ActionSpec("view.goto", "view", _("&Go to…"), "dialogs.show_goto", ("Ctrl+P",), "",
+               _("Find a memory, workspace, home or setting by its name")),
     ActionSpec("view.palette", "view", _("Command &palette…"), "dialogs.show_palette",
-               ("Ctrl+P", "Ctrl+K", "Ctrl+Shift+P"), "",
-               _("Find an action or a memory by its name")),
+               ("Ctrl+Shift+P", "Ctrl+K"), "", _("Find a command by its name")),
     ActionSpec("view.picker", "view", _("Show &homes"), "toggle_picker", ("Ctrl+B",), "",
                _("Show or hide the list of homes"), checkable=True),
     ActionSpec("view.refresh", "view", _("&Refresh"), "refresh", ("F5",), "refresh",
@@ -273,13 +274,13 @@ ACTIONS: tuple[ActionSpec, ...] = (
                lambda now: now.failures, checkable=True),
     ActionSpec("view.to-homes", "view", _("Go to &homes"), "focus_picker", ("Alt+1",), separator=True),
     ActionSpec("view.to-tree", "view", _("Go to &memories"), "focus_tree", ("Alt+2",)),
-    ActionSpec("view.search", "view", _("&Search memories"), "focus_search", ("Ctrl+F",), "",
+    ActionSpec("view.search", "view", _("&Search everything"), "focus_search", ("Ctrl+Shift+F", "Ctrl+F"), "",
                _("Names and contents of every memory of every open home"), lambda now: now.home),
     ActionSpec("view.to-editor", "view", _("Go to &editor"), "focus_editor", ("Alt+3",)),
     ActionSpec("help.shortcuts", "help", _("&Keyboard shortcuts"), "dialogs.show_shortcuts", ("F1", "Ctrl+/"),
                "keyboard"),
-    ActionSpec("help.welcome", "help", _("&Welcome…"), "dialogs.show_welcome", (), "",
-               _("What Reverie reads and never reads, what runs by itself, where settings lie")),
+    ActionSpec("help.privacy", "help", _("&Privacy…"), "dialogs.show_privacy", (), "",
+               _("What Reverie reads and never reads, what runs by itself, where text goes")),
     ActionSpec("help.about", "help", _("&About Reverie"), "dialogs.show_about", ()),
 )  # fmt: skip
 

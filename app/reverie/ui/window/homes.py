@@ -43,6 +43,7 @@ from reverie.ui.tree.node_model import AnyIndex, NodeModel
 from reverie.ui.tree.rows import RowLook, RowNode, shared
 from reverie.ui.widgets.lists import ROW_ROLE, RowDelegate
 from reverie.ui.window.machines import MachineHomes
+from reverie.ui.window.palette import Entry
 
 if TYPE_CHECKING:
     from reverie.agents.base import HomeContents, LostStore, Workspace
@@ -239,7 +240,8 @@ class Picker(QTreeView):
         self.setIndentation(14)
         self.setFrameShape(QTreeView.Shape.NoFrame)
         self.viewport().setAutoFillBackground(False)  # a side list, on the window's own background
-        self.selectionModel().currentChanged.connect(self._on_current)
+        # Not the current row: Qt makes the first one that as soon as the list has the focus.
+        self.selectionModel().selectionChanged.connect(self._on_selected)
 
     def show_homes(self, homes: Sequence[RowNode]) -> None:
         """The homes as they are now. New homes and projects start open, orphans closed."""
@@ -309,34 +311,45 @@ class Picker(QTreeView):
         if not hit.project_path or not self.pick_project(hit.home_id, hit.project_path):
             self.pick_home(hit.home_id)
 
-    def pick_home(self, home: str) -> None:
+    def pick_home(self, home: str) -> bool:
         """Select the home itself."""
-        index = self.places.index_of((home,))
-        if index.isValid():
-            self._select(index)
+        return self.pick_keys((home,))
 
     def pick_project(self, home: str, path: str) -> bool:
         """Select a project of a home; False if it lists none of this path."""
-        index = self.places.index_of((home, "p:" + path))
+        return self.pick_keys((home, "p:" + path))
+
+    def pick_orphans(self, home: str) -> bool:
+        """Select the orphaned stores of a home; False if it has none."""
+        return self.pick_keys((home, "orphans"))
+
+    def pick_keys(self, keys: tuple[str, ...]) -> bool:
+        """Select a row; False if there is none of these keys."""
+        index = self.places.index_of(keys)
         if index.isValid():
             self._select(index)
         return index.isValid()
 
-    def pick_orphans(self, home: str) -> bool:
-        """Select the orphaned stores of a home; False if it has none."""
-        index = self.places.index_of((home, "orphans"))
-        if index.isValid():
-            self._select(index)
-        return index.isValid()
+    def entries(self) -> list[Entry]:
+        """Homes, projects and workspaces as lines of the palette, with what they belong to."""
+        made, titles = [], dict[tuple[str, ...], str]()
+        for index in self.places.walk():
+            place, keys = self.place(index), self.places.keys(index)
+            if place is not None and place.kind in ("home", "project", "workspace"):
+                titles[keys] = self.text_of(place)
+                above = " · ".join(titles[keys[:depth]] for depth in range(1, len(keys)))
+                made.append(Entry("place", keys, titles[keys], above, icon=place.sign))
+        return made
 
     def _select(self, index: QModelIndex) -> None:
         flags = QItemSelectionModel.SelectionFlag
         self.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
         self.scrollTo(index)
 
-    @Slot(QModelIndex, QModelIndex)
-    def _on_current(self, current: QModelIndex, _previous: QModelIndex) -> None:
-        place = self.place(current)
+    @Slot()
+    def _on_selected(self) -> None:
+        selected = self.selectionModel().selectedRows()
+        place = self.place(selected[0]) if selected else None
         if place is not None and not self._quiet:
             self.picked.emit(place)
 
@@ -543,7 +556,7 @@ class OpenHomes(QObject):
             directory.mkdir(exist_ok=True)
             copy = directory / "demo-home"
             path = copy if copy.is_dir() else copy_demo_home(directory)
-            return await open_home(path, profile, engine)
+            return replace(await open_home(path, profile, engine), is_demo=True)
 
         self._submit(str(directory), work)
 

@@ -32,6 +32,7 @@ from reverie.engine.first_names import FirstNames, find_names
 from reverie.engine.start import NamesWanted
 from reverie.errors import UserError
 from reverie.profile import Profile
+from reverie.resources import DEMO_FILE
 from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import Lane, Lanes, repeating
@@ -112,10 +113,10 @@ class MainWindow(QMainWindow):
         self._clock = clock
         self._splash: SplashTree | None = None
         self._is_ui_ready = False
-        self._welcome_due = False
         self._session: HomeSession | None = None
         self._chosen = False
         self._wants_shown = False
+        self._demo_due = False
         self._gave_up = False
         self._started = False
         self._opening_failed = False
@@ -174,10 +175,10 @@ class MainWindow(QMainWindow):
         self.slow_disk = parts.SlowDiskIndicator((self.lanes.scan, self.lanes.history), self.places)
         self.watch_label = parts.WatchLabel()
         self.dialogs = parts.WindowDialogs(
-            self, icons, profile, self.engine, self.homes, self.tab, lambda: self._session
+            self, icons, profile, self.engine, self.picker, self.tab, lambda: self._session
         )
         self.actions_ = parts.Actions(self, icons)
-        self.dialogs.use_actions(self.actions_, self.lanes.scan)
+        self.dialogs.use_actions(self.actions_)
         self._unsaved = parts.UnsavedChanges(self.tab, self.close, self.say)
         menu = self.actions_.menu(parts.PICKER_MENU, self.picker)
         self.closer = parts.HomeCloser(
@@ -235,6 +236,9 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         self.dialogs.home_wanted.connect(self._open_wanted)
         self.dialogs.memory_wanted.connect(self.open_memory)
+        self.dialogs.place_wanted.connect(self._go_to_place)
+        self.tab.no_home.chosen.connect(self._on_home_chosen)
+        self.tab.no_home.privacy_wanted.connect(self.dialogs.show_privacy)
         self.homes.opened.connect(self._on_opened)
         self.homes.opened.connect(self.tab.search.add_session)
         self.homes.opened.connect(self.tab.orphans.add_session)
@@ -255,6 +259,7 @@ class MainWindow(QMainWindow):
         self.tab.situation_changed.connect(self._update_actions)
         self.dialogs.settings_changed.connect(self.tab.dreams.ask_engine)
         self.dialogs.settings_changed.connect(self.lazy_tabs.settings_changed)
+        self.dialogs.settings_changed.connect(self.tab.pane.view.settings_changed)
         self.lazy_tabs.changed.connect(self._update_actions)
         self.lazy_tabs.status_message.connect(self.say)
 
@@ -277,7 +282,7 @@ class MainWindow(QMainWindow):
         self._splash = SplashTree(self._icons, self.lanes.scan, self)
         self._splash.loaded.connect(self._on_loaded)
         self.setCentralWidget(self._splash.view)
-        if options.open_demo:
+        if options.open_demo or options.choosing:
             self._splash.load()
         elif options.starting is not None:
             read = partial(options.starting.names, NAMES_LATEST_S)
@@ -348,7 +353,9 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _on_opened(self, session: HomeSession) -> None:
         """Show the first home that is found, and any that is opened by hand later."""
-        if not self._chosen or self._wants_shown:
+        if self._options.choosing and not (self._chosen or self._wants_shown):
+            self._show_start_page()
+        elif not self._chosen or self._wants_shown:
             self._chosen, self._wants_shown = True, False
             self._pick_in(session)
 
@@ -368,7 +375,7 @@ class MainWindow(QMainWindow):
     @Slot(str, object)
     def _on_open_failed(self, path: str, error: UserError) -> None:
         log.info("home not opened: %s", error.title)
-        if self._session is None:
+        if self._session is None and not self.tab.no_home.cards:
             self._gave_up = self._opening_failed = True
             self.lazy_tabs.load()
             self.tab.show_notice(self.tr("This home could not be opened"), str(error))
@@ -381,13 +388,27 @@ class MainWindow(QMainWindow):
         if self._opening_failed:
             return  # the page says why the home that was named could not be opened
         self._gave_up = True
+        self._show_start_page()
+
+    def _show_start_page(self) -> None:
+        if self.tab.no_home.isVisible():
+            return  # another home was found: the focus stays where it is
         self.lazy_tabs.load()
         self.tab.show_no_home()
         self._reveal()
+        self.tab.no_home.focus()
+
+    @Slot(str)
+    def _on_home_chosen(self, home: str) -> None:
+        """A card of the start page was pressed."""
+        session = self.homes.session(home)
+        if session is not None:
+            self._pick_in(session)
 
     @Slot()
     def _on_listed(self) -> None:
         self.picker.show_homes(self.homes.nodes)
+        self.tab.no_home.show_homes([session.info for session in self.homes.sessions])
         place = self.picker.place(self.picker.currentIndex())
         # Its title may have been read only now.
         if (
@@ -418,6 +439,7 @@ class MainWindow(QMainWindow):
                 self.tab.show_notice(self.tr("This home could not be opened"), place.trouble)
                 self.homes.try_again(place)
             return
+        self._chosen = True
         if session is not self._session:
             self._take_session(session)
         self.lazy_tabs.follow_place(self.picker.followed(place, session.info.label))
@@ -470,6 +492,9 @@ class MainWindow(QMainWindow):
         self.lazy_tabs.load()
         if self._options.watching:
             self.lazy_tabs.host()
+        if self._demo_due and self._session is not None and self._session.is_demo:
+            self._demo_due = False
+            self.tab.tree.select_path(DEMO_FILE)
 
     # What is going on
 
@@ -517,18 +542,6 @@ class MainWindow(QMainWindow):
             self.tab.editor.focused()
             self.lazy_tabs.focused()
 
-    def show_welcome_when_ready(self) -> None:
-        """Show the welcome once: as soon as something is on screen, or no home was found."""
-        self._welcome_due = True
-        self.shown_in_full.connect(self._show_welcome_once)
-        self.homes.none_found.connect(self._show_welcome_once)
-
-    @Slot()
-    def _show_welcome_once(self) -> None:
-        if self._welcome_due:
-            self._welcome_due = False
-            self.dialogs.show_welcome()
-
     @Slot(str)
     def say(self, sentence: str) -> None:
         """A sentence in the status bar, until the next one."""
@@ -550,7 +563,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def open_demo(self) -> None:
         if self._options.demo is not None:
-            self._wants_shown = True
+            self._wants_shown = self._demo_due = True
             self.homes.open_demo(self._options.demo)
 
     @Slot()
@@ -602,6 +615,11 @@ class MainWindow(QMainWindow):
             self.tab.edit_selected()
         else:
             self.say(self.tr("There is no such memory now: {path}").format(path=path))
+
+    @Slot(object)
+    def _go_to_place(self, keys: tuple[str, ...]) -> None:
+        self.show_memory()
+        self.picker.pick_keys(keys)
 
     @Slot()
     def show_orphans(self) -> None:

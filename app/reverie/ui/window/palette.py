@@ -1,16 +1,18 @@
-"""The palette (Ctrl+P): every action of the registry and every memory that is shown, found as one types.
+"""The palette (Ctrl+Shift+P), which finds commands, and Go to (Ctrl+P), which finds memories, workspaces,
+homes and settings, as one types. The palette finds settings and names as well, after the commands.
 
 An action that is not possible now is listed greyed, with what it needs: found by asking its rule which fact
-would make it possible. Actions come first, then memories by name.
+would make it possible. What Enter may do without a choice is never a guess, nor something impossible or
+destructive.
 
 Threading: GUI thread; nothing is read from disk. Imported late, because of `rapidfuzz`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from PySide6.QtCore import (
     QAbstractListModel,
@@ -38,9 +40,11 @@ from PySide6.QtWidgets import (
 )
 from rapidfuzz import fuzz
 
-from reverie.ui.appearance import GAP, SIZE, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
+from reverie.ui.appearance import GAP, CalmSelection, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.translation import tr
+from reverie.ui.metrics import icon_size, row_height
+from reverie.ui.settings import pages
+from reverie.ui.translation import tr, translated
 from reverie.ui.widgets.layouts import column
 from reverie.ui.window.actions import ActionRow, ActionState, Rule
 
@@ -100,12 +104,6 @@ def ranked(typed: str, lines: Sequence[str]) -> list[tuple[float, int]]:
     return found
 
 
-def best(typed: str, lines: Sequence[str], limit: int) -> list[int]:
-    """The places of the `limit` lines that fit best, best first."""
-    return [place for _score, place in ranked(typed, lines)[:limit]]
-
-
-MOST_ACTIONS = 60
 MOST_MEMORIES = 50
 _WIDTH = 620
 _ROWS = 14
@@ -114,26 +112,37 @@ _ENTRY_ROLE = int(Qt.ItemDataRole.UserRole) + 1
 Index = QModelIndex | QPersistentModelIndex
 
 
+Kind = Literal["command", "setting", "place", "memory"]
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One line."""
 
-    id: str
-    """An action's id, or a memory path with `memory`."""
+    kind: Kind
+    target: Any
+    """The id of an action, the key of a setting or the id of a page, the keys of a row of the picker, or a
+    memory path."""
     text: str
     detail: str = ""
     keys: str = ""
     icon: str = ""
     why_not: str = ""
     """What the action waits for; empty if it is possible."""
-    memory: bool = False
     destructive: bool = False
     """The action removes something; it is selected by hand only."""
+    words: str = ""
+    """Found by these words, too."""
 
     @property
     def literal_only(self) -> bool:
         """A guess at what was typed must not lead here."""
         return self.destructive or bool(self.why_not)
+
+    @property
+    def line(self) -> str:
+        """What is searched; of what must not be guessed only its name."""
+        return (self.text if self.literal_only else f"{self.text} {self.detail} {self.words}").casefold()
 
 
 def why_not(rule: Rule, now: ActionState) -> str:
@@ -167,6 +176,7 @@ def action_entries(rows: Sequence[ActionRow], now: ActionState) -> list[Entry]:
     """The registry as lines; the palette itself is not among them."""
     return [
         Entry(
+            "command",
             row.id,
             row.text,
             row.menu,
@@ -180,25 +190,46 @@ def action_entries(rows: Sequence[ActionRow], now: ActionState) -> list[Entry]:
     ]
 
 
-def memory_entries(paths: Sequence[str]) -> list[Entry]:
-    """Memories, by name."""
-    made = []
-    for path in paths:
-        folder, _, name = path.rpartition("/")
-        made.append(
-            Entry(path, visible(name), visible(folder.removeprefix("/memories/")), icon="file", memory=True)
-        )
+def setting_entries() -> list[Entry]:
+    """The pages of the settings, and each setting."""
+    settings, made = tr("Settings"), []
+    for page in pages.PAGES:
+        title = translated(page.title)
+        made.append(Entry("setting", page.id, title, settings, icon="form"))
+        for key in page.keys:
+            words = " ".join((key, *(text for _value, text in pages.choices(key))))
+            detail = f"{settings} · {title}"
+            made.append(Entry("setting", key, pages.label(key), detail, icon="form", words=words))
     return made
+
+
+def memory_entry(path: str) -> Entry:
+    """A memory, by name."""
+    folder, _, name = path.rpartition("/")
+    return Entry("memory", path, visible(name), visible(folder.removeprefix("/memories/")), icon="file")
+
+
+_WAITING, _GUESSED = 3, 4
+
+
+def _order(entry: Entry, score: float) -> tuple[int, float]:
+    """What comes first: the group, and the better score within it."""
+    if score < INITIALS:
+        return _GUESSED, -score
+    if entry.why_not:
+        return _WAITING, -score
+    return {"command": 0, "setting": 1}.get(entry.kind, 2), -score
 
 
 class PaletteModel(QAbstractListModel):
     """The lines that fit, best first."""
 
-    def __init__(self, actions: Sequence[Entry], paths: Sequence[str], parent: QObject | None = None) -> None:
+    def __init__(self, entries: Sequence[Entry], paths: Sequence[str], parent: QObject | None = None) -> None:
+        """`paths`: of memories, which are listed only once something is typed."""
         super().__init__(parent)
-        self._actions = actions
+        self._all = entries
         self._paths = paths
-        self._action_lines = [f"{each.text} {each.detail}".casefold() for each in actions]
+        self._lines = [each.line for each in entries]
         self._names = [path.removeprefix("/memories/").casefold() for path in paths]
         self.entries: list[Entry] = []
         self.suggested: Entry | None = None
@@ -206,33 +237,27 @@ class PaletteModel(QAbstractListModel):
         self.find("")
 
     def find(self, typed: str) -> None:
-        """Show what fits. Nothing typed: every action, no memory.
+        """Show what fits. Nothing typed: everything but memories.
 
-        Possible actions come first, then memories, then what is not possible now. An action that is not
-        possible, or takes something away, is listed only if a word of it begins with what was typed.
+        Commands come first where there are any, then the names by how well they fit, then what is not
+        possible now, then guesses. What is not possible, or takes something away, is listed only if a word of
+        it begins with what was typed.
         """
         typed = typed.strip()
-        possible: list[Entry] = []
-        waiting: list[Entry] = []
-        guesses: list[Entry] = []
-        for score, place in ranked(typed, self._action_lines)[:MOST_ACTIONS]:
-            entry = self._actions[place]
-            if typed and entry.literal_only and score < WORD_PREFIX:
-                continue
-            guess = bool(typed) and score < INITIALS
-            (guesses if guess else waiting if entry.why_not else possible).append(entry)
-        memories: list[Entry] = []
-        if typed:
-            for score, place in ranked(typed, self._names)[:MOST_MEMORIES]:
-                (guesses if score < INITIALS else memories).extend(memory_entries([self._paths[place]]))
+        found: list[tuple[tuple[int, float], Entry]] = []
+        for score, place in ranked(typed, self._lines) if typed else ():
+            entry = self._all[place]
+            if not entry.literal_only or score >= WORD_PREFIX:
+                found.append((_order(entry, score), entry))
+        for score, place in ranked(typed, self._names)[:MOST_MEMORIES] if typed else ():
+            entry = memory_entry(self._paths[place])
+            found.append((_order(entry, score), entry))
+        found.sort(key=lambda each: each[0])
         self.beginResetModel()
-        self.entries = [*possible, *memories, *waiting, *guesses] if typed else self._actions_in_order()
+        self.entries = [entry for _order, entry in found] if typed else list(self._all)
         self.endResetModel()
-        certain = [*possible, *memories] if typed else self.entries
+        certain = [entry for (group, _score), entry in found if group < _WAITING] if typed else self.entries
         self.suggested = next((entry for entry in certain if not entry.literal_only), None)
-
-    def _actions_in_order(self) -> list[Entry]:
-        return list(self._actions[:MOST_ACTIONS])
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
         return 0 if parent.isValid() else len(self.entries)
@@ -259,7 +284,7 @@ class _Delegate(QStyledItemDelegate):
         self._icons = icons
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        return QSize(80, QFontMetrics(option.font).height() + 2 * UNIT + 2)
+        return QSize(80, row_height(option.font))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         entry: Entry = index.data(_ENTRY_ROLE)
@@ -275,12 +300,12 @@ class _Delegate(QStyledItemDelegate):
         painter.setClipRect(option.rect)
         painter.setFont(option.font)
         metrics = QFontMetrics(option.font)
-        area = option.rect.adjusted(GAP, 0, -GAP, 0)
+        area, side = option.rect.adjusted(GAP, 0, -GAP, 0), icon_size(option.font)
         if entry.icon:
             ratio = painter.device().devicePixelRatioF()
-            top = area.center().y() - SIZE // 2
-            painter.drawPixmap(area.left(), top, self._icons.pixmap(entry.icon, SIZE, dim, ratio))
-        area.setLeft(area.left() + SIZE + GAP)
+            top = area.center().y() - side // 2
+            painter.drawPixmap(area.left(), top, self._icons.pixmap(entry.icon, side, dim, ratio))
+        area.setLeft(area.left() + side + GAP)
         right, left = Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignLeft
         middle = Qt.AlignmentFlag.AlignVCenter
         painter.setPen(dim)
@@ -306,25 +331,29 @@ class Palette(QDialog):
     chosen = Signal(object)
 
     def __init__(
-        self, actions: Sequence[Entry], paths: Sequence[str], icons: Icons, parent: QWidget | None = None
+        self, entries: Sequence[Entry], paths: Sequence[str], icons: Icons, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent, Qt.WindowType.Dialog | Qt.WindowType.FramelessWindowHint)
-        self.setWindowTitle(self.tr("Command palette"))
+        commands = any(entry.kind == "command" for entry in entries)
+        self.setWindowTitle(self.tr("Command palette") if commands else self.tr("Go to"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._left = False
-        self.model = PaletteModel(actions, paths, self)
+        self.model = PaletteModel(entries, paths, self)
+        what = self.tr("A command, a setting or a name")
+        where = self.tr("A memory, workspace, home or setting")
         self.field = QLineEdit()
-        self.field.setPlaceholderText(self.tr("An action, or the name of a memory"))
-        self.field.setAccessibleName(self.tr("Find an action or a memory"))
+        self.field.setPlaceholderText(what if commands else where)
+        self.field.setAccessibleName(self.field.placeholderText())
         self.field.setClearButtonEnabled(True)
         self.list = QListView()
         self.list.setModel(self.model)
         self.list.setItemDelegate(_Delegate(icons, self.list))
-        self.list.setAccessibleName(self.tr("Actions and memories that fit"))
+        self.list.setAccessibleName(self.tr("What fits"))
         self.list.setUniformItemSizes(True)
         self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setFocusProxy(self.field)  # whose keys move its selection
         self.list.setFrameShape(QListView.Shape.NoFrame)
         CalmSelection(self.list)
         column(self, self.field, self.list, grows=self.list, margin=GAP)
@@ -412,18 +441,3 @@ class Palette(QDialog):
                 self._left = True
             elif self._left:
                 self.close()
-
-
-def show_palette(
-    window: QWidget,
-    icons: Icons,
-    rows: Sequence[ActionRow],
-    now: ActionState,
-    paths: Sequence[str],
-    chosen: Callable[[Entry], None],
-) -> Palette:
-    """Open the palette over a window; `chosen` does what was chosen."""
-    palette = Palette(action_entries(rows, now), paths, icons, window)
-    palette.chosen.connect(chosen)
-    palette.open_over(window)
-    return palette

@@ -8,12 +8,12 @@ Threading: GUI thread; imported in a job. Failure: none of its own.
 
 from __future__ import annotations
 
-import html  # noqa: F401 - tool tips need it (`display_text.as_tooltip`)
-from collections.abc import Callable
+import textwrap  # noqa: F401 - tool tips need it (`display_text.as_tooltip`)
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from reverie import __version__
@@ -22,14 +22,14 @@ from reverie.services import models as _models  # noqa: F401 - the footer asks i
 from reverie.ui import dialogs
 from reverie.ui.appearance import Icons
 from reverie.ui.engine_link import EngineLink
-from reverie.ui.jobs import Lane
+from reverie.ui.memory.start_page import PrivacyDialog
 from reverie.ui.memory.tab import MemoryTab
 from reverie.ui.session import HomeSession
 from reverie.ui.window.actions import PICKER_MENU, Actions
 from reverie.ui.window.homes import HomeCloser, OpenHomes, Picker, UnsavedChanges
 from reverie.ui.window.layout import SlowDiskIndicator, StackingSplitter, WatchLabel
 from reverie.ui.window.lazy_tabs import LazyTabs, TabContext
-from reverie.ui.window.palette import Entry, show_palette
+from reverie.ui.window.palette import Entry, Palette, action_entries, setting_entries
 
 if TYPE_CHECKING:
     from reverie.ui.settings.control import SettingsControl
@@ -54,10 +54,12 @@ __all__ = [
 
 class WindowDialogs(QObject):
     """The dialogs of the window itself. Signals: `home_wanted(Path)`: a person chose a home to open;
-    `memory_wanted(str)`: a memory of the shown context; those of `SettingsControl`."""
+    `memory_wanted(str)`: a memory of the shown context; `place_wanted(keys)`: a row of the picker; those of
+    `SettingsControl`."""
 
     home_wanted = Signal(object)
     memory_wanted = Signal(str)
+    place_wanted = Signal(object)
     settings_changed = Signal()
     window_style_changed = Signal(object)
 
@@ -67,7 +69,7 @@ class WindowDialogs(QObject):
         icons: Icons,
         profile: Profile,
         engine: EngineLink,
-        homes: OpenHomes,
+        picker: Picker,
         tab: MemoryTab,
         shown: Callable[[], HomeSession | None],
     ) -> None:
@@ -76,15 +78,13 @@ class WindowDialogs(QObject):
         self._icons = icons
         self._profile = profile
         self._engine = engine
-        self._homes = homes
+        self._picker = picker
         self._tab = tab
         self._shown = shown
-        self._welcome: dialogs.Welcome | None = None
 
-    def use_actions(self, actions: Actions, lane: Lane) -> None:
-        """The actions of the window, and where the welcome reads the settings."""
+    def use_actions(self, actions: Actions) -> None:
+        """The actions of the window."""
         self._actions = actions
-        self._lane = lane
 
     @cached_property
     def settings(self) -> SettingsControl:
@@ -112,22 +112,41 @@ class WindowDialogs(QObject):
     @Slot()
     def open_settings(self) -> None:
         """The settings, with those of the shown home."""
+        self.show_setting("")
+
+    def show_setting(self, setting: str) -> None:
+        """The settings, at a page or at one of them."""
         session = self._shown()
         here = session if session is not None and session.is_here else None
-        self.settings.open_profile(self._profile, self._engine.client, here)
+        self.settings.open_profile(self._profile, self._engine.client, here, setting)
 
     @Slot()
     def show_palette(self) -> None:
-        """Every action and memory by name."""
-        state = self._actions.state
-        paths = tuple(self._tab.model.memory_tree.files) if state.context else ()
-        show_palette(self._window, self._icons, self._actions.rows(), state, paths, self._on_palette)
+        """Every command, setting and name."""
+        commands = action_entries(self._actions.rows(), self._actions.state)
+        self._show_palette([*commands, *setting_entries(), *self._picker.entries()])
 
+    @Slot()
+    def show_goto(self) -> None:
+        """Every memory, workspace, home and setting by name."""
+        self._show_palette([*self._picker.entries(), *setting_entries()])
+
+    def _show_palette(self, entries: Sequence[Entry]) -> None:
+        paths = tuple(self._tab.model.memory_tree.files) if self._actions.state.context else ()
+        palette = Palette(entries, paths, self._icons, self._window)
+        palette.chosen.connect(self._on_palette)
+        palette.open_over(self._window)
+
+    @Slot(object)
     def _on_palette(self, entry: Entry) -> None:
-        if entry.memory:
-            self.memory_wanted.emit(entry.id)
+        if entry.kind == "command":
+            self._actions[entry.target].trigger()
+        elif entry.kind == "setting":
+            self.show_setting(entry.target)
+        elif entry.kind == "place":
+            self.place_wanted.emit(entry.target)
         else:
-            self._actions[entry.id].trigger()
+            self.memory_wanted.emit(entry.target)
 
     @Slot()
     def show_shortcuts(self) -> None:
@@ -141,16 +160,8 @@ class WindowDialogs(QObject):
         QMessageBox.about(self._window, self.tr("About Reverie"), said.format(version=__version__))
 
     @Slot()
-    def show_welcome(self) -> None:
-        """What was found, what is read, and what is sent where."""
-        dialog = self._welcome
-        if dialog is None:
-            actions = [self._actions[id_] for id_ in ("home.open", "home.demo", "settings.open")]
-            homes = self._homes
-            dialog = dialogs.Welcome(lambda: homes.sessions, self._profile, self._lane, actions, self._window)
-            self._welcome = dialog
-            homes.listed.connect(dialog.update_text)
-            homes.none_found.connect(dialog.update_text)
-        dialog.read_settings()
-        dialog.show()
-        dialog.activateWindow()
+    def show_privacy(self) -> None:
+        """What is read, and what is sent where."""
+        dialog = PrivacyDialog(self._profile, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
