@@ -76,6 +76,7 @@ from reverie.llm.trace_reader import (
 from reverie.llm.vault import Vault
 from reverie.memory.diff import unified
 from reverie.services.views import ConsentView
+from reverie.text.phrase import Phrase, plain
 
 if TYPE_CHECKING:
     from reverie.clock import Clock
@@ -119,8 +120,8 @@ class TraceSummary:
     kind: str
     started_at: int
     verdict: str
-    sentence: str
-    evidence: str
+    sentence: Phrase
+    evidence: Phrase
     place: RunEvidence
     size: int
     own: bool
@@ -404,7 +405,8 @@ class TraceService:
         )
 
     def _unreadable(self, entry: TraceEntry, error: UserError) -> TraceSummary:
-        verdict = RunVerdict("damaged", str(error), RunEvidence(quote=error.cause or error.title))
+        quote = plain(error.cause or error.title)
+        verdict = RunVerdict("damaged", plain(str(error)), RunEvidence(quote=quote))
         return replace(self._bare(entry, verdict), damage=str(error))
 
     def _bare(self, entry: TraceEntry, verdict: RunVerdict) -> TraceSummary:

@@ -70,7 +70,7 @@ def verdict_label(name: str) -> str:
         "bad-json": tr("Bad JSON"),
         "rejected": tr("Rejected by a rail"),
         "tool-failed": tr("Tool failed"),
-        "prose": tr("Answered in prose"),
+        "prose": tr("Answered in text"),
         "never-called": tr("Never called the tool"),
         "limit": tr("Ran into a limit"),
         "cancelled": tr("Cancelled"),
