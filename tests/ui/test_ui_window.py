@@ -92,7 +92,7 @@ def test_nothing_but_the_window_and_its_dialogs_is_ever_a_window(windows: Window
         driver.until(lambda: not driver.window.dialogs.settings.busy)
         driver.do("dream.runs")
         driver.do("view.traces")
-        driver.do("view.doctor")
+        driver.do("view.checks")
         driver.settle()
     finally:
         QApplication.instance().removeEventFilter(shown)  # type: ignore[union-attr]

@@ -187,6 +187,22 @@ class TraceEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class MissedEdit:
+    """A write that did not fit the memory, beside what the memory has."""
+
+    attempt: int
+    tool: str
+    problem: str
+    """What the tool answered; empty where the text was simply not there."""
+    wanted: str
+    """The text that was to be replaced; empty for a write without one."""
+    found: str
+    """The lines of the memory nearest to it; empty where nothing is like it."""
+    new: str
+    """What would have been written."""
+
+
+@dataclass(frozen=True, slots=True)
 class TraceDetail:
     """One trace as it is shown, as far as the bounds of reading allow."""
 
@@ -202,7 +218,8 @@ class TraceDetail:
     """The first `MOST_EVENTS` of them."""
     event_count: int
     tried: str
-    """The memory against what was tried, as a diff."""
+    """The memory against what was tried and fits it, as a diff."""
+    missed: tuple[MissedEdit, ...]
     no_replay: str
     """Why it cannot be asked again; empty if it can."""
     shortened: bool
@@ -234,6 +251,7 @@ class _ReadTrace:
             events=tuple(map(_event, events[:MOST_EVENTS])),
             event_count=len(events),
             tried=tried_diff(facts),
+            missed=missed_edits(facts),
             no_replay=why_no_replay(facts, shortened=self.dump.shortened),
             shortened=self.dump.shortened,
             root=self.dump.root,
@@ -492,23 +510,52 @@ def _files(directory: Path, workspace_id: str, *, own: bool) -> list[TraceEntry]
 
 _MOST_CHARS = 200_000
 _VALUE_CHARS = 20_000
+_LEAST_NEAR = 55.0
+_PART = 0.9
+"""From which likeness on lines are near, in percent, and what a likeness to a part of them is worth."""
+_MOST_NEAR = 200
+_MOST_LINES = 20_000
 
 
 def tried_diff(facts: TraceFacts) -> str:
-    """The existing memory against what the run tried to make of it, as a unified diff. A write that does not
-    fit the memory stands by itself, with the reason. Empty: nothing was tried."""
+    """The existing memory against what the run tried to make of it and fits it, as a unified diff. Empty:
+    nothing."""
     if facts.kind != WRITER:
         return "".join(_call_diff(call) for call in _tried(facts))
-    before, label = facts.existing_memory, facts.memory_path or "memory"
-    after, misfits = before, []
-    for call in _tried(facts):
-        old, new = _strings(call)
-        fits = old in after if old else not after.strip()
-        if fits:
-            after = after.replace(old, new, 1) if old else new
-        else:
-            misfits.append(_misfit(call, old, new))
-    return _diff(before, after, label) + "".join(misfits)
+    return _diff(facts.existing_memory, _replayed(facts)[0], facts.memory_path or "memory")
+
+
+def missed_edits(facts: TraceFacts) -> tuple[MissedEdit, ...]:
+    """The writes that do not fit the memory, each beside the lines that it must have meant."""
+    if facts.kind != WRITER:
+        return ()
+    made = []
+    for call, old, new in _replayed(facts)[1]:
+        given = new if old or new else words_of(call.input)[:_VALUE_CHARS]
+        near = nearest_lines(facts.existing_memory, old)
+        made.append(MissedEdit(call.attempt, call.name, call.problem, old, near, given))
+    return tuple(made)
+
+
+def nearest_lines(text: str, wanted: str) -> str:
+    """As many lines of `text` in a row as `wanted` has, those most like it; empty where none are."""
+    # Late: most traces have no such edit.
+    from rapidfuzz import fuzz
+
+    lines, count = text.splitlines(), max(1, len(wanted.splitlines()))
+    if not wanted.strip() or count > _MOST_NEAR:
+        return ""
+    best, found = _LEAST_NEAR, ""
+    for start in range(min(max(1, len(lines) - count + 1), _MOST_LINES)):
+        window = "\n".join(lines[start : start + count])
+        # As part of it too: what is left out in the middle of a line changes the whole of a short one most.
+        score = max(
+            fuzz.ratio(wanted, window, score_cutoff=best),
+            _PART * fuzz.partial_ratio(wanted, window, score_cutoff=best / _PART),
+        )
+        if score > best:
+            best, found = score, window
+    return found
 
 
 def answer_text(attempt: Attempt) -> str:
@@ -569,12 +616,16 @@ def _strings(call: Call) -> tuple[str, str]:
     return str(given.get("old_string") or ""), str(given.get("new_string") or "")
 
 
-def _misfit(call: Call, old: str, new: str) -> str:
-    why = call.problem or "It does not fit the memory."
-    if not old and not new:
-        return f"@@ attempt {call.attempt}: {why} @@\n {' '.join(words_of(call.input).split())[:400]}\n"
-    body = _diff(f"{old}\n" if old else "", f"{new}\n", "x").split("@@\n", 1)[-1]
-    return f"@@ attempt {call.attempt}, not applied: {' '.join(why.split())} @@\n{body}"
+def _replayed(facts: TraceFacts) -> tuple[str, list[tuple[Call, str, str]]]:
+    """The memory after the writes that fit it, and those that do not, with their two texts."""
+    after, misfits = facts.existing_memory, []
+    for call in _tried(facts):
+        old, new = _strings(call)
+        if old in after if old else not after.strip():
+            after = after.replace(old, new, 1) if old else new
+        else:
+            misfits.append((call, old, new))
+    return after, misfits
 
 
 def _call_diff(call: Call) -> str:

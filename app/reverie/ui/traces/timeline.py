@@ -393,11 +393,11 @@ class StepsView(QWidget):
         self._facts: TraceFacts | None = None
         self._starts: dict[tuple[int, int, str], str] = {}
         self._telling = True
-        self.flat = QCheckBox(self.tr("&Flat, in the order of time"))
+        self.flat = QCheckBox(self.tr("&Chronological"))
         self.flat.toggled.connect(self._fill)
         self.tree = QTreeWidget()
         self.tree.setAccessibleName(self.tr("Attempts, answers and tool calls"))
-        self.tree.setHeaderLabels([self.tr("Step"), self.tr("At"), self.tr("What came of it")])
+        self.tree.setHeaderLabels([self.tr("Step"), self.tr("Time"), self.tr("Result")])
         self.tree.setUniformRowHeights(True)
         size_sections(self.tree.header(), (230, 70))
         CalmSelection(self.tree)

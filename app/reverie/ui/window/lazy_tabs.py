@@ -1,8 +1,8 @@
-"""The tabs that are not needed at once: Traces, Activity, Doctor, Transcripts, Context and Failures.
+"""The tabs that are not needed at once: Traces, Transcripts, Context and Failures.
 
 Placeholders hold their places from the start. A job imports their modules once the first tree is on screen,
-and each tab is built when it is first shown or asked for; only Activity and Doctor are built at once,
-because the background services report to them. The same job imports the dialogs, so that opening one reads
+and each tab is built when it is first shown or asked for; only Traces is built at once, because the
+background services report to it. The same job imports the dialogs, so that opening one reads
 no file on the GUI thread. Until then nothing can be paused and no services are hosted.
 
 Threading: GUI thread; the imports are a job. Failure: an import that fails is a bug.
@@ -11,7 +11,6 @@ Threading: GUI thread; the imports are a job. Failure: an import that fails is a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -22,7 +21,7 @@ from reverie.ui.appearance import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.session import HomeSession
-from reverie.ui.traces.feed import Followed
+from reverie.ui.traces.feed import Followed, View
 from reverie.ui.window.homes import OpenHomes
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from reverie.ui.window.other_tabs import OtherTabs
 
 
-_TRACES, _ACTIVITY, _DOCTOR, _TRANSCRIPTS, _CONTEXT, _FAILURES = range(1, 7)
+_TRACES, _TRANSCRIPTS, _CONTEXT, _FAILURES = range(1, 5)
 """The places of the tabs; the last is there for some homes only."""
 
 
@@ -48,15 +47,15 @@ class TabContext:
     lane: Lane
     dreams: FooterControl
     homes: OpenHomes
-    log_file: Path
     memory: MemoryTab
 
 
 class LazyTabs(QObject):
     """Signals: `built()`: the tabs can be shown; `changed()`: the set of enabled actions may have changed;
-    `status_message(str)`."""
+    `settings_wanted(str)`: a page of the settings; `status_message(str)`."""
 
     built = Signal()
+    settings_wanted = Signal(str)
     changed = Signal()
     status_message = Signal(str)
 
@@ -68,6 +67,7 @@ class LazyTabs(QObject):
         self._session: HomeSession | None = None
         self._followed: Followed | None = None
         self._asked = self._closed = self._hosting = False
+        self._view: View = "runs"
         self._traces: TracesTab | None = None
         self._services: ServicesView | None = None
         self._transcripts: TranscriptsTab | None = None
@@ -83,8 +83,6 @@ class LazyTabs(QObject):
     def _titles(self) -> tuple[str, ...]:
         return (
             self.tr("Traces"),
-            self.tr("Activity"),
-            self.tr("Doctor"),
             self.tr("Transcripts"),
             self.tr("Context"),
             self.tr("Failures"),
@@ -97,7 +95,8 @@ class LazyTabs(QObject):
     @property
     def traces(self) -> TracesTab:
         """Not before `built`."""
-        return self._traces or self._make_traces()
+        assert self._traces is not None
+        return self._traces
 
     @property
     def services(self) -> ServicesView:
@@ -164,16 +163,14 @@ class LazyTabs(QObject):
 
         context = self._context
         self._others = OtherTabs(context.icons, context.clock, context.lane, context.memory)
-        services = self._services = self._others.services(context.log_file)
-        self._take_place(_ACTIVITY, services.activity)
-        self._take_place(_DOCTOR, services.doctor)
+        traces = self._make_traces()
+        services = self._services = self._others.services(traces)
         self._tabs.setTabVisible(_FAILURES, self.has_failures)
         self._status_bar.insertPermanentWidget(0, services.label)
-        context.dreams.footer.aged.connect(services.activity.list.viewport().update)
+        context.dreams.footer.aged.connect(traces.log.list.viewport().update)
         services.status_message.connect(self.status_message)
         services.changed.connect(self.changed)
-        services.doctor_wanted.connect(self.show_doctor)
-        services.doctor_control.fixed.connect(context.memory.editor.permission_changed)
+        services.checks.fixed.connect(context.memory.editor.permission_changed)
         if self._session is not None:
             services.set_session(self._session)
         if self._hosting:
@@ -186,7 +183,6 @@ class LazyTabs(QObject):
     def _on_current(self, index: int) -> None:
         """A tab is shown: build it if it is not built yet."""
         makers = {
-            _TRACES: (self._traces, self._make_traces),
             _TRANSCRIPTS: (self._transcripts, self._make_transcripts),
             _CONTEXT: (self._context_control, self._make_context),
             _FAILURES: (self._failures_control, self._make_failures),
@@ -209,6 +205,8 @@ class LazyTabs(QObject):
         context.homes.opened.connect(traces.add_session)
         traces.follow_place(self._followed)
         traces.status_message.connect(self.status_message)
+        traces.settings_wanted.connect(self.settings_wanted)
+        traces.show_view(self._view)
         self._take_place(_TRACES, traces)
         return traces
 
@@ -325,15 +323,25 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_traces(self) -> None:
+        """The runs of the shown workspace."""
+        self._show_view("runs")
+
+    @Slot()
+    def show_log(self) -> None:
+        """What the background services did."""
+        self._show_view("log")
+
+    @Slot()
+    def show_checks(self) -> None:
+        """Every check of the shown workspace."""
+        self._show_view("checks")
+
+    def _show_view(self, view: View) -> None:
+        """A view of Traces, now or once it is built."""
+        self._view = view
+        if self._traces is not None:
+            self._traces.show_view(view)
         self._tabs.setCurrentIndex(_TRACES)
-
-    @Slot()
-    def show_activity(self) -> None:
-        self._tabs.setCurrentIndex(_ACTIVITY)
-
-    @Slot()
-    def show_doctor(self) -> None:
-        self._tabs.setCurrentIndex(_DOCTOR)
 
     @Slot()
     def show_transcripts(self) -> None:

@@ -156,9 +156,7 @@ class MainWindow(QMainWindow):
         self.tab.search.use_engine(self.engine)
         self.tabs = QTabWidget()
         self.tabs.addTab(self.tab, self.tr("Memory"))
-        context = parts.TabContext(
-            icons, clock, self.lanes.scan, self.tab.dreams, self.homes, profile.log_file, self.tab
-        )
+        context = parts.TabContext(icons, clock, self.lanes.scan, self.tab.dreams, self.homes, self.tab)
         self.lazy_tabs = parts.LazyTabs(self.tabs, self.statusBar(), context)
         self.splitter = parts.StackingSplitter(narrow=560, above=112)
         self.slow_disk = parts.SlowDiskIndicator((self.lanes.scan, self.lanes.history), self.places)
@@ -247,6 +245,7 @@ class MainWindow(QMainWindow):
         self.dialogs.settings_changed.connect(self.lazy_tabs.settings_changed)
         self.lazy_tabs.changed.connect(self._update_actions)
         self.lazy_tabs.status_message.connect(self.say)
+        self.lazy_tabs.settings_wanted.connect(self.dialogs.open_settings)
 
     # Opening
 

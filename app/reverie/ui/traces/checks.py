@@ -1,6 +1,6 @@
-"""The Doctor tab: why nothing happened, and every check behind it as a list with its fixes.
+"""The checks of the Traces tab: a list with what was seen and the fixes, and what makes and applies them.
 
-The widgets show what they are given; `DoctorControl` examines when the tab is visible and something
+The widgets show what they are given; `ChecksControl` examines when the tab is visible and something
 changed, and applies fixes on demand. A real test of the model is made on request only; its result is kept
 until another model or workspace is examined.
 
@@ -34,6 +34,7 @@ from reverie.ui import dialogs
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
+from reverie.ui.translation import counted, said, tr
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import EmptyPage, TabPage
 from reverie.ui.widgets.layouts import FlowLayout, column, scrolled, stacked
@@ -46,17 +47,18 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# The list of checks: sign, what has to hold, what was found, and a button for the fix. Rows are kept while
-# their check stays, so that the focus stays. Evidence comes from disk: plain text, wrapped anywhere.
+# The list of checks: sign, the fact, what was seen, and buttons to mend it. Rows are kept while their check
+# stays, so that the focus stays. Evidence comes from disk: plain text, wrapped anywhere.
 
 
 _SIGNS = {"pass": "check", "off": "info", "warn": "warning", "fail": "error"}
 
 
 class FindingRows(QWidget):
-    """`fix(str)` names the check whose fix is wanted."""
+    """`fix(str)` names the check whose fix is wanted; `remedy(str)` what to change in the settings."""
 
     fix = Signal(str)
+    remedy = Signal(str)
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -117,6 +119,7 @@ class FindingRows(QWidget):
         for place, check in enumerate(wanted):
             row = kept.get(check) or FindingRow(check, self._icons)
             row.fix.connect(self.fix, Qt.ConnectionType.UniqueConnection)
+            row.remedy.connect(self.remedy, Qt.ConnectionType.UniqueConnection)
             self._rows[check] = row
             self._column.insertWidget(place, row)
 
@@ -125,6 +128,7 @@ class FindingRow(QWidget):
     """One check."""
 
     fix = Signal(str)
+    remedy = Signal(str)
 
     def __init__(self, check: str, icons: Icons) -> None:
         super().__init__()
@@ -139,6 +143,9 @@ class FindingRow(QWidget):
         self.evidence = WrapLabel()
         self.button = FitPushButton(clicked=self._on_fix)
         self.button.hide()
+        self.setting = FitPushButton(clicked=self._on_setting)
+        self.setting.hide()
+        self._remedy = ""
         grid = QGridLayout(self)
         grid.setContentsMargins(MARGIN, GAP, MARGIN, GAP)
         grid.setHorizontalSpacing(GAP)
@@ -148,6 +155,7 @@ class FindingRow(QWidget):
         grid.addWidget(self.title, 0, 1)
         grid.addWidget(self.evidence, 1, 1)
         line = FlowLayout()  # as wide as its text, and never wider than the row
+        line.addWidget(self.setting)
         line.addWidget(self.button)
         grid.addLayout(line, 2, 1)
         self._tint()
@@ -158,18 +166,22 @@ class FindingRow(QWidget):
 
     def say(self, finding: FindingView, *, first: bool, busy: bool) -> None:
         self._state, self._first = finding.state, first
-        self.title.say(finding.title)
-        self.evidence.say(finding.evidence)
+        self.title.say(said(finding.title))
+        self.evidence.say(said(finding.evidence))
         self.button.setVisible(finding.fix is not None)
         self.button.setEnabled(not busy)
+        self._remedy = finding.remedy
+        self.setting.setVisible(bool(finding.remedy))
+        self.setting.say(remedy_label(finding.remedy))
         if finding.fix is not None:
-            self.button.say(visible(finding.fix.label))
-            self.button.setAccessibleDescription(visible(finding.title))
+            self.button.say(visible(said(finding.fix.label)))
+        for button in (self.button, self.setting):
+            button.setAccessibleDescription(self.title.text())
         word = {
             "pass": self.tr("in order"),
             "off": self.tr("off"),
-            "warn": self.tr("needs a look"),
-            "fail": self.tr("does not hold"),
+            "warn": self.tr("warning"),
+            "fail": self.tr("problem"),
         }.get(finding.state, "")
         self._sign.setToolTip(word)
         self.setAccessibleName(f"{self.title.text()}: {word}. {self.evidence.text()}")
@@ -215,52 +227,64 @@ class FindingRow(QWidget):
     def _on_fix(self) -> None:
         self.fix.emit(self._check)
 
+    @Slot()
+    def _on_setting(self) -> None:
+        self.remedy.emit(self._remedy)
 
-class DoctorTab(TabPage):
-    """`examine(bool)`: look again, with a real test of the model or without;
-    `fix(str)`: mend this check."""
 
+def remedy_label(remedy: str) -> str:
+    """The button that leads to what can be changed in the settings; empty for none."""
+    return {"model": tr("Choose another model…"), "key": tr("Add a key…")}.get(remedy, "")
+
+
+class ChecksView(QWidget):
+    """All checks of one workspace, those with a problem at first. `changed()`: the findings are others;
+    `examine(bool)`: check again, with a real test of the model or without; `fix(str)`: apply the fix of this
+    check; `remedy(str)`: change this in the settings; `back()`."""
+
+    changed = Signal()
     examine = Signal(bool)
     fix = Signal(str)
+    remedy = Signal(str)
+    back = Signal()
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._findings: tuple[FindingView, ...] = ()
-        self._busy = False
-        self.title = WrapLabel()
-        embolden(self.title, 1.15)
-        self.cause = WrapLabel()
-        self.look = FitPushButton(self.tr("Look again"))
+        self._busy = self._coming = False
+        self.place = ""
+        """What the examined workspace is called."""
+        self.runs = FitPushButton(self.tr("‹ Runs"))
+        self.again = FitPushButton(self.tr("Check again"), clicked=self._on_again)
         self.probe = FitPushButton(
             self.tr("Test the model"),
             self.tr("Asks the model for real, with one tool call; a paid service charges for it"),
+            clicked=self._on_probe,
         )
-        self.copy = FitPushButton(self.tr("Copy"), self.tr("Copy all checks as text"))
-        self.only = QCheckBox(self.tr("Only what &needs a look"))
+        self.copy = FitPushButton(self.tr("Copy"), self.tr("Copy all checks as text"), clicked=self._on_copy)
+        self.only = QCheckBox(self.tr("&Problems only"))
+        self.only.setChecked(True)
         self.bar = QProgressBar()
         self.bar.setRange(0, 0)
         self.bar.setTextVisible(False)
-        self.bar.setMaximumHeight(4)
+        self.bar.setMaximumHeight(UNIT)
         policy = self.bar.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self.bar.setSizePolicy(policy)
-        self.bar.setAccessibleName(self.tr("The checks are being made"))
-        self.message = MessageBar(icons, "doctor-message")
+        self.bar.setAccessibleName(self.tr("Checking"))
+        self.message = MessageBar(icons, "checks-message")
         self.rows = FindingRows(icons)
         self.nothing = EmptyPage(icons, "check")
         self._lay_out()
-        self.look.clicked.connect(self._on_look)
-        self.probe.clicked.connect(self._on_probe)
-        self.copy.clicked.connect(self._on_copy)
+        self.runs.clicked.connect(self.back)
         self.only.toggled.connect(self._show)
         self.rows.fix.connect(self.fix)
+        self.rows.remedy.connect(self.remedy)
         self.forget()
 
     def _lay_out(self) -> None:
-        buttons = FlowLayout(self.look, self.probe, self.copy, self.only)
-        head = column(None, self.title, self.cause, margin=(MARGIN, MARGIN, MARGIN, GAP), gap=UNIT)
-        head.addSpacing(UNIT)
-        head.addLayout(buttons)
+        buttons = FlowLayout(self.runs, self.again, self.probe, self.copy, self.only)
+        head = column(None, buttons, margin=(MARGIN, GAP, MARGIN, GAP))
         self._pages = stacked(scrolled(self.rows, self.tr("Checks")), self.nothing)
         column(self, head, self.bar, self.message, self._pages, grows=self._pages, margin=0, gap=0)
 
@@ -268,40 +292,29 @@ class DoctorTab(TabPage):
     def findings(self) -> tuple[FindingView, ...]:
         return self._findings
 
-    # What is known
+    @property
+    def is_coming(self) -> bool:
+        """Nothing is known yet, and the checks are made as soon as the tab is looked at."""
+        return self._coming and not self._findings
 
-    def forget(self, sentence: str = "", *, coming: bool = False) -> None:
-        """Nothing is known of what is selected now; `sentence` says why. `coming`: the checks are made as
-        soon as somebody looks."""
-        self._findings, self._coming = (), coming
-        self.title.say(self.tr("Doctor"))
-        self.cause.say(sentence or self.tr("Why the memory writer or a consolidation did not run."))
+    def forget(self, *, coming: bool = False) -> None:
+        """Nothing is known of what is selected now. `coming`: the checks are made once the tab is shown."""
+        self._findings, self._coming, self.place = (), coming, ""
         self.message.clear()
         self._show()
 
     def set_busy(self, busy: bool) -> None:
-        """The checks are running, or a fix is being applied."""
+        """The checks are being made, or a fix is being applied."""
         self._busy = busy
         self.bar.setVisible(busy)
-        for button in (self.look, self.probe):
+        for button in (self.again, self.probe):
             button.setEnabled(not busy)
         self.rows.set_busy(busy)
 
     def show_findings(self, findings: Sequence[FindingView], place: str) -> None:
         """All checks of the workspace called `place`, in the order of the gates."""
-        self._findings = tuple(findings)
-        first = first_cause(self._findings)
-        if first is None:
-            self.title.say(self.tr("Everything is in order"))
-            self.cause.say(self.tr("All checks of {place} hold.").format(place=place))
-        else:
-            sentence_text = self.tr("{title}: no") if first.state == "fail" else self.tr("{title}: not quite")
-            self.title.say(sentence_text.format(title=first.title))
-            self.cause.say(first.evidence)
+        self._findings, self.place = tuple(findings), place
         self._show()
-
-    def say_error(self, error: UserError) -> None:
-        self.message.say_error(error)
 
     @Slot()
     def _show(self) -> None:
@@ -311,19 +324,18 @@ class DoctorTab(TabPage):
         ]
         self.rows.show_findings(shown, cause=first.check if first is not None else "", busy=self._busy)
         if self._findings:
-            self.nothing.say(self.tr("Nothing needs a look"), self.tr("Every check holds."))
+            count = len(self._findings)
+            self.nothing.say(self.tr("No problems"), counted(self.tr("1 check"), "%n checks", count))
         elif self._coming:
-            self.nothing.say(self.tr("The checks are being made"), "")
+            self.nothing.say(self.tr("Checking…"), "")
         else:
-            sentence = self.tr("Select a workspace at the left; the checks are about one.")
-            self.nothing.say(self.tr("No workspace is examined"), sentence)
+            self.nothing.say(self.tr("Nothing is selected"), self.tr("Select a workspace at the left."))
         self._pages.setCurrentIndex(0 if shown else 1)
         self.copy.setEnabled(bool(self._findings))
-
-    # What is wanted
+        self.changed.emit()
 
     @Slot()
-    def _on_look(self) -> None:
+    def _on_again(self) -> None:
         self.examine.emit(False)
 
     @Slot()
@@ -333,7 +345,7 @@ class DoctorTab(TabPage):
     @Slot()
     def _on_copy(self) -> None:
         lines = [
-            f"{finding.state}: {visible(finding.title)}: {visible(finding.evidence)}"
+            f"{finding.state}: {visible(said(finding.title))}: {visible(said(finding.evidence))}"
             for finding in self._findings
         ]
         QGuiApplication.clipboard().setText("\n".join(lines))
@@ -353,15 +365,17 @@ class _Examined:
     error: UserError | None = None
 
 
-class DoctorControl(QObject):
+class ChecksControl(QObject):
     """`fixed()`: a fix was applied, so settings may be others. `debug_switched()`: the log tells more."""
 
     fixed = Signal()
     debug_switched = Signal()
 
-    def __init__(self, tab: DoctorTab) -> None:
-        super().__init__(tab)
-        self.tab = tab
+    def __init__(self, page: TabPage, view: ChecksView) -> None:
+        """`page`: the tab that has the view; while it is shown the checks are kept up to date."""
+        super().__init__(view)
+        self.view = view
+        self._page = page
         self._lane = Lane("doctor", self)
         self._session: HomeSession | None = None
         self._context: ScopeContext | None = None
@@ -370,10 +384,10 @@ class DoctorControl(QObject):
         self._stale = True
         self._loud = False  # somebody waits for it
         self._settle = single_shot(self, SETTLE_MS, self._look_quietly)
-        tab.shown.connect(self._on_shown)
-        tab.examine.connect(self.examine)
-        tab.fix.connect(self.apply_fix)
-        tab.set_busy(False)
+        page.shown.connect(self._on_shown)
+        view.examine.connect(self.examine)
+        view.fix.connect(self.apply_fix)
+        view.set_busy(False)
 
     @property
     def busy(self) -> bool:
@@ -404,8 +418,8 @@ class DoctorControl(QObject):
         if context != self._context:
             self._context, self._probed, self._probe = context, (), None
             self._lane.abandon("examine")
-            self.tab.forget(coming=self._can_examine)
-        if self.tab.isVisible():
+            self.view.forget(coming=self._can_examine)
+        if self._page.isVisible():
             self._settle.start()
 
     @Slot()
@@ -426,7 +440,7 @@ class DoctorControl(QObject):
         session, context = self._session, self._context
         if session is None or context is None or not self._can_examine:
             self._stale = False
-            self.tab.forget()
+            self.view.forget()
             return
         self._stale = False
         self._submit(session, context, with_probe=with_probe, check="")
@@ -435,15 +449,15 @@ class DoctorControl(QObject):
     def apply_fix(self, check: str) -> None:
         """Apply the fix of a check, then look again."""
         session, context = self._session, self._context
-        fix = next((one.fix for one in self.tab.findings if one.check == check), None)
-        if fix is not None and fix.evidence and not dialogs.ask_write_anyway(self.tab, fix.evidence):
+        fix = next((one.fix for one in self.view.findings if one.check == check), None)
+        if fix is not None and fix.evidence and not dialogs.ask_write_anyway(self.view, fix.evidence):
             return
         if session is not None and context is not None and not self._loud:
             self._submit(session, context, with_probe=False, check=check)
 
     def _submit(self, session: HomeSession, context: ScopeContext, *, with_probe: bool, check: str) -> None:
         doctor, probe, switched = session.workbench.doctor, self._probe, self.debug_switched.emit
-        shown = next((one for one in self.tab.findings if one.check == check and one.fix is not None), None)
+        shown = next((one for one in self.view.findings if one.check == check and one.fix is not None), None)
 
         async def work(control: JobControl) -> _Examined:
             error = None
@@ -476,17 +490,17 @@ class DoctorControl(QObject):
 
     def _set_loud(self, loud: bool) -> None:
         self._loud = loud
-        self.tab.set_busy(loud)
+        self.view.set_busy(loud)
 
     def _on_examined(self, found: _Examined) -> None:
         self._set_loud(False)
         if found.context != self._context:
             return
         if found.error is None:
-            self.tab.message.clear()
+            self.view.message.clear()
         else:
-            self.tab.say_error(found.error)
-        self.tab.show_findings(self._with_probed(found), self._place)
+            self.view.message.say_error(found.error)
+        self.view.show_findings(self._with_probed(found), self._place)
 
     def _on_fixed(self, found: _Examined) -> None:
         self._on_examined(found)
@@ -495,7 +509,7 @@ class DoctorControl(QObject):
     def _on_failed(self, error: UserError) -> None:
         self._stale = True
         self._set_loud(False)
-        self.tab.say_error(error)
+        self.view.message.say_error(error)
 
     def _on_cancelled(self) -> None:
         self._set_loud(False)

@@ -1,9 +1,10 @@
-"""The Activity tab: what runs now, and every decision of the background services, newest first.
+"""The log of the Traces tab: what runs now, and what the background services did or left undone.
 
-The widgets show what they are given; `ActivityControl` reads the decisions when they changed and the tab is
+A run is one row with its duration: the entry that began it is folded into the one that ended it.
+The widgets show what they are given; `LogControl` reads the entries when they changed and the tab is
 visible, and carries out Cancel and Pause.
 
-Threading: GUI thread; decisions are read by jobs on the scan lane. Failure: shown in the tab; the next
+Threading: GUI thread; entries are read by jobs on the scan lane. Failure: shown in the tab; the next
 change, or coming back to the tab, tries again.
 """
 
@@ -13,14 +14,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QProgressBar,
     QVBoxLayout,
     QWidget,
@@ -28,14 +27,14 @@ from PySide6.QtWidgets import (
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.files.log_file import is_debug, set_debug
 from reverie.runs.activity import ActivityEntry
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible
 from reverie.ui.jobs import JobControl, Lane, repeating
 from reverie.ui.memory.footer import step_words
-from reverie.ui.run_kinds import RUN_KINDS, kind_title
-from reverie.ui.translation import counted, tr, translated
+from reverie.ui.run_kinds import kind_title
+from reverie.ui.traces.timeline import duration_label
+from reverie.ui.translation import counted, tr
 from reverie.ui.tree.rows import RowNode, shared
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
@@ -51,113 +50,93 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# Labels of decisions, and the filters. Pure; texts from disk are made safe to draw here.
+# Rows and their labels. Pure; texts from disk are made safe to draw here.
 
 
-_ROUTINE = ("debug", "info")
 _LONGEST_DETAIL = 2000
+_WITHIN_A_RUN = ("attempt", "tool-call")
 
 
 @dataclass(frozen=True, slots=True)
-class DecisionRow:
-    """One entry as the list holds it; `place` names its workspace."""
+class LogRow:
+    """One entry as the list holds it; `place` names its workspace; `began`: when the run that it ends began
+    (UTC ms), None where it ends none."""
 
     entry: ActivityEntry
     place: str
+    began: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class DecisionFilter:
-    """Which decisions are wanted. `show` is a key of `filter_names`; `workspace_id` leaves what is about that
-    workspace or about none; `text` may stand anywhere in what is said."""
+class LogFilter:
+    """Which rows are wanted: of one workspace or about none; `text` may be anywhere in what is shown."""
 
-    show: str = "all"
     workspace_id: str | None = None
     text: str = ""
 
-    def takes(self, decision: DecisionRow) -> bool:
-        """Whether the filter shows this decision; one that is of no workspace belongs to each."""
-        entry = decision.entry
+    def takes(self, row: LogRow) -> bool:
+        """Whether the filter shows this row; one that is of no workspace belongs to each."""
+        entry = row.entry
         if self.workspace_id is not None and entry.workspace_id not in (None, self.workspace_id):
             return False
-        return _is_shown(entry, self.show) and self.text.casefold().strip() in _searched(decision)
+        searched = (entry.text, entry.event, kind_words(entry), row.place, entry.workspace_id, entry.run_id)
+        return self.text.casefold().strip() in "\n".join(part for part in searched if part).casefold()
 
 
-def filter_names() -> tuple[tuple[str, str], ...]:
-    """(key, name) of each choice, in the order they are offered."""
-    return (
-        ("all", tr("All decisions")),
-        ("problems", tr("Warnings and errors")),
-        *((each.kind, translated(each.plural)) for each in RUN_KINDS if each.kind != "revert"),
-        ("undo", tr("Undos and recoveries")),
-        ("host", tr("Background services")),
+def log_rows(
+    entries: Iterable[ActivityEntry], places: Mapping[str, str], before: Iterable[LogRow] = ()
+) -> tuple[LogRow, ...]:
+    """`entries`, newest first, with the names of their workspaces. A row that says what one of `before`
+    said is that one: the log is read again and again, and the list keeps what it showed first."""
+    known: dict[tuple[int, str], list[LogRow]] = {}
+    for row in before:
+        known.setdefault((row.entry.at, row.entry.event), []).append(row)
+    made: list[LogRow] = []
+    ends: dict[tuple[str, str | None], int] = {}
+    for entry in entries:
+        kind, _, what = entry.event.partition(".")
+        run = kind, entry.workspace_id
+        if what == "started" and entry.times == 1 and run in ends:
+            place = ends.pop(run)
+            ended = made[place]
+            if entry.run_id in (None, ended.entry.run_id):
+                made[place] = LogRow(ended.entry, ended.place, entry.at)
+                continue
+        elif what not in _WITHIN_A_RUN and (entry.run_id or what == "stopped"):
+            ends[run] = len(made)
+        made.append(LogRow(entry, places.get(entry.workspace_id or "", entry.workspace_id or "")))
+    return tuple(
+        next((old for old in known.get((row.entry.at, row.entry.event), ()) if old == row), row)
+        for row in made
     )
 
 
-_KINDS: Mapping[str, tuple[str, ...]] = {
-    **{each.kind: (each.kind,) for each in RUN_KINDS},
-    "dream": ("dream", "trigger", "sweep"),
-    "undo": ("revert", "run"),
-    "host": ("host", "services", "watch"),
-}
-
-
-def _is_shown(entry: ActivityEntry, show: str) -> bool:
-    if show == "all":
-        return True
-    if show == "problems":
-        return entry.level not in _ROUTINE
-    return entry.event.partition(".")[0] in _KINDS.get(show, ())
-
-
-def _searched(decision: DecisionRow) -> str:
-    entry = decision.entry
-    searched = (entry.text, entry.event, kind_words(entry), decision.place, entry.workspace_id, entry.run_id)
-    return "\n".join(part for part in searched if part).casefold()
-
-
-def decisions(
-    entries: Iterable[ActivityEntry], places: Mapping[str, str], before: Iterable[DecisionRow] = ()
-) -> tuple[DecisionRow, ...]:
-    """`entries` with the names of their workspaces, by id. One that says what one of `before` said is that
-    one: the log is read again and again, and rows hold on to what they showed first."""
-    known: dict[tuple[int, str], list[DecisionRow]] = {}
-    for decision in before:
-        known.setdefault((decision.entry.at, decision.entry.event), []).append(decision)
-
-    def made(entry: ActivityEntry) -> DecisionRow:
-        new = DecisionRow(entry, places.get(entry.workspace_id or "", entry.workspace_id or ""))
-        return next((old for old in known.get((entry.at, entry.event), ()) if old == new), new)
-
-    return tuple(made(entry) for entry in entries)
-
-
-def as_tree(found: Sequence[DecisionRow], before: RowNode) -> RowNode:
-    """The rows of a list, sharing what did not change. A repeated decision keeps its row and moves up."""
+def as_tree(found: Sequence[LogRow], before: RowNode) -> RowNode:
+    """The rows of a list, sharing what did not change. A repeated entry keeps its row and moves up."""
     known = {child.key: child for child in before.children}
     seen: Counter[str] = Counter()
     rows = []
-    for decision in reversed(found):  # counted from the oldest, so that new ones rename none
-        entry = decision.entry
+    for row in reversed(found):  # counted from the oldest, so that new ones rename none
+        entry = row.entry
         name = f"{entry.at} {entry.event} {entry.workspace_id} {entry.run_id}"
         key = f"{name} {seen[name]}"
         seen[name] += 1
-        rows.append(shared(known.get(key), key, decision))
+        rows.append(shared(known.get(key), key, row))
     return RowNode("", None, tuple(reversed(rows)))
 
 
 def kind_words(entry: ActivityEntry) -> str:
-    """Who decided."""
+    """Whose entry it is."""
     kind, _, gate = entry.event.partition(".")
     if kind == "trigger":
         return {
-            "launch": tr("Launch sweep"),
+            "launch": tr("At the start"),
             "compaction": tr("After a compaction"),
             "archive": tr("After archiving"),
             "background": tr("Background runs"),
         }.get(gate, visible(gate))
     return {
-        "sweep": tr("Launch sweep"),
+        "sweep": tr("At the start"),
         "run": tr("Recovery"),
         "history": tr("History"),
         "host": tr("Background services"),
@@ -166,17 +145,19 @@ def kind_words(entry: ActivityEntry) -> str:
     }.get(kind) or kind_title(kind)
 
 
-def below_words(decision: DecisionRow) -> str:
+def below_words(row: LogRow) -> str:
     """The second line of a row: who, where, which gate."""
-    kind, _, gate = decision.entry.event.partition(".")
-    gate = "" if kind == "trigger" else gate  # it is the name of the trigger, told already
-    parts = (kind_words(decision.entry), visible(decision.place), visible(gate.replace("-", " ")))
+    kind, _, gate = row.entry.event.partition(".")
+    gate = "" if kind == "trigger" else gate  # it is the name of the trigger, said already
+    parts = (kind_words(row.entry), visible(row.place), visible(gate.replace("-", " ")))
     return " · ".join(part for part in parts if part)
 
 
-def right_words(entry: ActivityEntry, now: int) -> str:
-    """`12 times, 3 min ago`."""
-    last = age(now, entry.last_at)
+def right_words(row: LogRow, now: int) -> str:
+    """`12 times, 3 min ago`; of a run `4.1 s, 3 min ago`."""
+    entry, last = row.entry, age(now, row.entry.last_at)
+    if row.began is not None:
+        return tr("{duration}, {age}").format(duration=duration_label(entry.at - row.began), age=last)
     if entry.times == 1:
         return last
     return tr("{times}, {age}").format(times=counted("once", "%n times", entry.times), age=last)
@@ -187,28 +168,30 @@ def sign(entry: ActivityEntry) -> str:
     return {"warning": "warning", "error": "error", "critical": "error"}.get(entry.level, "info")
 
 
-def spoken(decision: DecisionRow) -> str:
+def spoken(row: LogRow) -> str:
     """A whole row as one sentence, for readers and tool tips."""
-    entry = decision.entry
+    entry = row.entry
     times = f", {counted('once', '%n times', entry.times)}" if entry.times > 1 else ""
-    return f"{exact_time(entry.last_at)}{times}, {below_words(decision)}: {visible(entry.text)}"
+    return f"{exact_time(entry.last_at)}{times}, {below_words(row)}: {visible(entry.text)}"
 
 
-def facts(decision: DecisionRow) -> tuple[tuple[str, str], ...]:
-    """(name, value) of everything that is known of a decision."""
-    entry = decision.entry
-    rows = [(tr("Said"), exact_time(entry.at))]
+def facts(row: LogRow) -> tuple[tuple[str, str], ...]:
+    """(name, value) of everything that is known of an entry."""
+    entry = row.entry
+    rows = [(tr("Time"), exact_time(entry.at))]
+    if row.began is not None:
+        rows += [
+            (tr("Started"), exact_time(row.began)),
+            (tr("Duration"), duration_label(entry.at - row.began)),
+        ]
     if entry.times > 1:
         rows += [
-            (tr("Last said"), exact_time(entry.last_at)),
+            (tr("Last time"), exact_time(entry.last_at)),
             (tr("How often"), counted("once", "%n times", entry.times)),
         ]
-    rows += [(tr("Event"), entry.event), (tr("Level"), entry.level)]
     if entry.workspace_id:
-        named = decision.place != entry.workspace_id
-        rows.append(
-            (tr("Workspace"), f"{decision.place} ({entry.workspace_id})" if named else entry.workspace_id)
-        )
+        named = row.place != entry.workspace_id
+        rows.append((tr("Workspace"), f"{row.place} ({entry.workspace_id})" if named else entry.workspace_id))
     if entry.run_id:
         rows.append((tr("Run"), entry.run_id))
     rows += [(str(name), _plain(value)) for name, value in entry.details.items()]
@@ -220,46 +203,46 @@ def _plain(value: object) -> str:
     return text if len(text) <= _LONGEST_DETAIL else text[:_LONGEST_DETAIL] + "…"
 
 
-class DecisionModel(LineModel):
-    """Decisions, newest first. Ages are those of the moment in which a row is drawn."""
+class LogModel(LineModel):
+    """Entries, newest first. Ages are those of the moment in which a row is drawn."""
 
     def __init__(self, now: Callable[[], int]) -> None:
         super().__init__()
         self._now = now
 
-    def look(self, value: DecisionRow) -> TwoLines:
+    def look(self, value: LogRow) -> TwoLines:
         name = sign(value.entry)
         return TwoLines(
             visible(value.entry.text),
             below_words(value),
             sign=name,
             grave=name == "error",
-            right_below=right_words(value.entry, self._now()),
+            right_below=right_words(value, self._now()),
             cut="end",
             cut_below="end",
         )
 
-    def spoken(self, value: DecisionRow) -> str:
+    def spoken(self, value: LogRow) -> str:
         return spoken(value)
 
-    def tooltip(self, value: DecisionRow) -> str:
+    def tooltip(self, value: LogRow) -> str:
         return as_tooltip(value.entry.text)
 
 
-class DecisionList(LineList):
-    """`picked(Decision | None)`."""
+class LogList(LineList):
+    """`picked(LogRow | None)`."""
 
     def __init__(self, icons: Icons, now: Callable[[], int], parent: QWidget | None = None) -> None:
-        super().__init__(DecisionModel(now), icons, parent)
-        self.setAccessibleName(self.tr("Decisions of the background services, newest first"))
+        super().__init__(LogModel(now), icons, parent)
+        self.setAccessibleName(self.tr("Log, newest first"))
 
     @property
-    def current(self) -> DecisionRow | None:
-        found: DecisionRow | None = self.current_value
+    def current(self) -> LogRow | None:
+        found: LogRow | None = self.current_value
         return found
 
-    def show_decisions(self, found: Sequence[DecisionRow]) -> None:
-        """Show them; the selection stays on its decision while that is among them."""
+    def show_rows(self, found: Sequence[LogRow]) -> None:
+        """Show them; the selection stays on its entry while that is among them."""
         before = self.current
         # A list that stands at its top stays there: what is new is what one looks for.
         at_top = self.verticalScrollBar().value() == 0
@@ -357,76 +340,53 @@ class _Line(QWidget):
 SIDE_BY_SIDE = 720
 
 
-class ActivityTab(TabPage):
-    """`review(run id)`, `doctor()` and `debug(bool)` ask."""
+class LogView(QWidget):
+    """`review(run id)`, `doctor()`: show the checks; `back()`: to the runs."""
 
     review = Signal(str)
     doctor = Signal()
-    debug = Signal(bool)
+    back = Signal()
 
     def __init__(self, icons: Icons, now: Callable[[], int], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._decisions: tuple[DecisionRow, ...] = ()
+        self._rows: tuple[LogRow, ...] = ()
         self._workspace_id: str | None = None
         self.running = RunningJobs()
-        self.message = MessageBar(icons, "activity-message")
-        self.services = MessageBar(icons, "activity-services", closable=False)
-        self.text = SearchField(self.tr("Search decisions"))
-        self.text.setMinimumWidth(180)
-        self.show_only = QComboBox()
-        for part in (self.show_only, self.show_only.view()):
-            part.setAccessibleName(self.tr("Which decisions"))
-        for key, name in filter_names():
-            self.show_only.addItem(name, key)
+        self.message = MessageBar(icons, "log-message")
+        self.services = MessageBar(icons, "log-services", closable=False)
+        self.runs = FitPushButton(self.tr("‹ Runs"))
+        self.text = SearchField(self.tr("Search the log"))
         self.here = QCheckBox(self.tr("&Only this workspace"))
-        self.debug_log = QCheckBox(self.tr("&Debug logging"))
-        self.list = DecisionList(icons, now)
+        self.list = LogList(icons, now)
         self.none = EmptyPage(icons, "info")
-        self.detail = DecisionDetail()
+        self.detail = LogDetail()
         self._lay_out()
+        self.runs.clicked.connect(self.back)
         self.text.textChanged.connect(self._narrow)
-        self.show_only.currentIndexChanged.connect(self._narrow)
         self.here.toggled.connect(self._narrow)
-        self.debug_log.clicked.connect(self.debug)
-        self.list.picked.connect(self.detail.show_decision)
+        self.list.picked.connect(self.detail.show_row)
         self.detail.review.connect(self.review)
         self.detail.doctor.connect(self.doctor)
         self._narrow()
 
     def _lay_out(self) -> None:
-        filters = FlowLayout(self.text, self.show_only, self.here, self.debug_log)
-        head = QWidget()
-        column(head, filters, margin=(MARGIN, GAP, MARGIN, GAP), gap=None)
+        filters = FlowLayout(self.runs, self.text, self.here)
+        head = column(None, filters, margin=(MARGIN, GAP, MARGIN, GAP), gap=None)
         self._pages = stacked(self.list, self.none)
-        self.list.setFrameShape(DecisionList.Shape.NoFrame)
+        self.list.setFrameShape(LogList.Shape.NoFrame)
         details = scrolled(self.detail, sideways=True)
         details.setMinimumSize(160, 80)
         self.splitter = Panes(
-            self._pages,
-            details,
-            beside_from=SIDE_BY_SIDE,
-            sizes=(700, 320),
-            below=(420, 200),
-            grows=0,
+            self._pages, details, beside_from=SIDE_BY_SIDE, sizes=(700, 320), below=(420, 200), grows=0
         )
-        self.splitter.setHandleWidth(5)
-        column(
-            self,
-            self.running,
-            self.services,
-            self.message,
-            head,
-            self.splitter,
-            grows=self.splitter,
-            margin=0,
-            gap=0,
-        )
+        bars = (self.running, self.services, self.message)
+        column(self, *bars, head, self.splitter, grows=self.splitter, margin=0, gap=0)
 
     # What is known
 
-    def show_decisions(self, found: Sequence[DecisionRow]) -> None:
-        """Decisions of one home, newest first."""
-        self._decisions = tuple(found)
+    def show_rows(self, found: Sequence[LogRow]) -> None:
+        """The log of one home, newest first."""
+        self._rows = tuple(found)
         self._narrow()
 
     def show_place(self, workspace_id: str | None) -> None:
@@ -435,59 +395,39 @@ class ActivityTab(TabPage):
         self.here.setEnabled(workspace_id is not None)
         self._narrow()
 
-    def say_log(self, *, debug: bool, file: str) -> None:
-        """Show whether the log is at debug level, and where it is."""
-        self.debug_log.setChecked(debug)
-        self.debug_log.setToolTip(
-            as_tooltip(self.tr("Every gate and outcome goes to the log until the window is closed."), file)
-        )
-
-    @property
-    def filter(self) -> DecisionFilter:
-        here = self.here.isChecked() and self.here.isEnabled()
-        return DecisionFilter(
-            str(self.show_only.currentData()), self._workspace_id if here else None, self.text.text()
-        )
-
     @Slot()
     def _narrow(self) -> None:
-        wants = self.filter
-        fitting = [decision for decision in self._decisions if wants.takes(decision)]
-        self.list.show_decisions(fitting)
-        if self._decisions:
-            self.none.say(
-                self.tr("No decision fits"), self.tr("Another filter or another word may find some.")
-            )
+        here = self.here.isChecked() and self.here.isEnabled()
+        wants = LogFilter(self._workspace_id if here else None, self.text.text())
+        fitting = [row for row in self._rows if wants.takes(row)]
+        self.list.show_rows(fitting)
+        if self._rows:
+            self.none.say(self.tr("No entry fits"), "")
         else:
             self.none.say(
-                self.tr("Nothing has been decided yet"),
-                self.tr(
-                    "Whatever the background services do, or leave undone and why, is told here. "
-                    "They are switched on in the settings."
-                ),
+                self.tr("The log is empty"),
+                self.tr("It shows what the background services do, or leave undone and why."),
             )
         self._pages.setCurrentWidget(self.list if fitting else self.none)
-
-    # Width
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.splitter.turn(event.size().width())
 
 
-class DecisionDetail(QWidget):
-    """All that is known of one decision. `review(run id)`, `doctor()`."""
+class LogDetail(QWidget):
+    """All that is known of one entry. `review(run id)`, `doctor()`."""
 
     review = Signal(str)
     doctor = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._decision: DecisionRow | None = None
-        self.text = WrapLabel(self.tr("Select a decision to see all of it."))
+        self._row: LogRow | None = None
+        self.text = WrapLabel(self.tr("Select an entry"))
         self.facts_shown: tuple[tuple[str, str], ...] = ()
         self.changes = FitPushButton(self.tr("Show the run"))
-        self.why = FitPushButton(self.tr("Ask the Doctor"))
+        self.why = FitPushButton(self.tr("Show the checks"))
         self.copy = FitPushButton(self.tr("Copy"))
         self._grid = QVBoxLayout()
         self._grid.setSpacing(GAP)
@@ -502,20 +442,20 @@ class DecisionDetail(QWidget):
         self.copy.clicked.connect(self._on_copy)
 
     @Slot(object)
-    def show_decision(self, decision: DecisionRow | None) -> None:
-        self._decision = decision
+    def show_row(self, row: LogRow | None) -> None:
+        self._row = row
         self._clear()
-        if decision is None:
-            self.text.say(self.tr("Select a decision to see all of it."))
+        if row is None:
+            self.text.say(self.tr("Select an entry"))
             self.facts_shown = ()
         else:
-            self.text.say(decision.entry.text)
-            self.facts_shown = facts(decision)
+            self.text.say(row.entry.text)
+            self.facts_shown = facts(row)
             for name, value in self.facts_shown:
                 self._grid.addWidget(WrapLabel(f"{name}: {value}"))
-        self.copy.setVisible(decision is not None)
-        self.changes.setVisible(decision is not None and bool(decision.entry.run_id))
-        self.why.setVisible(decision is not None and bool(decision.entry.workspace_id))
+        self.copy.setVisible(row is not None)
+        self.changes.setVisible(row is not None and bool(row.entry.run_id))
+        self.why.setVisible(row is not None and bool(row.entry.workspace_id))
 
     def _clear(self) -> None:
         while (item := self._grid.takeAt(0)) is not None:
@@ -526,8 +466,8 @@ class DecisionDetail(QWidget):
 
     @Slot()
     def _on_changes(self) -> None:
-        if self._decision is not None and self._decision.entry.run_id:
-            self.review.emit(self._decision.entry.run_id)
+        if self._row is not None and self._row.entry.run_id:
+            self.review.emit(self._row.entry.run_id)
 
     @Slot()
     def _on_copy(self) -> None:
@@ -541,45 +481,43 @@ POLL_MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadDecisions:
+class _ReadLog:
     work: tuple[RunningWork, ...]
-    decisions: tuple[DecisionRow, ...] | None = None
+    rows: tuple[LogRow, ...] | None = None
 
 
-class ActivityControl(QObject):
-    """Wires one tab. `level_changed()`: the log tells more, or less. `pause(bool)`: the background services
-    of the shown home are to stop, or to go on."""
+class LogControl(QObject):
+    """Wires the log of one tab. `pause(bool)`: the background services of the shown home are to stop, or to
+    go on."""
 
-    level_changed = Signal()
     pause = Signal(bool)
 
-    def __init__(self, tab: ActivityTab, lane: Lane, dreams: Consolidation, log_file: Path) -> None:
-        super().__init__(tab)
-        self.tab = tab
+    def __init__(self, page: TabPage, view: LogView, lane: Lane, dreams: Consolidation) -> None:
+        """`page`: the tab that has the view."""
+        super().__init__(view)
+        self.view = view
+        self._page = page
         self._lane = lane
         self._dreams = dreams
-        self._log_file = log_file
         self._session: HomeSession | None = None
-        self._decisions: tuple[DecisionRow, ...] = ()
+        self._rows: tuple[LogRow, ...] = ()
         self._stale = True
         self._jobs: dict[str, RunningJob] = {}
         # A lease changes without a file, so it is asked for while somebody looks at what runs.
         self._poll = repeating(self, POLL_MS, self._ask_who_works)
-        tab.shown.connect(self._on_shown)
-        tab.services.chosen.connect(self._on_resume)
-        tab.debug.connect(self.set_debug)
-        tab.running.cancel.connect(self._on_cancel)
+        page.shown.connect(self._on_shown)
+        view.services.chosen.connect(self._on_resume)
+        view.running.cancel.connect(self._on_cancel)
         dreams.started.connect(self._on_started)
         dreams.progressed.connect(self._on_progress)
         for ended in (dreams.ended, dreams.reverted, dreams.failed):
             ended.connect(self._on_ended)
         dreams.cancelled.connect(self._on_cancelled)
-        self.say_level()
 
-    # Decisions
+    # Entries
 
     def set_session(self, session: HomeSession | None) -> None:
-        """The home whose decisions are shown."""
+        """The home whose log is shown."""
         old = self._session
         if old is not None:
             old.activity_changed.disconnect(self.refresh)
@@ -590,20 +528,19 @@ class ActivityControl(QObject):
             session.status_changed.connect(self._on_status)
         self._poll.stop()
         self._show_work(())
-        self._decisions = ()
-        self.tab.show_decisions(())
+        self._rows = ()
+        self.view.show_rows(())
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        """Decisions changed: read them, now or when the tab is shown."""
+        """The log changed: read it, now or when the tab is shown."""
         self._stale = True
-        if self.tab.isVisible():
+        if self._page.isVisible():
             self._read()
 
     @Slot()
     def _on_shown(self) -> None:
-        self.say_level()
         if self._stale:
             self._read()
 
@@ -611,27 +548,25 @@ class ActivityControl(QObject):
         session = self._session
         if session is None:
             return
-        workbench, places, before = session.workbench, _places(session), self._decisions
+        workbench, places, before = session.workbench, _places(session), self._rows
         self._stale = False
 
-        async def work(_control: JobControl) -> _ReadDecisions:
+        async def work(_control: JobControl) -> _ReadLog:
             page = await ask(workbench.activity.page, tuple(places), READ_AT_MOST)
-            return _ReadDecisions(page.running, decisions(page.entries, places, before))
+            return _ReadLog(page.running, log_rows(page.entries, places, before))
 
-        self._lane.submit(
-            "read the decisions", work, done=self._on_read, failed=self._on_read_failed, group="activity"
-        )
+        self._lane.submit("read the log", work, done=self._on_read, failed=self._on_read_failed, group="log")
 
-    def _on_read(self, found: _ReadDecisions) -> None:
+    def _on_read(self, found: _ReadLog) -> None:
         self._show_work(found.work)
-        if found.decisions is not None:
-            self.tab.message.clear()
-            self._decisions = found.decisions
-            self.tab.show_decisions(found.decisions)
+        if found.rows is not None:
+            self.view.message.clear()
+            self._rows = found.rows
+            self.view.show_rows(found.rows)
 
     def _on_read_failed(self, error: UserError) -> None:
         self._stale = True
-        self.tab.message.say_error(error)
+        self.view.message.say_error(error)
 
     # What runs
 
@@ -639,19 +574,19 @@ class ActivityControl(QObject):
     def _on_status(self, _status: StatusView) -> None:
         session = self._session
         context = session.context if session is not None else None
-        self.tab.show_place(context.workspace_id if context is not None else None)
+        self.view.show_place(context.workspace_id if context is not None else None)
         self._ask_who_works()
 
     @Slot()
     def _ask_who_works(self) -> None:
         session = self._session
-        if session is None or not self.tab.isVisible():
+        if session is None or not self._page.isVisible():
             self._poll.stop()
             return
         workbench, places = session.workbench, tuple(_places(session))
 
-        async def work(_control: JobControl) -> _ReadDecisions:
-            return _ReadDecisions(await ask(workbench.activity.running, places))
+        async def work(_control: JobControl) -> _ReadLog:
+            return _ReadLog(await ask(workbench.activity.running, places))
 
         self._lane.submit(
             "ask who works", work, done=self._on_read, failed=self._on_read_failed, group="who works"
@@ -673,8 +608,8 @@ class ActivityControl(QObject):
             elsewhere = tr("in process {pid}, which alone can stop it")
             note = "" if here else elsewhere.format(pid=work.holder.owner.pid)
             self._jobs[work.name] = RunningJob(work.name, title, visible(place), cancellable=here, note=note)
-        self.tab.running.show_jobs(tuple(self._jobs.values()))
-        if found and self.tab.isVisible():
+        self.view.running.show_jobs(tuple(self._jobs.values()))
+        if found and self._page.isVisible():
             self._poll.start()
         else:
             self._poll.stop()
@@ -723,13 +658,13 @@ class ActivityControl(QObject):
     def say_paused(self, paused: bool) -> None:
         """Whether the background services of the shown home are paused."""
         if paused:
-            self.tab.services.say(
+            self.view.services.say(
                 tr("The background services of this home are paused."),
                 tone="warn",
                 buttons=[("resume", tr("Go on"), tr("Let them run again"))],
             )
         else:
-            self.tab.services.clear()
+            self.view.services.clear()
 
     @Slot(str)
     def _on_resume(self, _key: str) -> None:
@@ -737,29 +672,15 @@ class ActivityControl(QObject):
 
     def _show(self, job: RunningJob) -> None:
         self._jobs[job.id] = job
-        self.tab.running.show_jobs(tuple(self._jobs.values()))
+        self.view.running.show_jobs(tuple(self._jobs.values()))
 
     def _drop(self, id_: str) -> None:
         self._jobs.pop(id_, None)
-        self.tab.running.show_jobs(tuple(self._jobs.values()))
+        self.view.running.show_jobs(tuple(self._jobs.values()))
 
     @property
     def jobs(self) -> Mapping[str, RunningJob]:
         return self._jobs
-
-    # The log
-
-    @Slot(bool)
-    def set_debug(self, on: bool) -> None:
-        """Whether gates and outcomes go to the log, until the window is closed."""
-        set_debug(on)
-        self.say_level()
-        self.level_changed.emit()
-
-    @Slot()
-    def say_level(self) -> None:
-        """Show the current log level."""
-        self.tab.say_log(debug=is_debug(), file=str(self._log_file))
 
 
 def _places(session: HomeSession) -> dict[str, str]:
