@@ -4291,10 +4291,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Cancelling…</source>
         <translation>Wird abgebrochen…</translation>
     </message>
-    <message>
-        <source>Progress: {title}</source>
-        <translation>Fortschritt: {title}</translation>
-    </message>
 </context>
 <context>
     <name>dialogs</name>
@@ -5066,10 +5062,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Angewendet: {changes} in {files}.</translation>
     </message>
     <message>
-        <source>Applying what was chosen</source>
-        <translation>Die Auswahl wird angewendet</translation>
-    </message>
-    <message>
         <source>As known for this service</source>
         <translation>Wie hier üblich</translation>
     </message>
@@ -5698,10 +5690,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Anleitung</translation>
     </message>
     <message>
-        <source>In Reverie's settings: {problem}.</source>
-        <translation>In den Einstellungen von Reverie: {problem}.</translation>
-    </message>
-    <message>
         <source>In a review</source>
         <translation>Beim Durchsehen von Änderungen</translation>
     </message>
@@ -5710,16 +5698,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>In diesem Ordner gibt es schon etwas gleichen Namens:</translation>
     </message>
     <message>
-        <source>In the agent's configuration: {problem}.</source>
-        <translation>In der Konfiguration des Agenten: {problem}.</translation>
-    </message>
-    <message>
         <source>In the block: {standing}</source>
         <translation>Im Block: {standing}</translation>
     </message>
     <message>
         <source>In the last 24 hours: {runs} of {most_runs} runs, {tokens} of {most_tokens} tokens.</source>
         <translation>In den letzten 24 Stunden: {runs} von {most_runs} Läufen, {tokens} von {most_tokens} Token.</translation>
+    </message>
+    <message>
+        <source>In {where}: {problem}.</source>
+        <translation>In {where}: {problem}.</translation>
     </message>
     <message>
         <source>Index</source>
@@ -6394,10 +6382,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vorschau</translation>
     </message>
     <message>
-        <source>Preview of a consolidation</source>
-        <translation>Vorschau einer Konsolidierung</translation>
-    </message>
-    <message>
         <source>Preview: {planned}. {summary}</source>
         <translation>Vorschau: {planned}. {summary}</translation>
     </message>
@@ -6508,6 +6492,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Reverie's rules load it, this session did not</source>
         <translation>nach Reveries Regeln geladen, von dieser Sitzung nicht</translation>
+    </message>
+    <message>
+        <source>Reverie's settings</source>
+        <translation>den Einstellungen von Reverie</translation>
     </message>
     <message>
         <source>Run</source>
@@ -8358,6 +8346,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>der Agent sieht es nicht: {why}</translation>
     </message>
     <message>
+        <source>the agent's configuration</source>
+        <translation>der Konfiguration des Agenten</translation>
+    </message>
+    <message>
         <source>the keyring does not answer</source>
         <translation>der Schlüsselbund antwortet nicht</translation>
     </message>
@@ -8718,12 +8710,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{n} {state}.</translation>
     </message>
     <message>
-        <source>{often}, as set in Reverie's settings.</source>
-        <translation>{often}, wie in den Einstellungen von Reverie.</translation>
-    </message>
-    <message>
-        <source>{often}, as set in the agent's configuration.</source>
-        <translation>{often}, wie in der Konfiguration des Agenten.</translation>
+        <source>{often}, as set in {where}.</source>
+        <translation>{often}, wie in {where}.</translation>
     </message>
     <message>
         <source>{path} does not exist: nothing was said here yet.</source>

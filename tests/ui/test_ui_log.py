@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +20,17 @@ from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.runs.activity import Activity, ActivityEntry
 from reverie.ui.appearance import Icons
 from reverie.ui.traces.log import (
-    BY_HAND,
-    LogFilter,
     LogRow,
     LogView,
     RunningJob,
     RunningJobs,
-    as_tree,
     below_words,
     facts,
     log_rows,
     right_words,
     spoken,
+    takes,
 )
-from reverie.ui.tree.rows import RowNode
 from reverie.ui.widgets.lists import VALUE
 
 NOW = 1_787_200_000_000
@@ -69,17 +65,17 @@ def tab(qtbot: Any) -> LogView:
 
 
 @pytest.mark.parametrize(
-    ("wants", "events"),
+    ("text", "workspace", "events"),
     [
-        (LogFilter(), [each.entry.event for each in EVERYTHING]),
-        (LogFilter(text="HUNG UP"), ["writer.failed"]),
-        (LogFilter(text="another"), ["revert.completed"]),
-        (LogFilter(workspace_id="other"), ["trigger.launch", "revert.completed"]),
-        (LogFilter("other", text="facts"), []),
+        ("", None, [each.entry.event for each in EVERYTHING]),
+        ("HUNG UP", None, ["writer.failed"]),
+        ("another", None, ["revert.completed"]),
+        ("", "other", ["trigger.launch", "revert.completed"]),
+        ("facts", "other", []),
     ],
 )
-def test_a_filter_takes_what_it_names(wants: LogFilter, events: list[str]) -> None:
-    assert [each.entry.event for each in EVERYTHING if wants.takes(each)] == events
+def test_a_search_takes_what_it_names(text: str, workspace: str | None, events: list[str]) -> None:
+    assert [each.entry.event for each in EVERYTHING if takes(each, text, workspace)] == events
 
 
 def test_a_row_says_who_where_and_which_gate_and_how_often() -> None:
@@ -106,15 +102,6 @@ def test_names_of_workspaces_are_told_and_unknown_ones_by_id() -> None:
         [entry("a.b"), entry("a.b", workspace_id="gone"), entry("a.b", workspace_id=None)], {ACME: "retry"}
     )
     assert [each.place for each in found] == ["retry", "gone", ""]
-
-
-def test_what_is_read_again_and_says_the_same_is_kept_once() -> None:
-    entries = [decision("gate", at=at).entry for at in (1, 2, 3)]
-    before = log_rows(entries, {})
-    copies = [replace(entry, times=1 + (entry.at == 1)) for entry in entries]
-    after = log_rows(copies, {}, before)
-    assert [new is old for new, old in zip(after, before, strict=True)] == [False, True, True]
-    assert [each.place for each in log_rows(entries, {ACME: "renamed"}, before)] == ["renamed"] * 3
 
 
 def test_a_run_is_one_row_with_its_duration() -> None:
@@ -144,21 +131,20 @@ def test_what_has_not_ended_or_is_of_another_run_keeps_its_start() -> None:
     assert [row.began for row in rows] == [None, None, None, None, NOW]
 
 
-def test_a_repeat_moves_up_and_keeps_its_row() -> None:
+def test_a_repeat_moves_up_and_stays_selected(tab: LogView) -> None:
     old, new = decision("writer.a"), decision("writer.b", at=NOW + 1)
-    tree = as_tree((new, old), RowNode("", None))
+    tab.show_rows((new, old))
+    tab.list.setCurrentIndex(tab.list.rows.index(1, 0))
     again = decision("writer.a", times=2, last_at=NOW + 2)
-    after = as_tree((again, new), tree)
-    assert [node.key for node in after.children] == [tree.children[1].key, tree.children[0].key]
-    assert after.children[1] is tree.children[0]
+    tab.show_rows((again, new))
+    assert tab.list.values == (again, new)
+    assert (tab.list.currentIndex().row(), tab.list.current) == (0, again)
 
 
-def test_entries_alike_have_rows_of_their_own() -> None:
+def test_entries_alike_have_rows_of_their_own(tab: LogView) -> None:
     same = decision("writer.a")
-    tree = as_tree((same, same), RowNode("", None))
-    assert len({node.key for node in tree.children}) == 2
-    newer = as_tree((same, same, same), tree)
-    assert newer.children[1:] == tree.children
+    tab.show_rows((same, same))
+    assert tab.list.rows.rowCount() == 2
 
 
 def test_a_selected_decision_stays_selected_while_others_arrive(tab: LogView, qtmodeltester: Any) -> None:
@@ -210,19 +196,18 @@ def test_the_run_of_a_decision_can_be_shown_and_its_facts_copied(tab: LogView, q
     assert not tab.detail.changes.isVisible()
 
 
-def test_each_job_has_a_line_with_its_progress_and_cancel(qtbot: Any) -> None:
+def test_each_job_has_a_line_and_cancel(qtbot: Any) -> None:
     jobs = RunningJobs()
     qtbot.addWidget(jobs)
-    jobs.show_jobs((RunningJob("a", "One", "Reading…", 3, 10), RunningJob("b", "Two", cancellable=False)))
+    jobs.show_jobs((RunningJob("a", "One", "retry loop"), RunningJob("b", "Two", note="elsewhere")))
     assert jobs.isVisible()
     line = jobs.line("a")
-    assert (line.bar.value(), line.bar.maximum()) == (3, 10)
-    assert line.text.text() == "One · Reading…"
+    assert line.text.text() == "One · retry loop"
     assert jobs.line("b").button.isHidden()
     with qtbot.waitSignal(jobs.cancel) as asked:
         line.button.click()
     assert asked.args == ["a"]
-    jobs.show_jobs((RunningJob("a", "One", "Writing…", 4, 10),))
+    jobs.show_jobs((RunningJob("a", "One", "another"),))
     assert jobs.line("a") is line
     assert not line.button.isEnabled()
     jobs.show_jobs(())
@@ -233,7 +218,7 @@ def test_each_job_has_a_line_with_its_progress_and_cancel(qtbot: Any) -> None:
 def test_nothing_leaves_the_right_edge(tab: LogView, qapp: Any, width: int) -> None:
     tab.show_rows(EVERYTHING)
     tab.list.setCurrentIndex(tab.list.rows.index(1, 0))
-    tab.running.show_jobs((RunningJob("a", "A rather long name of a job that goes on", "and on", 1, 2),))
+    tab.running.show_jobs((RunningJob("a", "A rather long name of a job that goes on", "and on"),))
     tab.resize(width, 600)
     qapp.processEvents()
     assert tab.width() == width
@@ -279,7 +264,7 @@ def test_what_was_decided_while_nobody_looked_is_read_on_coming_back(windows: Wi
     assert driver.tab.isVisible()
 
 
-def test_a_consolidation_stands_among_what_runs_and_can_be_cancelled(windows: Windows, home: Path) -> None:
+def test_a_consolidation_of_this_window_is_in_the_footer_alone(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     driver.do("view.log")
     held = threading.Event()
@@ -287,11 +272,11 @@ def test_a_consolidation_stands_among_what_runs_and_can_be_cancelled(windows: Wi
         "hold", lambda _control: held.wait(10), done=lambda _nothing: None
     )
     driver.do("dream.preview")
-    running = driver.traces.log.running
-    assert running.ids == (BY_HAND,)
-    running.line(BY_HAND).button.click()
+    driver.services.log._ask_who_works()
+    driver.until(lambda: not driver.window.lanes.scan.busy)
+    assert driver.traces.log.running.ids == ()
+    driver.do("dream.cancel")
     held.set()
-    driver.until(lambda: running.ids == ())
     driver.settle()
 
 

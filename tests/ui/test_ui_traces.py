@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 from ui_windows import ACME, INGEST, Driver, Windows
@@ -94,7 +94,7 @@ def test_the_list_follows_the_home_and_project_selected_at_the_left(
 
     assert picker.pick_project(mux, "/home/dev/projects/pixel-garden")
     assert (box.currentText(), verdicts(tab)) == ("pixel-garden", [])
-    assert tab.detail.facts.text() == "No traces of pixel-garden yet."
+    assert tab.nothing.text() == "No traces of pixel-garden yet."
     picker.pick_home(mux)
     assert len(tab.list.shown) == 3
 
@@ -110,7 +110,7 @@ def test_the_list_follows_the_home_and_project_selected_at_the_left(
     assert len(tab.list.shown) == 3
     driver.until(lambda: tab.is_settled and "409 retry loop" in tab.detail.facts.text())
     tab.list.text.setText("nowhere")
-    assert tab.detail.facts.text() == "No trace fits."
+    assert tab.nothing.text() == "No trace fits."
     tab.list.text.clear()
     driver.until(lambda: tab.is_settled and "409 retry loop" in tab.detail.facts.text())
     picker.pick_home(mux)
@@ -143,6 +143,7 @@ def test_no_frame_shows_a_trace_squeezed_into_the_height_of_what_was_there(
     assert shown is not None
     tab.detail.clear()
     finish_layouts()
+    tab.area.verticalScrollBar().setValue(tab.detail.mapTo(tab.splitter, QPoint()).y())
     frames = Squeezed()
     QApplication.instance().installEventFilter(frames)
     try:

@@ -381,14 +381,14 @@ def test_what_is_loaded_late_keeps_nobody_waiting_and_is_built_when_it_is_looked
     assert [lane for lane, name in jobs if name == "load the other tabs"] == ["history"]
     tabs = window.tabs
     held = {index for index in range(tabs.count()) if type(tabs.widget(index)) is QWidget}
-    assert [tabs.tabText(index) for index in sorted(held)] == ["Traces", "Transcripts", "Context", "Failures"]
+    assert [tabs.tabText(index) for index in sorted(held)] == ["Transcripts", "Context", "Failures"]
     titles = [tabs.tabText(index) for index in range(tabs.count())]
-    for index in sorted(held - {6}):  # failures are of another agent
+    for index in sorted(held - {4}):  # failures are of another agent
         tabs.setCurrentIndex(index)
         assert type(tabs.currentWidget()) is not QWidget
         assert (tabs.currentIndex(), tabs.currentWidget().isVisible()) == (index, True)
     assert [tabs.tabText(index) for index in range(tabs.count())] == titles
-    assert not tabs.isTabVisible(6)
+    assert not tabs.isTabVisible(4)
 
 
 @pytest.mark.parametrize(

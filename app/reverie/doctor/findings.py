@@ -25,12 +25,14 @@ from reverie.files.directory import ensure_private, walk_paths
 from reverie.files.paths import is_link, open_regular
 from reverie.files.sidecar import parse_object
 from reverie.jobs.writer.state import coerced
+from reverie.llm.trace_facts import RunEvidence, RunVerdict, facts_of, judge
+from reverie.llm.trace_reader import read_dump
 from reverie.memory.attribution import WriteLog
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import write_locks
 from reverie.profile import Profile
 from reverie.settings import BackgroundTable, Settings, System1Settings, load_settings, save_settings
-from reverie.text.phrase import Phrase, phrase, plural, together
+from reverie.text.phrase import NOTHING, Phrase, phrase, plain, plural, together
 
 if TYPE_CHECKING:
     from reverie.agents.transcripts import Turn
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from reverie.files.watch import WatchState
     from reverie.jobs.consolidate.coverage import CoverageLog
     from reverie.jobs.writer.state import Interval
-    from reverie.llm.trace_facts import RunVerdict
     from reverie.memory.write_guard import WriteGuard
     from reverie.runs.activity import Activity, ActivityEntry
     from reverie.runs.record import RunStore
@@ -144,11 +145,13 @@ class StateFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentRun:
-    """One run of the agent's own memory writer that left a trace."""
+class TracedRun:
+    """One run of a memory writer that left a trace. `by_agent`: of the agent's own; those of Reverie name
+    their run."""
 
     started_at: int
     verdict: RunVerdict
+    by_agent: bool
 
     @property
     def wrote(self) -> bool:
@@ -179,8 +182,7 @@ class WorkspaceFacts:
     memory_problem: str
     kinds: MemoryKinds
     dumps: tuple[Path, ...]
-    verdict: Phrase
-    agent_runs: tuple[AgentRun, ...]
+    runs: tuple[TracedRun, ...]
     activity: tuple[ActivityEntry, ...]
     activity_damage: str
     lease_problem: str
@@ -203,6 +205,22 @@ class WorkspaceFacts:
     """Layouts and versions that Reverie does not know, each with whether a person permitted writing."""
     agent_checks: tuple[tuple[AgentCheck, Maker | None], ...] = ()
     """The agent's own gates; each with who wrote what is in the directory that it suspects."""
+
+    @property
+    def verdict(self) -> Phrase:
+        """What the newest trace comes to, in words."""
+        if not self.runs:
+            return NOTHING
+        newest = self.runs[0].verdict
+        where = newest.evidence.sentence()
+        if not where:
+            return newest.sentence
+        return phrase("{verdict} ({place})", verdict=newest.sentence, place=where)
+
+    @property
+    def agent_runs(self) -> tuple[TracedRun, ...]:
+        """Those of the agent's own writer, newest first."""
+        return tuple(run for run in self.runs if run.by_agent)
 
     def last(self, *events: str) -> ActivityEntry | None:
         """The newest Activity entry of this workspace (or of none) whose event is or begins with one of
@@ -288,6 +306,26 @@ def newest_dumps(directory: Path, limit: int = 200) -> tuple[Path, ...]:
     found = [directory / name for name in names]
     found.sort(key=lambda path: (dump_time(path), path.name), reverse=True)
     return tuple(found[:limit])
+
+
+_RUNS = 5
+"""How many of the newest traces are opened to say what came of the runs."""
+
+
+def newest_runs(dumps: Sequence[Path]) -> tuple[TracedRun, ...]:
+    """What came of the newest runs; what cannot be read is damaged."""
+    found = []
+    for path in dumps[:_RUNS]:
+        try:
+            dump = read_dump(path, sketch=True)
+        except UserError as error:
+            said = plain(str(error))
+            found.append(TracedRun(dump_time(path), RunVerdict("damaged", said, RunEvidence()), False))
+            continue
+        facts = facts_of(dump.document)
+        verdict = judge(facts, dump.damage, lost=dump.lost)
+        found.append(TracedRun(dump_time(path), verdict, not facts.run_id))
+    return tuple(found)
 
 
 def dump_time(path: Path) -> int:

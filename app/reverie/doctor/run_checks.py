@@ -23,7 +23,6 @@ from reverie.clock import DAY_MS
 from reverie.doctor.findings import (
     MINUTE_MS,
     RULES,
-    AgentRun,
     DoctorHome,
     DoctorHooks,
     FileFacts,
@@ -46,6 +45,7 @@ from reverie.doctor.findings import (
     look_at,
     maker_of,
     newest_dumps,
+    newest_runs,
     read_state,
     scope_directory,
     size,
@@ -56,9 +56,6 @@ from reverie.jobs.consolidate.run import DEBOUNCE_MS, dream_lease_name
 from reverie.jobs.consolidate.triggers import counts, tokens_of
 from reverie.jobs.writer.service import writer_lease_name
 from reverie.jobs.writer.state import PROJECT_MEMORY, interval_of
-from reverie.llm.trace_facts import facts_of
-from reverie.llm.trace_facts import judge as trace_verdict
-from reverie.llm.trace_reader import read_dump
 from reverie.runs.record import started_of
 from reverie.settings import Settings, load_settings
 from reverie.text.phrase import NOTHING, Phrase, phrase, plain, plural, together
@@ -75,9 +72,9 @@ class Check:
 
     name: str
     """For scripts."""
-    holds: Phrase
-    """The fact for people, where nothing is wrong."""
-    fails: Phrase
+    holds: str
+    """The fact for people, where nothing is wrong; a template of a phrase."""
+    fails: str
     """The fact otherwise."""
     judge: Callable[[WorkspaceFacts, Fixes], Verdict]
 
@@ -93,7 +90,7 @@ class Check:
         title: Phrase | None = None,
         remedy: Remedy = "",
     ) -> Finding:
-        fact = title or (self.holds if state == "pass" else self.fails)
+        fact = title or Phrase(self.holds if state == "pass" else self.fails)
         return Finding(self.name, fact, state, evidence, fix, remedy)
 
 
@@ -112,12 +109,7 @@ def known_layout(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
 
 
 LAYOUT_CHECKS = (
-    Check(
-        "known-layout",
-        phrase("Reverie knows this layout"),
-        phrase("Reverie does not know this layout"),
-        known_layout,
-    ),
+    Check("known-layout", "Reverie knows this layout", "Reverie does not know this layout", known_layout),
 )
 
 
@@ -240,25 +232,18 @@ def root_workspace(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
 
 
 def interval(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
-    found, by_agent = facts.interval, facts.interval.source == "agent"
+    found = facts.interval
+    by_agent = found.source == "agent"
+    where = phrase("the agent's configuration") if by_agent else phrase("Reverie's settings")
     if found.turns is None:
-        where = (
-            phrase("In the agent's configuration: {problem}.", problem=found.problem)
-            if by_agent
-            else phrase("In Reverie's settings: {problem}.", problem=found.problem)
-        )
+        seen = phrase("In {where}: {problem}.", where=where, problem=found.problem)
         advice = phrase("Correct or remove it there: Reverie never writes that file.")
-        return "fail", together(where, advice)
+        return "fail", together(seen, advice)
     bad = next((problem for problem in facts.settings_problems if problem.startswith("system1.interval")), "")
     if bad and not by_agent:
         return "warn", plain(bad), fixes.set_interval(DEFAULT_INTERVAL)
     every = plural("It runs after every turn", "It runs after every %n turns", found.turns)
-    set_there = (
-        phrase("{often}, as set in the agent's configuration.", often=every)
-        if by_agent
-        else phrase("{often}, as set in Reverie's settings.", often=every)
-    )
-    return "pass", set_there
+    return "pass", phrase("{often}, as set in {where}.", often=every, where=where)
 
 
 def transcript(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
@@ -542,58 +527,28 @@ def _probed(facts: WorkspaceFacts, fixes: Fixes, untested: Phrase, *steps: str) 
 
 AGENT_WRITER = Check(
     "agent-writer",
-    phrase("The agent's own memory writer has no open failure"),
-    phrase("The agent's memory writer wrote nothing"),
+    "The agent's own memory writer has no open failure",
+    "The agent's memory writer wrote nothing",
     agent_writer,
 )
-WRITER_SWITCH = Check(
-    "feature", phrase("The memory writer is on"), phrase("The memory writer is off"), feature
-)
+WRITER_SWITCH = Check("feature", "The memory writer is on", "The memory writer is off", feature)
 WRITER_CHECKS = (
     AGENT_WRITER,
     WRITER_SWITCH,
-    Check(
-        "root-workspace",
-        phrase("The workspace has a writer of its own"),
-        phrase("No memory is written for this workspace"),
-        root_workspace,
-    ),
-    Check("interval", phrase("The interval is valid"), phrase("The interval is not valid"), interval),
-    Check("transcript", phrase("The transcript grows"), phrase("No transcript yet"), transcript),
-    Check(
-        "last-turn",
-        phrase("The last answer is complete"),
-        phrase("The last answer is not complete"),
-        last_turn,
-    ),
-    Check(
-        "state-file",
-        phrase("The memory writer's runs are in order"),
-        phrase("The memory writer's runs are not in order"),
-        state_file,
-    ),
-    Check("model", phrase("The memory writer can work"), phrase("The model cannot be used"), model),
-    Check("model-reachable", phrase("The model answers"), phrase("The model does not answer"), reachable),
-    Check(
-        "tool-calling",
-        phrase("The model can call tools"),
-        phrase("The model cannot call tools"),
-        tool_calling,
-    ),
-    Check(
-        "target",
-        phrase("The agent loads what is written"),
-        phrase("The agent does not load what is written"),
-        target,
-    ),
-    Check(
-        "memory-file",
-        phrase("The memory file can be written"),
-        phrase("The memory file cannot be written"),
-        memory_file,
-    ),
-    Check("traces", phrase("Failures leave a trace"), phrase("Failures leave no trace"), traces),
-)
+    Check("root-workspace", "The workspace has a writer of its own",
+          "No memory is written for this workspace", root_workspace),
+    Check("interval", "The interval is valid", "The interval is not valid", interval),
+    Check("transcript", "The transcript grows", "No transcript yet", transcript),
+    Check("last-turn", "The last answer is complete", "The last answer is not complete", last_turn),
+    Check("state-file", "The memory writer's runs are in order",
+          "The memory writer's runs are not in order", state_file),
+    Check("model", "The memory writer can work", "The model cannot be used", model),
+    Check("model-reachable", "The model answers", "The model does not answer", reachable),
+    Check("tool-calling", "The model can call tools", "The model cannot call tools", tool_calling),
+    Check("target", "The agent loads what is written", "The agent does not load what is written", target),
+    Check("memory-file", "The memory file can be written", "The memory file cannot be written", memory_file),
+    Check("traces", "Failures leave a trace", "Failures leave no trace", traces),
+)  # fmt: skip
 """In the order of the gates; first the agent's own writer."""
 
 
@@ -605,8 +560,7 @@ def no_writer(_facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     return "pass", evidence
 
 
-_NO_WRITER = phrase("This agent has no memory writer")
-NO_WRITER = Check("feature", _NO_WRITER, _NO_WRITER, no_writer)
+NO_WRITER = Check("feature", "This agent has no memory writer", "This agent has no memory writer", no_writer)
 """Instead of all of them where the agent of this home has no memory writer."""
 
 
@@ -665,37 +619,15 @@ def last_decision(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
 
 
 DREAM_CHECKS = (
-    Check(
-        "dream-switch",
-        phrase("Background consolidation is on"),
-        phrase("Background consolidation is off"),
-        switched_on,
-    ),
-    Check(
-        "dream-budget",
-        phrase("The daily budget is not used up"),
-        phrase("The daily budget is used up"),
-        budget,
-    ),
-    Check(
-        "dream-model",
-        phrase("A consolidation can run"),
-        phrase("The model for consolidations cannot be used"),
-        dream_model,
-    ),
-    Check(
-        "dream-coverage",
-        phrase("The workspace was consolidated"),
-        phrase("The records of consolidations are damaged"),
-        coverage,
-    ),
-    Check(
-        "dream-last",
-        phrase("Background consolidation reports no problem"),
-        phrase("Background consolidation reports a problem"),
-        last_decision,
-    ),
-)
+    Check("dream-switch", "Background consolidation is on", "Background consolidation is off", switched_on),
+    Check("dream-budget", "The daily budget is not used up", "The daily budget is used up", budget),
+    Check("dream-model", "A consolidation can run",
+          "The model for consolidations cannot be used", dream_model),
+    Check("dream-coverage", "The workspace was consolidated",
+          "The records of consolidations are damaged", coverage),
+    Check("dream-last", "Background consolidation reports no problem",
+          "Background consolidation reports a problem", last_decision),
+)  # fmt: skip
 """In the order of the gates."""
 
 
@@ -818,28 +750,14 @@ def activity(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
 
 
 MACHINE_CHECKS = (
-    Check("log-level", phrase("Debug logging is on"), phrase("Debug logging is off"), log_level),
-    Check(
-        "services",
-        phrase("The background services run"),
-        phrase("The background services do not run"),
-        host,
-    ),
-    Check(
-        "watcher",
-        phrase("Changes on disk are noticed"),
-        phrase("Changes on disk may be noticed late"),
-        watcher,
-    ),
-    Check("disk", phrase("There is enough disk space"), phrase("Disk space is low"), disk),
-    Check("clock", phrase("The clock is right"), phrase("The clock is behind"), clock),
-    Check(
-        "activity",
-        phrase("The background services report no problem"),
-        phrase("The background services report a problem"),
-        activity,
-    ),
-)
+    Check("log-level", "Debug logging is on", "Debug logging is off", log_level),
+    Check("services", "The background services run", "The background services do not run", host),
+    Check("watcher", "Changes on disk are noticed", "Changes on disk may be noticed late", watcher),
+    Check("disk", "There is enough disk space", "Disk space is low", disk),
+    Check("clock", "The clock is right", "The clock is behind", clock),
+    Check("activity", "The background services report no problem",
+          "The background services report a problem", activity),
+)  # fmt: skip
 """In the order of the gates."""
 
 
@@ -901,8 +819,7 @@ def gather(
         memory_problem=memory_problem,
         kinds=MemoryKinds() if writer is None else writer.memory_kinds(),
         dumps=dumps,
-        verdict=_verdict(dumps),
-        agent_runs=_agent_runs(dumps),
+        runs=newest_runs(dumps),
         activity=entries,
         activity_damage=damage,
         lease_problem=lease_problem(parts.leases),
@@ -985,38 +902,6 @@ def _coverage(parts: DoctorHome, workspace_id: str | None) -> tuple[int | None, 
         return None, (str(error),)
     record = coverage.workspaces.get(workspace_id) if workspace_id is not None else None
     return (None if record is None else int(record["lastRunAt"])), tuple(coverage.problems)
-
-
-_AGENT_RUNS = 5
-"""How many of the newest traces are opened to say what came of the agent's runs."""
-
-
-def _verdict(dumps: tuple[Path, ...]) -> Phrase:
-    """What the newest trace comes to, in words."""
-    if not dumps:
-        return NOTHING
-    try:
-        dump = read_dump(dumps[0], sketch=True)
-    except UserError as error:
-        return plain(str(error))
-    verdict = trace_verdict(facts_of(dump.document), dump.damage, lost=dump.lost)
-    where = verdict.evidence.sentence()
-    return phrase("{verdict} ({place})", verdict=verdict.sentence, place=where) if where else verdict.sentence
-
-
-def _agent_runs(dumps: tuple[Path, ...]) -> tuple[AgentRun, ...]:
-    """The newest runs of the agent's own writer; those of Reverie name their run, and unreadable ones say
-    nothing."""
-    found = []
-    for path in dumps[:_AGENT_RUNS]:
-        try:
-            dump = read_dump(path, sketch=True)
-        except UserError:
-            continue
-        facts = facts_of(dump.document)
-        if not facts.run_id:
-            found.append(AgentRun(dump_time(path), trace_verdict(facts, dump.damage, lost=dump.lost)))
-    return tuple(found)
 
 
 def _memory(

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from reverie.doctor.findings import first_cause
 from reverie.ui.appearance import GAP, MARGIN, UNIT
@@ -50,33 +51,30 @@ def answer_of(findings: Sequence[FindingView], place: str, *, can_replay: bool =
     """The answer for the workspace called `place`."""
     agent = next((one for one in findings if one.check == AGENT and one.state != "pass"), None)
     rest = [one for one in findings if one.check != AGENT]
-    if agent is not None:
-        replay = (("replay", tr("Replay…")),) if can_replay else ()
-        own, own_remedies = _own(rest)
-        remedies = (*_remedies(agent), *replay)
-        return Answer(_title(place, agent), said(agent.evidence), remedies, own, own_remedies)
-    first = first_cause(rest)
+    first = agent or first_cause(rest)
+    own, own_remedies = _own([one for one in rest if one is not first])
     if first is None:
-        nothing = tr("{place}: nothing is wrong").format(place=place)
-        return Answer(
-            nothing, counted("The check found no problem.", "%n checks found no problem.", len(rest))
-        )
-    return Answer(_title(place, first), said(first.evidence), _remedies(first))
-
-
-def _title(place: str, finding: FindingView) -> str:
-    return tr("{place}: {fact}").format(place=place, fact=said(finding.title))
+        title = tr("{place}: nothing is wrong").format(place=place)
+        cause = counted("The check found no problem.", "%n checks found no problem.", len(findings))
+        return Answer(title, cause, (), own, own_remedies)
+    replay = (("replay", tr("Replay…")),) if first is agent and can_replay else ()
+    title = tr("{place}: {fact}").format(place=place, fact=said(first.title))
+    return Answer(title, said(first.evidence), (*_remedies(first), *replay), own, own_remedies)
 
 
 def _own(findings: Sequence[FindingView]) -> tuple[str, tuple[Remedy, ...]]:
-    """What Reverie's own writer is doing, then what else is wrong; one button, for the first."""
-    others = [one for one in findings if one.state in ("fail", "warn") or one.check == "feature"]
-    others.sort(key=lambda one: (one.check != "feature", one.state != "fail"))
-    others = others[:_MOST_OTHERS]
-    if not others:
+    """What Reverie's own writer is doing, then what else is wrong; buttons for the first."""
+    of = {one.check: one for one in findings}
+    writer = of.get("feature")
+    if writer is not None and writer.state == "pass":
+        writer = of.get("state-file")  # it is on: what came of it says more
+    others = [one for one in findings if one.state in ("fail", "warn") and one is not writer]
+    others.sort(key=lambda one: one.state != "fail")
+    shown = ([writer] if writer is not None else []) + others
+    facts = " · ".join(said(one.title) for one in shown[:_MOST_OTHERS])
+    if not facts:
         return "", ()
-    facts = " · ".join(said(one.title) for one in others)
-    first = others[0]
+    first = shown[0]
     return tr("Reverie itself: {facts}").format(facts=facts), () if first.state == "pass" else _remedies(
         first
     )
@@ -88,6 +86,41 @@ def _remedies(finding: FindingView) -> tuple[Remedy, ...]:
     return (*setting, *fix)
 
 
+class AnswerLine(QWidget):
+    """A sentence and its buttons: beside each other where both fit on one line, else below each other."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.text = WrapLabel()
+        self._buttons = FlowLayout()
+        self._box = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
+        self._box.setContentsMargins(0, 0, 0, 0)
+        self._box.setSpacing(UNIT)
+        self._box.addWidget(self.text)
+        self._box.addLayout(self._buttons, 1)
+
+    def say(self, text: str, buttons: Sequence[QWidget]) -> None:
+        """Another sentence and other buttons; those of before are the caller's again."""
+        self.text.say(text)
+        self.text.setVisible(bool(text))
+        while self._buttons.count():
+            self._buttons.takeAt(0)
+        for button in buttons:
+            self._buttons.addWidget(button)
+        self._arrange()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        needed = self.text.sizeHint().width() + self._buttons.sizeHint().width() + 2 * MARGIN
+        beside = needed <= self.width()
+        ways = QBoxLayout.Direction
+        self._box.setDirection(ways.LeftToRight if beside else ways.TopToBottom)
+        self._box.setSpacing(MARGIN if beside else UNIT)
+
+
 class AnswerView(Column):
     """`asked(str)`: the first part of a `Remedy`; `checks()` and `log()`: show that view."""
 
@@ -97,16 +130,16 @@ class AnswerView(Column):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.title, self.cause, self.own = WrapLabel(), WrapLabel(), WrapLabel()
+        self.title = WrapLabel()
         embolden(self.title, 1.15)
+        self._first, self._second = AnswerLine(), AnswerLine()
+        self.cause, self.own = self._first.text, self._second.text
         self.all = FitPushButton()
         self.log_button = FitPushButton(self.tr("Log"), self.tr("What the background services did, and why"))
         self.all.clicked.connect(self.checks)
         self.log_button.clicked.connect(self.log)
         self._remedies: dict[str, FitPushButton] = {}
-        self._row = FlowLayout()
-        self._own_row = FlowLayout(self.all, self.log_button)
-        parts = (self.title, self.cause, self._row, self.own, self._own_row)
+        parts = (self.title, self._first, self._second)
         column(self, *parts, margin=(MARGIN, GAP, MARGIN, GAP), gap=UNIT)
 
     @property
@@ -120,35 +153,24 @@ class AnswerView(Column):
 
     def show_answer(self, answer: Answer, checks: int, *, busy: bool = False) -> None:
         """Show it; `checks`: of how many. While `busy` no remedy can be chosen."""
-        self.title.say(answer.title)
-        for label, text in ((self.cause, answer.cause), (self.own, answer.own)):
-            label.say(text)
-            label.setVisible(bool(text))
         wanted = dict((*answer.remedies, *answer.own_remedies))
-        if tuple(wanted) != self.keys:
-            self._make([key for key, _label in answer.remedies], [key for key, _label in answer.own_remedies])
-        for key, button in self._remedies.items():
-            button.say(visible(wanted[key]))
-            button.setEnabled(not busy)
-        self.all.setVisible(bool(checks))
-        self.all.say(counted(self.tr("1 check ›"), "All %n checks ›", checks))
-
-    def _make(self, first: Sequence[str], own: Sequence[str]) -> None:
-        for button in (*self._remedies.values(), self.all, self.log_button):
-            self._row.removeWidget(button)
-            self._own_row.removeWidget(button)
-        for button in self._remedies.values():
+        for key in [key for key in self._remedies if key not in wanted]:
+            button = self._remedies.pop(key)
             button.hide()
             button.deleteLater()
-        self._remedies = {}
-        for row, keys in ((self._row, first), (self._own_row, own)):
-            for key in keys:
-                button = FitPushButton(clicked=self._on_remedy)
-                button.setObjectName(key)
-                row.addWidget(button)
-                self._remedies[key] = button
-        self._own_row.addWidget(self.all)
-        self._own_row.addWidget(self.log_button)
+        for key, label in wanted.items():
+            if key not in self._remedies:
+                self._remedies[key] = FitPushButton(clicked=self._on_remedy)
+                self._remedies[key].setObjectName(key)
+            self._remedies[key].say(visible(label))
+            self._remedies[key].setEnabled(not busy)
+        self._remedies = {key: self._remedies[key] for key in wanted}
+        self.title.say(answer.title)
+        self._first.say(answer.cause, [self._remedies[key] for key, _label in answer.remedies])
+        own = [self._remedies[key] for key, _label in answer.own_remedies]
+        self.all.say(counted(self.tr("1 check ›"), "All %n checks ›", checks))
+        self._second.say(answer.own, [*own, self.all, self.log_button])
+        self.all.setVisible(bool(checks))
 
     @Slot()
     def _on_remedy(self) -> None:

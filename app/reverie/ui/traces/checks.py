@@ -272,7 +272,8 @@ class ChecksView(QWidget):
         policy.setRetainSizeWhenHidden(True)
         self.bar.setSizePolicy(policy)
         self.bar.setAccessibleName(self.tr("Checking"))
-        self.message = MessageBar(icons, "checks-message")
+        self.message = MessageBar(icons, "checks-message", parent=self)
+        """What did not work. The tab shows it, since fixes are offered outside of this view, too."""
         self.rows = FindingRows(icons)
         self.nothing = EmptyPage(icons, "check")
         self._lay_out()
@@ -286,7 +287,7 @@ class ChecksView(QWidget):
         buttons = FlowLayout(self.runs, self.again, self.probe, self.copy, self.only)
         head = column(None, buttons, margin=(MARGIN, GAP, MARGIN, GAP))
         self._pages = stacked(scrolled(self.rows, self.tr("Checks")), self.nothing)
-        column(self, head, self.bar, self.message, self._pages, grows=self._pages, margin=0, gap=0)
+        column(self, head, self.bar, self._pages, grows=self._pages, margin=0, gap=0)
 
     @property
     def findings(self) -> tuple[FindingView, ...]:

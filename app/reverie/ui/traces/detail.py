@@ -549,11 +549,11 @@ class TraceDetailView(Column):
             for key, button in self.buttons.items():
                 button.setIcon(self._icons.icon(self._signs[key]))
 
-    def clear(self, sentence: str = "") -> None:
-        """No trace is shown, and why."""
+    def clear(self) -> None:
+        """No trace is shown."""
         self.shown = None
         self.verdict.clear()
-        self.facts.say(sentence)
+        self.facts.say("")
         self.timeline.show_timeline(Timeline(1, 0, ()))
         self.steps.show_facts(None, Timeline(1, 0, ()))
         self.messages.clear()

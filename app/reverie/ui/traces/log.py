@@ -11,7 +11,6 @@ change, or coming back to the tab, tries again.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,7 +19,6 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QProgressBar,
     QVBoxLayout,
     QWidget,
 )
@@ -28,14 +26,12 @@ from PySide6.QtWidgets import (
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.runs.activity import ActivityEntry
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
+from reverie.ui.appearance import GAP, MARGIN, Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible
 from reverie.ui.jobs import JobControl, Lane, repeating
-from reverie.ui.memory.footer import step_words
 from reverie.ui.run_kinds import kind_title
 from reverie.ui.traces.timeline import duration_label
 from reverie.ui.translation import counted, tr
-from reverie.ui.tree.rows import RowNode, shared
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of, scrolled, stacked
@@ -43,7 +39,6 @@ from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
-    from reverie.runs.result import Progress
     from reverie.services.activity import RunningWork
     from reverie.services.views import StatusView
     from reverie.ui.memory.footer_control import Consolidation
@@ -67,30 +62,17 @@ class LogRow:
     began: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LogFilter:
-    """Which rows are wanted: of one workspace or about none; `text` may be anywhere in what is shown."""
-
-    workspace_id: str | None = None
-    text: str = ""
-
-    def takes(self, row: LogRow) -> bool:
-        """Whether the filter shows this row; one that is of no workspace belongs to each."""
-        entry = row.entry
-        if self.workspace_id is not None and entry.workspace_id not in (None, self.workspace_id):
-            return False
-        searched = (entry.text, entry.event, kind_words(entry), row.place, entry.workspace_id, entry.run_id)
-        return self.text.casefold().strip() in "\n".join(part for part in searched if part).casefold()
+def takes(row: LogRow, text: str, workspace_id: str | None = None) -> bool:
+    """Whether a search shows this row. `workspace_id`: of that one or about none; None: of any."""
+    entry = row.entry
+    if workspace_id is not None and entry.workspace_id not in (None, workspace_id):
+        return False
+    searched = (entry.text, entry.event, kind_words(entry), row.place, entry.workspace_id, entry.run_id)
+    return text.casefold().strip() in "\n".join(part for part in searched if part).casefold()
 
 
-def log_rows(
-    entries: Iterable[ActivityEntry], places: Mapping[str, str], before: Iterable[LogRow] = ()
-) -> tuple[LogRow, ...]:
-    """`entries`, newest first, with the names of their workspaces. A row that says what one of `before`
-    said is that one: the log is read again and again, and the list keeps what it showed first."""
-    known: dict[tuple[int, str], list[LogRow]] = {}
-    for row in before:
-        known.setdefault((row.entry.at, row.entry.event), []).append(row)
+def log_rows(entries: Iterable[ActivityEntry], places: Mapping[str, str]) -> tuple[LogRow, ...]:
+    """`entries`, newest first, with the names of their workspaces; the start of a run is a part of its end."""
     made: list[LogRow] = []
     ends: dict[tuple[str, str | None], int] = {}
     for entry in entries:
@@ -105,24 +87,7 @@ def log_rows(
         elif what not in _WITHIN_A_RUN and (entry.run_id or what == "stopped"):
             ends[run] = len(made)
         made.append(LogRow(entry, places.get(entry.workspace_id or "", entry.workspace_id or "")))
-    return tuple(
-        next((old for old in known.get((row.entry.at, row.entry.event), ()) if old == row), row)
-        for row in made
-    )
-
-
-def as_tree(found: Sequence[LogRow], before: RowNode) -> RowNode:
-    """The rows of a list, sharing what did not change. A repeated entry keeps its row and moves up."""
-    known = {child.key: child for child in before.children}
-    seen: Counter[str] = Counter()
-    rows = []
-    for row in reversed(found):  # counted from the oldest, so that new ones rename none
-        entry = row.entry
-        name = f"{entry.at} {entry.event} {entry.workspace_id} {entry.run_id}"
-        key = f"{name} {seen[name]}"
-        seen[name] += 1
-        rows.append(shared(known.get(key), key, row))
-    return RowNode("", None, tuple(reversed(rows)))
+    return tuple(made)
 
 
 def kind_words(entry: ActivityEntry) -> str:
@@ -246,7 +211,7 @@ class LogList(LineList):
         before = self.current
         # A list that stands at its top stays there: what is new is what one looks for.
         at_top = self.verticalScrollBar().value() == 0
-        self.rows.set_tree(as_tree(found, self.rows.tree))
+        self.set_values((_key(row.entry), row) for row in found)
         self.rows.reveal_more(everything=True)
         if at_top:
             self.scrollToTop()
@@ -254,19 +219,21 @@ class LogList(LineList):
             self.picked.emit(self.current)
 
 
-# What runs now: a line, a progress bar and Cancel for each job. Hidden while nothing runs.
+def _key(entry: ActivityEntry) -> str:
+    """A repeated entry keeps it, and so its row."""
+    return f"{entry.at} {entry.event} {entry.workspace_id} {entry.run_id}"
+
+
+# What runs in the background now: a line and Cancel for each job. Hidden while nothing runs.
 
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """One job. `total` 0: unknown. `note`: why it cannot be cancelled."""
+    """One job. `place`: of which workspace; `note`: why it cannot be cancelled here, empty where it can."""
 
     id: str
     title: str
-    step: str = ""
-    done: int = 0
-    total: int = 0
-    cancellable: bool = True
+    place: str = ""
     note: str = ""
 
 
@@ -313,19 +280,12 @@ class _Line(QWidget):
         self._id = id_
         self._asked = False
         self.text = WrapLabel()
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
-        self.bar.setMaximumHeight(6)
         self.button = FitPushButton(self.tr("Cancel"), clicked=self._on_cancel)
-        head = row_of(self.text, self.button, grows=self.text)
-        column(self, head, self.bar, margin=0, gap=UNIT)
+        row_of(self.text, self.button, holder=self, grows=self.text)
 
     def say(self, job: RunningJob) -> None:
-        self.text.say(" · ".join(part for part in (job.title, job.step, job.note) if part))
-        self.bar.setAccessibleName(self.tr("Progress: {title}").format(title=job.title))
-        self.bar.setRange(0, max(0, job.total))
-        self.bar.setValue(min(job.done, job.total))
-        self.button.setVisible(job.cancellable)
+        self.text.say(" · ".join(part for part in (job.title, job.place, job.note) if part))
+        self.button.setVisible(not job.note)
         self.button.setEnabled(not self._asked)
         self.button.setAccessibleDescription(job.title)
 
@@ -398,8 +358,8 @@ class LogView(QWidget):
     @Slot()
     def _narrow(self) -> None:
         here = self.here.isChecked() and self.here.isEnabled()
-        wants = LogFilter(self._workspace_id if here else None, self.text.text())
-        fitting = [row for row in self._rows if wants.takes(row)]
+        place = self._workspace_id if here else None
+        fitting = [row for row in self._rows if takes(row, self.text.text(), place)]
         self.list.show_rows(fitting)
         if self._rows:
             self.none.say(self.tr("No entry fits"), "")
@@ -476,7 +436,6 @@ class LogDetail(QWidget):
 
 
 READ_AT_MOST = 2000
-BY_HAND = "by-hand"
 POLL_MS = 1000
 
 
@@ -500,19 +459,12 @@ class LogControl(QObject):
         self._lane = lane
         self._dreams = dreams
         self._session: HomeSession | None = None
-        self._rows: tuple[LogRow, ...] = ()
         self._stale = True
-        self._jobs: dict[str, RunningJob] = {}
         # A lease changes without a file, so it is asked for while somebody looks at what runs.
         self._poll = repeating(self, POLL_MS, self._ask_who_works)
         page.shown.connect(self._on_shown)
         view.services.chosen.connect(self._on_resume)
         view.running.cancel.connect(self._on_cancel)
-        dreams.started.connect(self._on_started)
-        dreams.progressed.connect(self._on_progress)
-        for ended in (dreams.ended, dreams.reverted, dreams.failed):
-            ended.connect(self._on_ended)
-        dreams.cancelled.connect(self._on_cancelled)
 
     # Entries
 
@@ -528,7 +480,6 @@ class LogControl(QObject):
             session.status_changed.connect(self._on_status)
         self._poll.stop()
         self._show_work(())
-        self._rows = ()
         self.view.show_rows(())
         self.refresh()
 
@@ -548,12 +499,12 @@ class LogControl(QObject):
         session = self._session
         if session is None:
             return
-        workbench, places, before = session.workbench, _places(session), self._rows
+        workbench, places = session.workbench, _places(session)
         self._stale = False
 
         async def work(_control: JobControl) -> _ReadLog:
             page = await ask(workbench.activity.page, tuple(places), READ_AT_MOST)
-            return _ReadLog(page.running, log_rows(page.entries, places, before))
+            return _ReadLog(page.running, log_rows(page.entries, places))
 
         self._lane.submit("read the log", work, done=self._on_read, failed=self._on_read_failed, group="log")
 
@@ -561,7 +512,6 @@ class LogControl(QObject):
         self._show_work(found.work)
         if found.rows is not None:
             self.view.message.clear()
-            self._rows = found.rows
             self.view.show_rows(found.rows)
 
     def _on_read_failed(self, error: UserError) -> None:
@@ -593,67 +543,29 @@ class LogControl(QObject):
         )
 
     def _show_work(self, found: tuple[RunningWork, ...]) -> None:
-        """Show the background runs of this and other processes; a run started by hand here is shown
-        already."""
-        by_hand = self._jobs.get(BY_HAND)
-        self._jobs = {} if by_hand is None else {BY_HAND: by_hand}
+        """Show the background runs of this and other processes; those started here are in the footer."""
         places = {} if self._session is None else _places(self._session)
+        jobs = []
         for work in found:
             of_home = work.workspace_id is None
             here = work.holder.ours
-            if here and of_home and by_hand is not None:
+            if here and of_home and self._dreams.running:
                 continue
             title = visible(work.holder.purpose) if of_home else tr("Memory writer")
             place = places.get(work.workspace_id or "", work.workspace_id or "")
             elsewhere = tr("in process {pid}, which alone can stop it")
             note = "" if here else elsewhere.format(pid=work.holder.owner.pid)
-            self._jobs[work.name] = RunningJob(work.name, title, visible(place), cancellable=here, note=note)
-        self.view.running.show_jobs(tuple(self._jobs.values()))
+            jobs.append(RunningJob(work.name, title, visible(place), note))
+        self.view.running.show_jobs(jobs)
         if found and self._page.isVisible():
             self._poll.start()
         else:
             self._poll.stop()
 
     @Slot(str)
-    def _on_started(self, kind: str) -> None:
-        title = {
-            "dream": tr("Consolidation"),
-            "preview": tr("Preview of a consolidation"),
-            "apply": tr("Applying what was chosen"),
-            "revert": tr("Undo"),
-        }.get(kind, visible(kind))
-        self._show(RunningJob(BY_HAND, title, cancellable=kind != "revert"))
-
-    @Slot(object)
-    def _on_progress(self, progress: Progress) -> None:
-        job = self._jobs.get(BY_HAND)
-        if job is not None:
-            self._show(
-                RunningJob(
-                    BY_HAND,
-                    job.title,
-                    step_words(progress.step),
-                    progress.done,
-                    progress.total,
-                    job.cancellable,
-                )
-            )
-
-    @Slot(object)
-    def _on_ended(self, _what: object) -> None:
-        self._drop(BY_HAND)
-
-    @Slot()
-    def _on_cancelled(self) -> None:
-        self._drop(BY_HAND)
-
-    @Slot(str)
-    def _on_cancel(self, id_: str) -> None:
-        if id_ == BY_HAND:
-            self._dreams.cancel()
-        else:
-            # One run of them cannot be taken out: what called for it would call again.
-            self.pause.emit(True)
+    def _on_cancel(self, _id: str) -> None:
+        # One run of them cannot be taken out: what called for it would call again.
+        self.pause.emit(True)
 
     def say_paused(self, paused: bool) -> None:
         """Whether the background services of the shown home are paused."""
@@ -669,18 +581,6 @@ class LogControl(QObject):
     @Slot(str)
     def _on_resume(self, _key: str) -> None:
         self.pause.emit(False)
-
-    def _show(self, job: RunningJob) -> None:
-        self._jobs[job.id] = job
-        self.view.running.show_jobs(tuple(self._jobs.values()))
-
-    def _drop(self, id_: str) -> None:
-        self._jobs.pop(id_, None)
-        self.view.running.show_jobs(tuple(self._jobs.values()))
-
-    @property
-    def jobs(self) -> Mapping[str, RunningJob]:
-        return self._jobs
 
 
 def _places(session: HomeSession) -> dict[str, str]:

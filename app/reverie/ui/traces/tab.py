@@ -39,7 +39,7 @@ from reverie.ui.transcripts.reader import ReadingStart, TranscriptView
 from reverie.ui.translation import counted, said, tr
 from reverie.ui.widgets.controls import FitCombo, SearchField, WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
-from reverie.ui.widgets.layouts import FlowLayout, Panes, column, scrolled, stacked
+from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, scrolled, stacked
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 
 if TYPE_CHECKING:
@@ -51,9 +51,10 @@ if TYPE_CHECKING:
 
 
 _SIGNS = {"info": "check", "warn": "warning", "bad": "error"}
-_CHARS = 13
+_CHARS = 16
 _LEAST_ROWS = 6
-SIDE_BY_SIDE = 860
+_LIST, _BESIDE = 50, 125
+"""How wide the list is, and from which width on the detail is beside it; in characters."""
 _ORDERS: Mapping[str, Callable[[ListedTrace], int]] = {
     "newest": lambda line: line.row.started_at,
     "longest": lambda line: line.row.duration_ms or 0,
@@ -72,7 +73,8 @@ class TraceModel(LineModel):
         row, tone = value.row, verdict_tone(value.row.verdict)
         tries = counted(tr("1 attempt"), "%n attempts", row.attempts) if row.attempts > 1 else ""
         place = value.place.workspace if self.several else ""
-        parts = (place, kind_label(row.kind), row.model, tries, tokens(row.tokens) if row.tokens else "")
+        model = row.model.partition(":")[2] or row.model  # without its service: there is little room
+        parts = (place, kind_label(row.kind), model, tries, tokens(row.tokens) if row.tokens else "")
         return TwoLines(
             verdict_label(row.verdict),
             " · ".join(visible(part) for part in parts if part),
@@ -94,7 +96,7 @@ class TraceModel(LineModel):
         return as_tooltip(said(row.sentence), said(row.evidence), value.place.workspace, str(row.path))
 
 
-class TraceList(QWidget):
+class TraceList(Column):
     """The traces of the selected place, newest first; others on request. `picked()`: the selection is
     another; `opened()`: Enter or a double click."""
 
@@ -354,14 +356,22 @@ class TracesTab(TabPage):
         self._on_findings()
 
     def _lay_out(self) -> None:
+        self.nothing = WrapLabel()
+        self.nothing.setMargin(2 * GAP)
+        self._shown = stacked(self.detail, self.nothing)
+        char = self.fontMetrics().averageCharWidth()
         self.splitter = Panes(
-            self.list, self.detail, beside_from=SIDE_BY_SIDE, sizes=(340, 700), below=(260, 520)
+            self.list,
+            self._shown,
+            beside_from=_BESIDE * char,
+            sizes=(_LIST * char, (_BESIDE - _LIST) * char),
+            below=(260, 520),
         )
         self.area = scrolled(self.splitter)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached
         self.pages = stacked(self.empty, self.area)
         self.views = stacked(self.pages, self.checks, self.log)
-        column(self, self.answer, self.views, grows=self.views, margin=0, gap=0)
+        column(self, self.answer, self.checks.message, self.views, grows=self.views, margin=0, gap=0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -491,8 +501,11 @@ class TracesTab(TabPage):
         if wanted is None:
             self._wanted = None
             self.feed.cancel("open a trace")
-            self.detail.clear(self._nothing_shown())
+            self.detail.clear()
+            self.nothing.say(self._nothing_shown())
+            self._shown.setCurrentWidget(self.nothing)
             return
+        self._shown.setCurrentWidget(self.detail)
         if self._wanted is not None and (self._wanted.row, self._wanted.place) == (
             wanted.row,
             wanted.place,
