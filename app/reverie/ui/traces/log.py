@@ -72,7 +72,7 @@ def takes(row: LogRow, text: str, workspace_id: str | None = None) -> bool:
 
 
 def log_rows(entries: Iterable[ActivityEntry], places: Mapping[str, str]) -> tuple[LogRow, ...]:
-    """`entries`, newest first, with the names of their workspaces; the start of a run is a part of its end."""
+    """`entries`, newest first, and the names of their workspaces; the start of a run is part of its end."""
     made: list[LogRow] = []
     ends: dict[tuple[str, str | None], int] = {}
     for entry in entries:
