@@ -420,11 +420,11 @@ def show_tree(camera: Camera) -> None:
     menu.popup(tab.order.button.mapToGlobal(tab.order.button.rect().bottomLeft()))
     camera.picture("44-order", menu)
     menu.close()
-    tab.order.only_changed = True
+    tab.order.show("changed")
     camera.wait("what changed", lambda: tab.model.file_at(_NEW) is not None)
     with camera.narrow():
         camera.picture("45-changed-narrow")
-        tab.order.only_changed = False
+        tab.order.show("all")
 
 
 def _select_several(window: MainWindow) -> None:

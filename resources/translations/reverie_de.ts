@@ -798,8 +798,8 @@
         <translation>A&amp;utomatisch: das Modell des Agenten, sonst Regeln</translation>
     </message>
     <message>
-        <source>As saved, “Consolidate now” uses {engine}. {reason}</source>
-        <translation>Wie gespeichert, benutzt „Konsolidieren“ {engine}. {reason}</translation>
+        <source>As saved, “Consolidate” uses {engine}. {reason}</source>
+        <translation>Wie gespeichert, nutzt „Konsolidieren“ {engine}. {reason}</translation>
     </message>
     <message>
         <source>Asking {model}…</source>
@@ -1140,6 +1140,13 @@
     </message>
 </context>
 <context>
+    <name>FilterChips</name>
+    <message>
+        <source>Which memories are shown</source>
+        <translation>Welche Notizen gezeigt werden</translation>
+    </message>
+</context>
+<context>
     <name>FindBar</name>
     <message>
         <source>All</source>
@@ -1251,7 +1258,7 @@
 <context>
     <name>Footer</name>
     <message>
-        <source>Consolidate now, {engine}</source>
+        <source>Consolidate, {engine}</source>
         <translation>Konsolidieren, {engine}</translation>
     </message>
     <message>
@@ -1259,20 +1266,20 @@
         <translation>Konsolidierung</translation>
     </message>
     <message>
-        <source>Harvest</source>
-        <translation>Ernte</translation>
+        <source>Picked up</source>
+        <translation>Aufgelesen</translation>
     </message>
     <message>
         <source>as notes to Codex, {engine}</source>
         <translation>als Notizen an Codex, {engine}</translation>
     </message>
     <message>
-        <source>with the rules engine</source>
-        <translation>mit den Regeln</translation>
-    </message>
-    <message>
         <source>with {model}</source>
         <translation>mit {model}</translation>
+    </message>
+    <message>
+        <source>without a model</source>
+        <translation>ohne Modell</translation>
     </message>
 </context>
 <context>
@@ -1664,14 +1671,6 @@
 </context>
 <context>
     <name>LazyTabs</name>
-    <message>
-        <source>Context</source>
-        <translation>Kontext</translation>
-    </message>
-    <message>
-        <source>Failures</source>
-        <translation>Fehlschläge</translation>
-    </message>
     <message>
         <source>Traces</source>
         <translation>Traces</translation>
@@ -3261,7 +3260,7 @@
 <context>
     <name>RunsDialog</name>
     <message>
-        <source>No runs yet. “Consolidate now” makes the first.</source>
+        <source>No runs yet. “Consolidate” makes the first.</source>
         <translation>Noch keine Läufe. „Konsolidieren“ macht den ersten.</translation>
     </message>
     <message>
@@ -4053,10 +4052,6 @@
 <context>
     <name>TreeOrder</name>
     <message>
-        <source>Only what changed since you last looked</source>
-        <translation>Nur was sich seit dem letzten Blick geändert hat</translation>
-    </message>
-    <message>
         <source>Order of the memories</source>
         <translation>Reihenfolge der Notizen</translation>
     </message>
@@ -4614,10 +4609,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Läufe</translation>
     </message>
     <message>
-        <source>&amp;Consolidate now</source>
-        <translation>&amp;Konsolidieren</translation>
-    </message>
-    <message>
         <source>&amp;Copy path</source>
         <translation>Pfad &amp;kopieren</translation>
     </message>
@@ -4850,6 +4841,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>1 Datei</translation>
     </message>
     <message>
+        <source>1 memory</source>
+        <translation>1 Notiz</translation>
+    </message>
+    <message>
         <source>1 note was merged into {name}.</source>
         <translation>1 Notiz wurde in {name} zusammengeführt.</translation>
     </message>
@@ -4981,6 +4976,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>After archiving</source>
         <translation>Nach dem Archivieren</translation>
     </message>
+    <message>
+        <source>All</source>
+        <translation>Alle</translation>
+    </message>
     <message numerus="yes">
         <source>All %n checks ›</source>
         <translation><numerusform>1 Prüfung ›</numerusform><numerusform>Alle %n Prüfungen ›</numerusform></translation>
@@ -5064,6 +5063,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>As known for this service</source>
         <translation>Wie hier üblich</translation>
+    </message>
+    <message>
+        <source>As the agent &amp;sees it</source>
+        <translation>Wie der Agent es &amp;sieht</translation>
     </message>
     <message>
         <source>As the session's transcript records it. The other parts are what a new session would load.</source>
@@ -5502,6 +5505,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ereignis</translation>
     </message>
     <message>
+        <source>Every memory</source>
+        <translation>Alle Notizen</translation>
+    </message>
+    <message>
         <source>Everybody</source>
         <translation>Alle</translation>
     </message>
@@ -5514,8 +5521,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Beleg</translation>
     </message>
     <message>
-        <source>Exactly what the agent would be told now, and why each memory is in or out</source>
-        <translation>Genau das, was der Agent jetzt gesagt bekäme, und warum jede Notiz dabei ist oder nicht</translation>
+        <source>Exactly what the agent loads now, and why each memory is in or out</source>
+        <translation>Genau das, was der Agent jetzt lädt, und warum jede Notiz dabei ist oder nicht</translation>
     </message>
     <message>
         <source>Extraction</source>
@@ -5930,6 +5937,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Letzte Konsolidierung: {outcome}.</translation>
     </message>
     <message>
+        <source>Last run of a model: {last}. This month: {month}.</source>
+        <translation>Letzter Lauf eines Modells: {last}. In diesem Monat: {month}.</translation>
+    </message>
+    <message>
         <source>Last time</source>
         <translation>Zuletzt</translation>
     </message>
@@ -5944,6 +5955,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Lessons learned</source>
         <translation>Gelernte Lektionen</translation>
+    </message>
+    <message>
+        <source>Lessons, warnings and crashes that the agent learns from</source>
+        <translation>Lehren, Warnungen und Abstürze, aus denen der Agent lernt</translation>
     </message>
     <message>
         <source>Let one of the two do it.</source>
@@ -5984,6 +5999,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Line {line}: “{about}” is not loaded</source>
         <translation>Zeile {line}: „{about}“ wird nicht geladen</translation>
+    </message>
+    <message>
+        <source>Loaded</source>
+        <translation>Geladen</translation>
     </message>
     <message>
         <source>Long lines are broken where the editor ends. From the next start; the View menu at once.</source>
@@ -6162,6 +6181,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Hier lief noch keine.</translation>
     </message>
     <message>
+        <source>None here.</source>
+        <translation>Hier keine.</translation>
+    </message>
+    <message>
         <source>None of its runs left a trace, so none is known to have failed.</source>
         <translation>Keiner seiner Läufe hinterließ einen Trace; von einem Fehler ist also nichts bekannt.</translation>
     </message>
@@ -6208,10 +6231,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Nothing can keep it from running. Notes here come from the agent itself, from consolidations, extraction and session notes.</source>
         <translation>Es gibt also keinen, der nicht läuft. Notizen kommen hier vom Agenten selbst, aus Konsolidierungen, Extraktion und Sitzungsnotizen.</translation>
-    </message>
-    <message>
-        <source>Nothing changed since you last looked.</source>
-        <translation>Seit dem letzten Blick hat sich nichts geändert.</translation>
     </message>
     <message>
         <source>Nothing changed since you looked ({when}).</source>
@@ -6364,6 +6383,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Phase</source>
         <translation>Phase</translation>
+    </message>
+    <message>
+        <source>Pinned</source>
+        <translation>Angeheftet</translation>
     </message>
     <message>
         <source>Points by which the text of the editor is larger. From the next start; the View menu at once.</source>
@@ -6550,6 +6573,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Text wie ein Geheimnis</translation>
     </message>
     <message>
+        <source>Secret-like text, hidden characters, what the agent does not see, and the like</source>
+        <translation>Geheimnisähnlicher Text, verborgene Zeichen, was der Agent nicht sieht und dergleichen</translation>
+    </message>
+    <message>
         <source>Select a memory first.</source>
         <translation>Zuerst eine Notiz auswählen.</translation>
     </message>
@@ -6560,6 +6587,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Select a workspace or a project first.</source>
         <translation>Zuerst einen Workspace oder ein Projekt auswählen.</translation>
+    </message>
+    <message>
+        <source>Sent to the next &amp;attempt</source>
+        <translation>An den nächsten &amp;Versuch gesendet</translation>
     </message>
     <message>
         <source>Sent with every request. Values are secret: they are kept, and never shown.</source>
@@ -6594,10 +6625,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Abstand auf {turns} setzen</translation>
     </message>
     <message>
-        <source>Show &amp;failures</source>
-        <translation>&amp;Fehlschläge zeigen</translation>
-    </message>
-    <message>
         <source>Show &amp;homes</source>
         <translation>&amp;Homes zeigen</translation>
     </message>
@@ -6628,10 +6655,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Show changes at the latest after</source>
         <translation>Änderungen zeigen spätestens nach</translation>
-    </message>
-    <message>
-        <source>Show conte&amp;xt</source>
-        <translation>Konte&amp;xt zeigen</translation>
     </message>
     <message>
         <source>Show how the text looks</source>
@@ -7398,10 +7421,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Tokens</translation>
     </message>
     <message>
-        <source>Tokens and cost of the last run of a model, and of all of this month's.</source>
-        <translation>Tokens und Kosten des letzten Laufs eines Modells, und aller dieses Monats.</translation>
-    </message>
-    <message>
         <source>Tool</source>
         <translation>Werkzeug</translation>
     </message>
@@ -7502,6 +7521,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wartet auf Durchsicht</translation>
     </message>
     <message>
+        <source>Warnings</source>
+        <translation>Warnungen</translation>
+    </message>
+    <message>
         <source>Watch by events</source>
         <translation>Über Ereignisse überwachen</translation>
     </message>
@@ -7514,6 +7537,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Was Reverie liest und nie liest, was von selbst läuft, wo die Einstellungen liegen</translation>
     </message>
     <message>
+        <source>What a consolidation never deletes or renames</source>
+        <translation>Was eine Konsolidierung nie löscht oder umbenennt</translation>
+    </message>
+    <message>
         <source>What is on disk now cannot be written here.</source>
         <translation>Was jetzt auf der Platte steht, kann hier nicht geschrieben werden.</translation>
     </message>
@@ -7522,12 +7549,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Was frühere Läufe geändert haben, und wie es rückgängig wird</translation>
     </message>
     <message>
+        <source>What someone else changed since you saw it</source>
+        <translation>Was jemand anderes geändert hat, seit Sie es gesehen haben</translation>
+    </message>
+    <message>
         <source>What the agent itself says of its extractions and consolidations</source>
         <translation>Was der Agent selbst von seinen Extraktionen und Konsolidierungen sagt</translation>
     </message>
     <message>
-        <source>What the agent learnt of failing: lessons, anti-patterns and crashes</source>
-        <translation>Was der Agent aus Fehlschlägen gelernt hat: Lehren, Anti-Patterns und Abstürze</translation>
+        <source>What the agent loads in full when it starts</source>
+        <translation>Was der Agent beim Start vollständig lädt</translation>
     </message>
     <message>
         <source>What the agent used most comes first in each folder</source>
@@ -8014,6 +8045,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>geladen</translation>
     </message>
     <message>
+        <source>loaded in full</source>
+        <translation>vollständig geladen</translation>
+    </message>
+    <message>
         <source>loaded in part</source>
         <translation>teilweise geladen</translation>
     </message>
@@ -8048,14 +8083,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>missing</source>
         <translation>fehlt</translation>
-    </message>
-    <message>
-        <source>model: {used}</source>
-        <translation>Modell: {used}</translation>
-    </message>
-    <message>
-        <source>month: {used}</source>
-        <translation>Monat: {used}</translation>
     </message>
     <message>
         <source>mux loads this only where its experiment “memory-hot-set” is switched on.</source>
@@ -8186,6 +8213,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>nichts bekannt, was hilft</translation>
     </message>
     <message>
+        <source>nothing new</source>
+        <translation>nichts Neues</translation>
+    </message>
+    <message>
         <source>now</source>
         <translation>jetzt</translation>
     </message>
@@ -8204,6 +8235,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>one of the newest lessons</source>
         <translation>eine der neuesten Lehren</translation>
+    </message>
+    <message>
+        <source>only its name is loaded</source>
+        <translation>nur der Name wird geladen</translation>
     </message>
     <message>
         <source>only older versions load it</source>
@@ -8308,14 +8343,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>seen %n times</source>
         <translation><numerusform>%n-mal gesehen</numerusform><numerusform>%n-mal gesehen</numerusform></translation>
-    </message>
-    <message>
-        <source>shared by all</source>
-        <translation>von allen geteilt</translation>
-    </message>
-    <message>
-        <source>shared by the project's workspaces</source>
-        <translation>von den Workspaces des Projekts geteilt</translation>
     </message>
     <message>
         <source>shown from number {number}</source>
@@ -8474,16 +8501,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>{age} (einmal)</numerusform><numerusform>{age} (%n-mal)</numerusform></translation>
     </message>
     <message>
-        <source>{age}, failed</source>
-        <translation>{age}, gescheitert</translation>
+        <source>{age} · failed</source>
+        <translation>{age} · fehlgeschlagen</translation>
     </message>
     <message>
-        <source>{age}, not finished</source>
-        <translation>{age}, nicht beendet</translation>
-    </message>
-    <message>
-        <source>{age}, {kept} kept, {skipped} skipped</source>
-        <translation>{age}, {kept} behalten, {skipped} übergangen</translation>
+        <source>{age} · not finished</source>
+        <translation>{age} · nicht fertig</translation>
     </message>
     <message>
         <source>{age}.</source>
@@ -8800,6 +8823,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{size} are free {where}.</source>
         <translation>{size} sind frei {where}.</translation>
+    </message>
+    <message>
+        <source>{skipped} left out</source>
+        <translation>{skipped} ausgelassen</translation>
     </message>
     <message>
         <source>{summary} Left as it is, because it was edited since: {paths}</source>

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QObject, QPoint, QRect, Qt
 from PySide6.QtGui import QAccessible, QAction, QColor, QFontMetrics, QImage
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -252,13 +252,21 @@ def _nameless(window: QWidget) -> Iterator[str]:
             yield f"{_called(widget)} has no accessible name"
 
 
+def _chosen_among(widget: QWidget) -> QObject | None:
+    """What holds the buttons of which one is chosen; None for any other widget."""
+    if isinstance(widget, QRadioButton):
+        return widget.parentWidget()
+    group = widget.group() if isinstance(widget, QAbstractButton) else None
+    return group if group is not None and group.exclusive() else None
+
+
 def _keyboard(window: QWidget) -> Iterator[str]:
     wanted = {widget for widget in _shown(window) if _takes_focus(widget)}
     order = _order(window)
-    # Of radio buttons only one is a stop of Tab; the arrow keys lead to the others.
-    groups = {widget.parentWidget() for widget in order if isinstance(widget, QRadioButton)}
+    # Of buttons of which one is chosen only that is a stop of Tab; the arrow keys lead to the others.
+    groups = {_chosen_among(widget) for widget in order} - {None}
     for widget in wanted - set(order):
-        if isinstance(widget, QRadioButton) and widget.parentWidget() in groups:
+        if _chosen_among(widget) in groups:
             continue
         yield f"{_called(widget)} is not reached by Tab"
     for one, other in pairwise(order):

@@ -8,15 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from ui_windows import LIMIT_MS, Windows
 
 from helpers.samples import copy_sample
 from reverie.jobs.consolidate import coverage
 from reverie.ui import jobs
+from reverie.ui.appearance import light_palette
+from reverie.ui.style import CalmStyle
 
 # Two seconds, which a closing window gives its threads, are soon over on a busy machine.
 jobs.STOP_LIMIT_MS = LIMIT_MS
+
+
+@pytest.fixture(scope="session")
+def qapp(qapp: QApplication) -> QApplication:
+    """pytest-qt's, in the style and the colours of the program."""
+    qapp.setStyle(CalmStyle())
+    qapp.setPalette(light_palette())
+    return qapp
 
 
 @pytest.fixture

@@ -313,7 +313,7 @@ def test_rollouts_are_extracted_one_by_one_and_what_came_of_it_can_be_undone(
         lambda: any(row.line.label == "Extraction by Reverie" for row in driver.footer.agent.rows if row.line)
     )
     assert "threads wait" in driver.footer.agent.rows[-1].value.text()
-    assert driver.footer.button.accessibleName().startswith("Extract rollouts, with the rules engine")
+    assert driver.footer.button.accessibleName().startswith("Extract rollouts, without a model")
     assert problems(driver.window) == []
     driver.window.picker.hide()
     driver.until(lambda: driver.window.minimumWidth() <= 360)

@@ -216,7 +216,7 @@ def test_edits_pins_and_time_show_in_the_context_of_a_window(windows: Windows, h
     driver.until(lambda: entry.path in [one.path for one in tab.part.loaded] if tab.part else False)
     # What is opened from here is shown in the editor.
     tab.open.click()
-    assert driver.window.tabs.currentWidget() is driver.window.tab
+    assert driver.tab.beside is None, "the editor again"
     driver.until(lambda: driver.window.tab.tree.current_data() is not None)
 
 
@@ -226,7 +226,8 @@ def test_what_changed_is_said_however_often_it_is_gathered(
     driver = windows.open(home)
     driver.window.lazy_tabs.show_context()
     assert settled(driver).since.text() == ""
-    driver.window.tabs.setCurrentWidget(driver.window.tab)
+    driver.window.lazy_tabs.toggle_context()
+    assert driver.tab.beside is None
     (home / "memory" / "global" / "preferences.md").write_text("Much shorter.\n")
     again = windows.open(home)
     kept, keep = Event(), Glances.keep
@@ -241,3 +242,28 @@ def test_what_changed_is_said_however_often_it_is_gathered(
     assert kept.wait(15)
     again.window.lazy_tabs.context_control._gather()
     assert "global/preferences.md has another size" in settled(again).since.text()
+
+
+def test_a_memory_that_is_selected_in_the_trees_is_shown_where_the_agent_reads_it(
+    windows: Windows, home: Path
+) -> None:
+    """B23: selecting a row did not scroll the exact text to it."""
+    driver = windows.open(home)
+    driver.do("view.context")
+    tab = settled(driver)
+    assert driver.tab.beside is tab
+    assert tab.part is not None
+    last = tab.part.loaded[-1]
+    assert driver.tree.select_path(last.path)
+    assert tab.list.current is not None
+    assert tab.list.current.path == last.path
+    line = tab.text.textCursor().block().text()
+    assert last.path in line
+    assert tab.text.verticalScrollBar().value() > 0
+    # Enter opens it in the editor; the same key shows the agent's view again.
+    driver.tree.opened.emit(driver.tree.current_data())
+    assert driver.tab.beside is None
+    driver.do("view.context")
+    assert driver.tab.beside is tab
+    driver.do("view.context")
+    assert driver.tab.beside is None

@@ -96,14 +96,6 @@ def test_beside_the_agents_own_jobs_a_row_that_was_never_consolidated_names_reve
     assert footer.rows[Scope.GLOBAL].words.text == "never by Reverie" != plain
 
 
-def test_a_scope_that_is_shown_alone_is_not_called_shared(footer: Footer) -> None:
-    footer.show_status(status(never(Scope.PROJECT), never(Scope.GLOBAL)))
-    assert footer.rows[Scope.GLOBAL].words.note == "shared by all"
-    absent = replace(missing(Scope.PROJECT, "Never."), permanent=True)
-    footer.show_status(status(absent, never(Scope.GLOBAL)))
-    assert footer.rows[Scope.GLOBAL].words.note == ""
-
-
 def test_before_anything_is_known_a_row_does_not_say_never(footer: Footer) -> None:
     assert {found.state for found in footer.rows.values()} == {"loading"}
     footer.show_status(everything())
@@ -115,15 +107,13 @@ def test_before_anything_is_known_a_row_does_not_say_never(footer: Footer) -> No
 
 def test_a_record_says_when_why_and_how_much() -> None:
     words = row_words(row(Scope.WORKSPACE), NOW)
-    assert words.text.replace("\u00a0", " ") == "3 h ago, manual, 4 changes"
-    assert "Merged two notes." in words.tooltip
+    assert words.text.replace("\u00a0", " ") == "3 h ago · 4 changes"
+    assert all(said in words.tooltip for said in ("Merged two notes.", "manual"))
 
 
-def test_shared_scopes_say_for_whom_they_count() -> None:
-    assert row_words(row(Scope.WORKSPACE), NOW).note == ""
-    assert row_words(row(Scope.PROJECT), NOW).note != ""
-    assert row_words(never(Scope.PROJECT), NOW).note != ""
-    assert row_words(row(Scope.GLOBAL), NOW).note not in ("", row_words(row(Scope.PROJECT), NOW).note)
+def test_a_row_is_one_line_and_says_nothing_that_is_always_true() -> None:
+    for scope in (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL):
+        assert row_words(row(scope), NOW).note == row_words(never(scope), NOW).note == ""
     assert row_words(missing(Scope.PROJECT, "Two projects."), NOW).note == "Two projects."
 
 
@@ -140,20 +130,19 @@ def test_shared_scopes_say_for_whom_they_count() -> None:
 def test_what_models_used_is_told_and_an_unknown_cost_never_looks_like_none(
     spent: Spent, last: str, month: str
 ) -> None:
-    said = f"model: {last}; month: {month}"
-    assert row_words(row(Scope.WORKSPACE), NOW, spent).note.replace("\u00a0", " ") == said
-    shared = row_words(row(Scope.GLOBAL), NOW, spent).note.replace("\u00a0", " ")
-    assert shared == f"shared by all; {said}"
+    words = row_words(row(Scope.WORKSPACE), NOW, spent)
+    assert f"Last run of a model: {last}. This month: {month}." in words.tooltip
+    assert "$" not in words.text + words.note
 
 
 def test_without_a_model_nothing_is_said_of_its_cost() -> None:
-    assert row_words(row(Scope.WORKSPACE), NOW, Spent()).note == ""
+    assert "model" not in row_words(row(Scope.WORKSPACE), NOW, Spent()).tooltip
 
 
 @pytest.mark.parametrize(
     ("harvest", "state", "said"),
     [
-        (HarvestRow("completed", NOW - HOUR, 2, 1), "record", "2 kept, 1 skipped"),
+        (HarvestRow("completed", NOW - HOUR, 2, 1), "record", "2 memories"),
         (HarvestRow("pending", NOW - HOUR, 0, 0), "record", "not finished"),
         (HarvestRow("failed", NOW - HOUR, 0, 0, "Broken."), "failed", "failed"),
     ],

@@ -64,9 +64,9 @@ def test_the_button_says_which_model_it_uses_and_uses_it(
     assert MODEL in driver.footer.button.accessibleName()
     assert driver.consolidate() == "completed"
     assert (home / "memory/global/testing.md").read_text().startswith("A line by the model.")
-    driver.until(lambda: "tokens" in driver.row(Scope.WORKSPACE).note)
+    driver.until(lambda: "tokens" in driver.row(Scope.WORKSPACE).tooltip)
     assert "tokens" in driver.footer.panel.result.text
-    assert "cost unknown" in driver.row(Scope.GLOBAL).note
+    assert "cost unknown" in driver.row(Scope.GLOBAL).tooltip
 
 
 def test_run_with_rules_asks_no_model(windows: Windows, home: Path, server: ModelServer) -> None:
@@ -204,5 +204,5 @@ def test_the_settings_test_a_model_and_name_the_engine(
     dialog.engine.rules.setChecked(True)
     dialog.ok.click()
     driver.until(lambda: control.dialog is None and not control.busy)
-    driver.until(lambda: "rules" in driver.footer.engine.text())
+    driver.until(lambda: "without a model" in driver.footer.engine.text())
     assert 'engine = "rules"' in windows.profile.settings_file.read_text()

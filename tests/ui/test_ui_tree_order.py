@@ -56,17 +56,17 @@ def test_a_tree_in_any_order_shares_what_did_not_change() -> None:
 
 def test_only_what_changed_keeps_what_was_read_meanwhile_and_says_so_when_nothing_did() -> None:
     view = project_view(["a.md", "d/b.md", "d/c.md", "e/f.md"])
-    tree = build_tree(view, changed=frozenset([f"{P}/d/b.md"]), arrangement=Arrangement(only_changed=True))
+    tree = build_tree(view, changed=frozenset([f"{P}/d/b.md"]), arrangement=Arrangement(show="changed"))
     assert rows(tree.root) == ["d:d"]
     assert rows(tree.root, "d:d") == ["f:b.md"]
     assert len(tree.files) == 4, "what is hidden still counts as taken"
     folder = find(tree.root, ("project", "d:d"))
     assert folder is not None
     assert folder.data.notes == 2
-    kept = Arrangement(only_changed=True, also=frozenset([f"{P}/a.md"]))
+    kept = Arrangement(show="changed", also=frozenset([f"{P}/a.md"]))
     assert rows(build_tree(view, tree, arrangement=kept).root) == ["f:a.md"]
-    nothing = build_tree(view, tree, arrangement=Arrangement(only_changed=True)).root
-    notice = find(nothing, ("project", "n:unchanged"))
+    nothing = build_tree(view, tree, arrangement=Arrangement(show="changed")).root
+    notice = find(nothing, ("project", "n:filtered"))
     assert notice is not None
     assert isinstance(notice.data, NoticeData)
     assert "n:empty" in [child.key for child in find(nothing, ("global",)).children]  # type: ignore[union-attr]

@@ -162,7 +162,7 @@ def sidecar(driver: Driver, number: int) -> Callable[[], None]:
 
     def flow() -> None:
         subprocess.run([sys.executable, "-c", WRITE, str(file), json.dumps(data)], check=True)
-        driver.until(lambda: f"{trigger}, no\u00a0changes" in driver.row(Scope.WORKSPACE).text)
+        driver.until(lambda: trigger in driver.row(Scope.WORKSPACE).tooltip)
 
     return flow
 
@@ -180,7 +180,7 @@ def consolidate(driver: Driver, number: int) -> Callable[[], None]:
 
     def flow() -> None:
         assert driver.consolidate() == "completed"
-        driver.until(lambda: driver.row(Scope.WORKSPACE).text.startswith("just\u00a0now, manual"))
+        driver.until(lambda: driver.row(Scope.WORKSPACE).text.startswith("just\u00a0now"))
         driver.until(lambda: len({*names} & driver.paths(Scope.GLOBAL)) == 1)
 
     return flow

@@ -22,6 +22,10 @@ from reverie.memory.lint import LintFinding
 
 State = Literal["in", "cut", "out"]
 
+LoadState = Literal["full", "part", "listed"]
+"""How much of a memory the agent loads when it starts: all of its text, a part of it, or only its name and
+description."""
+
 PartKey = Literal["index", "hot-set", "summary", "index-file", "instructions", "lessons", "recorded"]
 """`recorded`: what a session that began before has in its context, as its agent recorded it. It is no part of
 what would be loaded now, and its size does not count."""
@@ -339,6 +343,23 @@ def _kind(old: object, state: str, size: int) -> ChangeKind | None:
     if old[0] != state:
         return "cut" if state == "cut" else "whole"
     return "resized" if old[1] != size else None
+
+
+def load_states(view: ContextView) -> dict[str, LoadState]:
+    """How much of each memory is loaded, by memory path; one that is not loaded at all is not named."""
+    found: dict[str, LoadState] = {}
+    for part in view.parts:
+        if part.key == "recorded":
+            continue
+        for entry in part.entries:
+            if not entry.is_memory or entry.state == "out":
+                continue
+            state: LoadState = "part" if entry.state == "cut" else "full"
+            if part.key == "index":
+                state = found.get(entry.path, "listed")
+            if found.get(entry.path) != "full":
+                found[entry.path] = state
+    return found
 
 
 class Glances:

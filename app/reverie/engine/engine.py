@@ -16,7 +16,7 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -26,6 +26,7 @@ from reverie.agents.scopes import Caps, ScopeContext
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.context.facts import ContextFacts, GatheredContext
+from reverie.context.view import LoadState
 from reverie.engine.codec import pack
 from reverie.engine.history import HistoryRecorder, Listener
 from reverie.engine.hosting import HomeHost, WatchedPaths, parted
@@ -398,21 +399,43 @@ class HomeEngine(Workbench):
         first counts as seen. The listings are those of the trees that the client was sent last."""
         # Late: the client's end needs the signature alone.
         from reverie.context.assembly import assemble
-        from reverie.context.gather import gather
         from reverie.context.view import Glances
 
-        view = self._sent_view(context, client)
         parts = self.parts
         glances = Glances(parts.own_sidecars, lock_dir=parts.profile.locks, clock=parts.clock)
         with self._gathering:
-            before = self._gathered
-            if before is not None and before.context != context:
-                before = None
-            facts = gather(parts.home, context, view.scopes, times=times, before=before)
-            self._gathered = facts
+            facts = self._gather(context, times, client)
             seen = glances.read(context)
             glances.keep(context, assemble(facts, times[0]))
         return GatheredContext(replace(facts, listings={}), seen)
+
+    def loaded(
+        self, context: ScopeContext, *, client: ClientConnection = NOBODY
+    ) -> Mapping[str, LoadState] | None:
+        """How much of each memory of `context` the agent loads when it starts now, by memory path; None for
+        an agent of which that is not known. Nothing counts as seen by it."""
+        # Late, as above.
+        from reverie.context.assembly import AGENTS, assemble
+        from reverie.context.view import load_states
+
+        if self.parts.home.kind not in AGENTS:
+            return None
+        now = self.parts.clock()
+        with self._gathering:
+            facts = self._gather(context, (now,), client)
+        return load_states(assemble(facts, now))
+
+    def _gather(
+        self, context: ScopeContext, times: tuple[int, ...], client: ClientConnection
+    ) -> ContextFacts:
+        """Under the lock `_gathering`."""
+        from reverie.context.gather import gather  # late, as above
+
+        view, before = self._sent_view(context, client), self._gathered
+        if before is not None and before.context != context:
+            before = None
+        self._gathered = gather(self.parts.home, context, view.scopes, times=times, before=before)
+        return self._gathered
 
     def forget_client(self, *, client: ClientConnection = NOBODY) -> None:
         """The client that asks is gone, or does not look at this home any more."""

@@ -64,6 +64,7 @@ from reverie.ui.display import unreachable_display
 from reverie.ui.jobs import JobControl, single_shot, stuck_lanes
 from reverie.ui.session_store import SessionStore
 from reverie.ui.single_instance import Instance, OpenRequest, activation_token
+from reverie.ui.style import CalmStyle
 from reverie.ui.window.main_window import MainWindow
 
 # Screenshots: wait until a window is loaded, then take its picture. Every wait has a time limit.
@@ -445,7 +446,7 @@ def run_window(
 
 
 def make_application() -> QApplication:
-    """The application, with the native style; offscreen there is none, so Fusion."""
+    """The application, in our own style."""
     existing = QApplication.instance()
     application = existing if isinstance(existing, QApplication) else QApplication(["reverie"])
     application.setApplicationName("reverie")
@@ -457,8 +458,8 @@ def make_application() -> QApplication:
     # Trees of ten thousand values are built at once; collecting after every 700 of them costs more than
     # building.
     gc.set_threshold(GC_THRESHOLD)
-    if application.platformName() == "offscreen" and application.style().objectName() != "fusion":
-        application.setStyle("Fusion")
+    if not isinstance(application.style(), CalmStyle):
+        application.setStyle(CalmStyle())
     return application
 
 

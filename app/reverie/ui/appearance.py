@@ -20,12 +20,23 @@ from PySide6.QtCore import (
     QLibraryInfo,
     QLocale,
     QObject,
+    QRect,
     QRectF,
     QSize,
     QTranslator,
     Slot,
 )
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontDatabase,
+    QGuiApplication,
+    QIcon,
+    QIconEngine,
+    QPainter,
+    QPalette,
+    QPixmap,
+)
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -36,6 +47,8 @@ from reverie.resources import resource
 
 TEXT_CONTRAST = 4.5
 SIGN_CONTRAST = 3.0
+HIGH_CONTRAST = 15.0
+_ROLE = QPalette.ColorRole
 # How much darker than the window Fusion draws outlines, in the percent of QColor.darker.
 _FUSION_OUTLINE = 140
 
@@ -49,6 +62,7 @@ _GREEN = QColor(30, 140, 70)
 _AMBER = QColor(200, 125, 0)
 _RED = QColor(200, 50, 45)
 _VIOLET = QColor(130, 80, 200)
+_GREY = QColor(134, 142, 153)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +71,26 @@ class Theme:
 
     dark: bool
     base: QColor
+    """Lists, editors and fields; the token `surface`."""
     window: QColor
+    """What lies around them; the token `canvas`."""
     text: QColor
     dim: QColor
     dim_window: QColor
+    quiet: QColor
+    """Placeholders and what is switched off; quieter than `dim`."""
     line: QColor
+    """Dividers only."""
+    edge: QColor
+    """The outline of a control; at least 3 to 1 on `base` and `window`."""
+    hover: QColor
+    selected: QColor
+    """Behind the selected row of the list that has the focus."""
+    selected_idle: QColor
+    """Behind the selected row of any other list."""
     accent: QColor
+    on_accent: QColor
+    """Text on a button that is filled with `accent`."""
     good: QColor
     warn: QColor
     bad: QColor
@@ -74,10 +102,85 @@ class Theme:
     warn_back: QColor
     bad_back: QColor
     added_back: QColor
+    added_word: QColor
     removed_back: QColor
+    removed_word: QColor
     added: QColor
     removed: QColor
     hunk: QColor
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """The colours of our own two palettes, as `#RRGGBB`. AA on every background they are used on; a test
+    computes it."""
+
+    canvas: str
+    surface: str
+    hover: str
+    selected: str
+    selected_idle: str
+    line: str
+    edge: str
+    text: str
+    text2: str
+    text3: str
+    accent: str
+    on_accent: str
+    good: str
+    warn: str
+    bad: str
+    code: str
+    added: str
+    added_word: str
+    removed: str
+    removed_word: str
+
+
+_LIGHT = _Tokens(
+    canvas="#F6F7F9",
+    surface="#FFFFFF",
+    hover="#EEF1F5",
+    selected="#DCE9FC",
+    selected_idle="#E6E8ED",
+    line="#D9DDE3",
+    edge="#868E99",
+    text="#1C2128",
+    text2="#57606A",
+    text3="#636C76",
+    accent="#0B62C9",
+    on_accent="#FFFFFF",
+    good="#1A7F37",
+    warn="#8F5B00",
+    bad="#C4222B",
+    code="#7A3FB8",
+    added="#E4F6E9",
+    added_word="#B5E6C1",
+    removed="#FDEBEB",
+    removed_word="#F6BFBF",
+)
+_DARK = _Tokens(
+    canvas="#1A1C20",
+    surface="#212429",
+    hover="#2A2E35",
+    selected="#26405F",
+    selected_idle="#30353D",
+    line="#363B43",
+    edge="#7C8591",
+    text="#E7E9EC",
+    text2="#ABB3BD",
+    text3="#929BA6",
+    accent="#6FB1FF",
+    on_accent="#0B0D10",
+    good="#57C27A",
+    warn="#E0A83C",
+    bad="#FF7B78",
+    code="#C79BF2",
+    added="#1C3325",
+    added_word="#2C5A3B",
+    removed="#3A2225",
+    removed_word="#6B3135",
+)
 
 
 def luminance(color: QColor) -> float:
@@ -158,17 +261,74 @@ _MOST_THEMES = 64
 @lru_cache(maxsize=8)
 def _theme(base_rgb: int, window_rgb: int, text_rgb: int, window_text_rgb: int) -> Theme:
     base, window, text = (QColor.fromRgb(rgb) for rgb in (base_rgb, window_rgb, text_rgb))
-    window_text = QColor.fromRgb(window_text_rgb)
+    for tokens in (_LIGHT, _DARK):
+        if (base, window, text) == (QColor(tokens.surface), QColor(tokens.canvas), QColor(tokens.text)):
+            return _own_theme(tokens)
+    return _foreign_theme(base, window, text, QColor.fromRgb(window_text_rgb))
+
+
+def _own_theme(tokens: _Tokens) -> Theme:
+    base, window = QColor(tokens.surface), QColor(tokens.canvas)
+    accent, good, warn, bad = (QColor(name) for name in (tokens.accent, tokens.good, tokens.warn, tokens.bad))
+    return Theme(
+        dark=tokens is _DARK,
+        base=base,
+        window=window,
+        text=QColor(tokens.text),
+        dim=QColor(tokens.text2),
+        dim_window=QColor(tokens.text2),
+        quiet=QColor(tokens.text3),
+        line=QColor(tokens.line),
+        edge=QColor(tokens.edge),
+        hover=QColor(tokens.hover),
+        selected=QColor(tokens.selected),
+        selected_idle=QColor(tokens.selected_idle),
+        accent=accent,
+        on_accent=QColor(tokens.on_accent),
+        good=good,
+        warn=warn,
+        bad=bad,
+        code=QColor(tokens.code),
+        good_text=good,
+        warn_text=warn,
+        bad_text=bad,
+        accent_back=QColor(tokens.selected),
+        warn_back=mixed(warn, window, 0.14),
+        bad_back=QColor(tokens.removed),
+        added_back=QColor(tokens.added),
+        added_word=QColor(tokens.added_word),
+        removed_back=QColor(tokens.removed),
+        removed_word=QColor(tokens.removed_word),
+        added=good,
+        removed=bad,
+        hunk=accent,
+    )
+
+
+def _foreign_theme(base: QColor, window: QColor, text: QColor, window_text: QColor) -> Theme:
+    """The theme of a palette that is not ours: the system's own in high contrast, or one that a person
+    set."""
     added, removed = mixed(_GREEN, base, 0.16), mixed(_RED, base, 0.15)
+    text = readable(text, base)
+    # Where window and base are one colour, only edges tell one control from the next.
+    edge = window_text if is_high_contrast(base, window, text) else readable(_GREY, base, SIGN_CONTRAST)
+    selected = mixed(_BLUE, base, 0.22)
+    accent = readable(_BLUE, base, SIGN_CONTRAST)
     return Theme(
         dark=luminance(base) < luminance(text),
         base=base,
         window=window,
-        text=readable(text, base),
+        text=text,
         dim=dimmed(text, base),
         dim_window=dimmed(window_text, window),
+        quiet=dimmed(text, base),
         line=mixed(window_text, window, 0.18),
-        accent=readable(_BLUE, base, SIGN_CONTRAST),
+        edge=readable(edge, window, SIGN_CONTRAST),
+        hover=mixed(text, base, 0.06),
+        selected=selected,
+        selected_idle=mixed(text, base, 0.12),
+        accent=accent,
+        on_accent=readable(base, accent),
         good=readable(_GREEN, base, SIGN_CONTRAST),
         warn=readable(_AMBER, base, SIGN_CONTRAST),
         bad=readable(_RED, base, SIGN_CONTRAST),
@@ -180,11 +340,18 @@ def _theme(base_rgb: int, window_rgb: int, text_rgb: int, window_text_rgb: int) 
         warn_back=mixed(_AMBER, window, 0.18),
         bad_back=mixed(_RED, window, 0.14),
         added_back=added,
+        added_word=mixed(_GREEN, base, 0.34),
         removed_back=removed,
+        removed_word=mixed(_RED, base, 0.32),
         added=readable(_GREEN, added),
         removed=readable(_RED, removed),
         hunk=readable(_BLUE, base),
     )
+
+
+def is_high_contrast(base: QColor, window: QColor, text: QColor) -> bool:
+    """Whether these are the colours of a system's high contrast theme, which is then left as it is."""
+    return contrast(text, base) >= HIGH_CONTRAST and base == window
 
 
 class CalmSelection(QObject):
@@ -227,30 +394,47 @@ class CalmSelection(QObject):
         self._applying = False
 
 
+def light_palette() -> QPalette:
+    """Our own colours on light."""
+    return _palette(_LIGHT)
+
+
 def dark_palette() -> QPalette:
-    """A dark palette for Fusion where no system can be asked (offscreen screenshots, tests)."""
-    window, base, text = QColor(43, 45, 48), QColor(30, 31, 34), QColor(223, 225, 229)
-    palette = QPalette(window)
-    roles = QPalette.ColorRole
+    """Our own colours on dark."""
+    return _palette(_DARK)
+
+
+def _palette(tokens: _Tokens) -> QPalette:
+    canvas, surface, text = QColor(tokens.canvas), QColor(tokens.surface), QColor(tokens.text)
+    palette = QPalette(surface, canvas)
+    roles, groups = QPalette.ColorRole, QPalette.ColorGroup
     for role, color in (
-        (roles.Window, window),
-        (roles.Base, base),
-        (roles.AlternateBase, mixed(window, base, 0.5)),
+        (roles.Window, canvas),
+        (roles.Base, surface),
+        (roles.AlternateBase, canvas),
         (roles.Text, text),
         (roles.WindowText, text),
-        (roles.Button, mixed(text, window, 0.06)),
+        (roles.Button, surface),
         (roles.ButtonText, text),
-        (roles.ToolTipBase, window),
-        (roles.ToolTipText, text),
-        (roles.PlaceholderText, mixed(text, base, 0.5)),
-        (roles.Highlight, QColor(46, 90, 160)),
-        (roles.HighlightedText, QColor(255, 255, 255)),
-        (roles.Link, QColor(120, 170, 250)),
+        (roles.ToolTipBase, text),
+        (roles.ToolTipText, surface),
+        (roles.PlaceholderText, QColor(tokens.text3)),
+        (roles.Highlight, QColor(tokens.selected)),
+        (roles.HighlightedText, text),
+        (roles.Accent, QColor(tokens.accent)),
+        (roles.Link, QColor(tokens.accent)),
+        (roles.LinkVisited, QColor(tokens.accent)),
+        (roles.Light, surface),
+        (roles.Midlight, QColor(tokens.hover)),
+        (roles.Mid, QColor(tokens.line)),
+        (roles.Dark, QColor(tokens.edge)),
     ):
         palette.setColor(role, color)
-    quiet = mixed(text, window, 0.42)
-    for role in (roles.Text, roles.WindowText, roles.ButtonText):
-        palette.setColor(QPalette.ColorGroup.Disabled, role, quiet)
+    palette.setColor(groups.Inactive, roles.Highlight, QColor(tokens.selected_idle))
+    quiet = mixed(QColor(tokens.text3), canvas, 0.6)
+    for role in (roles.Text, roles.WindowText, roles.ButtonText, roles.HighlightedText):
+        palette.setColor(groups.Disabled, role, quiet)
+    palette.setColor(groups.Disabled, roles.Highlight, QColor(tokens.selected_idle))
     return palette
 
 
@@ -270,20 +454,22 @@ def monospace() -> QFont:
     return font
 
 
-# Icons: SVG drawings whose `currentColor` is replaced by a colour of the palette, read once before the
-# window is shown. Pixmaps are cached by name, size, colour and pixel ratio; after `refresh`, holders of a
-# QIcon ask again.
+# Icons: SVG drawings whose `currentColor` is replaced by a colour of the palette when they are painted, so
+# that an icon fits each palette, also one that changes, and each state of what it stands on.
 
 
 NAMES = (
-    "archived", "cancel", "check", "close", "companion", "consolidate", "copy", "delete", "edited", "error",
-    "file", "flag", "folder", "form", "generated", "global", "home", "info", "keyboard", "locked", "multi",
-    "new", "open", "orphan", "pin", "preview", "project", "refresh", "rename", "reverie", "runs", "save",
-    "side", "sort", "source", "trash", "undo", "warning", "workspace",
+    "agent", "archived", "cancel", "check", "close", "companion", "consolidate", "copy", "delete",
+    "edited", "error", "file", "flag", "folder", "form", "generated", "global", "home", "info",
+    "keyboard", "locked", "multi", "new", "open", "orphan", "pin", "preview", "project", "refresh",
+    "rename", "reverie", "runs", "save", "side", "sort", "source", "trash", "undo", "warning",
+    "workspace",
 )  # fmt: skip
 
 SIZE = 16
+"""The side of an icon in pixels beside text of the usual size; `metrics.icon_size` for any other."""
 _NOTHING = QColor(0, 0, 0, 0)
+_MOST_PIXMAPS = 512
 
 
 class Icons:
@@ -293,34 +479,21 @@ class Icons:
         self._sources = {name: resource(f"icons/{name}.svg").read_text(encoding="utf-8") for name in NAMES}
         self._pixmaps: dict[tuple[str, int, int, float], QPixmap] = {}
 
-    def refresh(self) -> None:
-        """Forget what was drawn for the last palette."""
-        self._pixmaps.clear()
-
     def icon(self, name: str, color: QColor | None = None) -> QIcon:
-        """An icon in `color`, or in the colour of button texts, with a quieter one for disabled controls."""
-        palette = QGuiApplication.palette()
-        text = palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.ButtonText)
-        back = palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.Button)
-        icon = QIcon()
-        # The style makes the disabled one. A sharper one is drawn only where some screen needs it.
-        for ratio in sorted({1.0, *(screen.devicePixelRatio() for screen in QGuiApplication.screens())}):
-            icon.addPixmap(self.pixmap(name, SIZE, color or dimmed(text, back), ratio))
-        return icon
+        """An icon in `color`, or in that of the application's palette; quieter where it is switched off."""
+        return QIcon(_IconEngine(self, name, color))
 
     def sign(self, name: str, color: QColor, palette: QPalette) -> QIcon:
-        """An icon for a row of a list: in `color`, and in the colour of chosen text where it is selected."""
-        icon = self.icon(name, color)
-        chosen = palette.color(QPalette.ColorRole.HighlightedText)
-        for ratio in sorted({1.0, *(screen.devicePixelRatio() for screen in QGuiApplication.screens())}):
-            icon.addPixmap(self.pixmap(name, SIZE, chosen, ratio), QIcon.Mode.Selected, QIcon.State.Off)
-        return icon
+        """An icon for a row of a list, in `color`."""
+        return self.icon(name, color)
 
     def pixmap(self, name: str, size: int, color: QColor, ratio: float = 1.0) -> QPixmap:
         """The drawing as a square of `size` logical pixels."""
         key = (name, size, color.rgba(), ratio)
         found = self._pixmaps.get(key)
         if found is None:
+            if len(self._pixmaps) >= _MOST_PIXMAPS:
+                self._pixmaps.clear()
             found = self._pixmaps[key] = self._drawn(name, size, color, ratio)
         return found
 
@@ -335,6 +508,39 @@ class Icons:
         painter.end()
         pixmap.setDevicePixelRatio(ratio)
         return pixmap
+
+
+class _IconEngine(QIconEngine):
+    """One drawing, coloured when it is painted."""
+
+    def __init__(self, icons: Icons, name: str, color: QColor | None) -> None:
+        super().__init__()
+        self._icons = icons
+        self._name = name
+        self._color = color
+
+    def clone(self) -> QIconEngine:
+        return _IconEngine(self._icons, self._name, self._color)
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        size = min(rect.width(), rect.height())
+        pixmap = self._icons.pixmap(self._name, size, self._ink(mode), painter.device().devicePixelRatioF())
+        painter.drawPixmap(
+            rect.left() + (rect.width() - size) // 2, rect.top() + (rect.height() - size) // 2, pixmap
+        )
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        return self._icons.pixmap(self._name, min(size.width(), size.height()), self._ink(mode))
+
+    def scaledPixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State, scale: float) -> QPixmap:
+        side = round(min(size.width(), size.height()) / scale)
+        return self._icons.pixmap(self._name, side, self._ink(mode), scale)
+
+    def _ink(self, mode: QIcon.Mode) -> QColor:
+        palette = QGuiApplication.palette()
+        if mode == QIcon.Mode.Disabled:
+            return palette.color(QPalette.ColorGroup.Disabled, QPalette.ColorRole.ButtonText)
+        return self._color or theme_of(palette).dim
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,12 +639,15 @@ class AppearanceControl(QObject):
         self._system_font = QFont(application.font())
         self._translators: list[QTranslator] = []
         self._shown = WindowStyle()
+        application.styleHints().colorSchemeChanged.connect(self._on_scheme)
 
     def begin(self, look: WindowStyle) -> None:
         """Before the window is made: language too."""
         self._speak(language_of(look.language, list(QLocale.system().uiLanguages())))
         if look.language != "system":
             QLocale.setDefault(QLocale(look.language))
+        if look.theme == "system":
+            self._use_palette("system")
         self.apply(look)
 
     @Slot(object)
@@ -473,16 +682,27 @@ class AppearanceControl(QObject):
 
         hints = self._application.styleHints()
         wanted = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}.get(theme)
-        # An empty palette is the system's own again.
-        palette = QPalette()
+        # The system's window frames and dialogs follow; not every platform can be asked.
         if wanted is None:
             hints.unsetColorScheme()
         else:
             hints.setColorScheme(wanted)
-            if hints.colorScheme() != wanted:
-                # This platform cannot be asked for a scheme.
-                palette = dark_palette() if theme == "dark" else self._application.style().standardPalette()
-        self._application.setPalette(palette)
+        self._use_palette(theme)
+
+    @Slot()
+    def _on_scheme(self) -> None:
+        if self._shown.theme == "system":
+            self._use_palette("system")
+
+    def _use_palette(self, theme: str) -> None:
+        """Our own colours, light or dark; a system in high contrast keeps its own."""
+        self._application.setPalette(QPalette())  # what the system says
+        system = self._application.palette()
+        colours = [system.color(role) for role in (_ROLE.Base, _ROLE.Window, _ROLE.Text)]
+        if theme == "system" and is_high_contrast(*colours):
+            return
+        dark = theme == "dark" or (theme == "system" and luminance(colours[0]) < luminance(colours[2]))
+        self._application.setPalette(dark_palette() if dark else light_palette())
 
     def _apply_font(self, size: int) -> None:
         from PySide6.QtCore import Qt  # late, as above

@@ -165,6 +165,16 @@ def marks(entry: ContextEntry | None) -> str:
     return tr("{name}: {marks}").format(name=visible(short(entry.path)), marks=said)
 
 
+def place_of(entry: ContextEntry, part: ContextPart) -> int:
+    """The line of the part's text, from 1, where this memory begins; 0 where it cannot be told."""
+    if part.key == "index-file" and entry.line:
+        return entry.line
+    for number, line in enumerate(part.text.split("\n"), 1):
+        if entry.path in line:
+            return number
+    return 0
+
+
 def short(path: str) -> str:
     """A memory path without what all have in common."""
     return path.removeprefix("/memories/")
@@ -310,6 +320,7 @@ class ContextTab(PartTab):
         super().__init__(icons, "context-message", "preview", parent)
         self.view: ContextView | None = None
         self._text_of: tuple[str, str] | None = None
+        self._gone_to: tuple[str, str] | None = None
         self.since = WrapLabel()
         self.clock_name = QLabel(self.tr("As of:"))
         self.clock = QSlider(Qt.Orientation.Horizontal)
@@ -411,6 +422,12 @@ class ContextTab(PartTab):
     def gauge_texts(self) -> tuple[str, ...]:
         return tuple(gauge.text for gauge in self._gauges if not gauge.isHidden())
 
+    def select(self, path: str) -> None:
+        """Show where this memory is loaded: its row and its text; nothing changes where it is not."""
+        row = next((row for row, entry in enumerate(self.list.values) if entry.path == path), None)
+        if row is not None:
+            self.list.setCurrentIndex(self.list.rows.index(row, 0))
+
     def show_key(self, key: str) -> None:
         """Show the part with this key, if there is one."""
         for index, part in enumerate(self.view.parts if self.view is not None else ()):
@@ -471,6 +488,11 @@ class ContextTab(PartTab):
         )
         self.pin.setEnabled(can_pin)
         self.pin.setVisible(self.view is not None and self.view.part("hot-set") is not None)
+        shown = (entry.path, self.part.key) if entry is not None and self.part is not None else None
+        if shown != self._gone_to:
+            self._gone_to = shown
+            if entry is not None and self.part is not None and entry.state != "out":
+                self.text.go_to(place_of(entry, self.part))
         said = marks(entry)
         self.marks.say(said)
         self.marks.setVisible(bool(said))

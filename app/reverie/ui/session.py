@@ -569,7 +569,7 @@ class HomeSession(QObject):
 
     def also_show(self, paths: Iterable[str]) -> None:
         """While only what changed is shown, these stay too."""
-        if self.arrangement.only_changed:
+        if self.arrangement.show == "changed":
             self.arrangement = self.arrangement._replace(also=self.arrangement.also | frozenset(paths))
 
     @Slot()

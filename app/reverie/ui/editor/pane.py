@@ -425,6 +425,8 @@ class EditorView(QObject):
 
 WARN_SHARE = 0.9
 _AMBER_SHARE = 0.8
+_WORTH_A_LOOK = 0.6
+"""From which share of the cap on the gauge is shown; the inspector always has the size."""
 _BAR = 48
 
 
@@ -440,7 +442,7 @@ def cut_position(content: bytes, cap: int) -> int | None:
 
 
 class SizeGauge(QWidget):
-    """A short bar and `3.1 KiB of 100 KiB · 790 tokens`. Without a cap no bar."""
+    """A short bar and `3.1 KiB of 100 KiB · 790 tokens`, once the memory is so full that it matters."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -450,12 +452,14 @@ class SizeGauge(QWidget):
         self._compact = False
         self.setFont(tabular(self.font()))
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.hide()
 
     def show_size(self, size: int, cap: int, tokens: int) -> None:
         """`size` and `cap` in bytes, `tokens` as design.md estimates them."""
         if (size, cap, tokens) == (self._size, self._cap, self._tokens):
             return
         self._size, self._cap, self._tokens = size, cap, tokens
+        self.setVisible(self.share > _WORTH_A_LOOK)
         about = self.tr("About {tokens} tokens, a quarter of the characters.").format(tokens=f"{tokens:,}")
         self.setToolTip(
             self.tr("{size} bytes of the {cap} that the agent reads.").format(

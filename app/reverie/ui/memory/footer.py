@@ -457,34 +457,19 @@ class RowWords:
 
 
 def row_words(
-    row: CoverageRow,
-    now_ms: int,
-    spent: Spent | None = None,
-    *,
-    workspaces: bool = True,
-    alone: bool = False,
-    agent_too: bool = False,
+    row: CoverageRow, now_ms: int, spent: Spent | None = None, *, agent_too: bool = False
 ) -> RowWords:
-    """`3 h ago, manual, 4 changes`, for whom that counts, and what models used for it. `workspaces`: the
-    agent has some. `alone`: no other row is shown. `agent_too`: the agent consolidates, too, so the row names
+    """`3 h ago · 4 changes`; more in the tool tip. `agent_too`: the agent consolidates, too, so the row names
     Reverie."""
-    whose = {
-        Scope.WORKSPACE: "",
-        Scope.PROJECT: tr("shared by the project's workspaces") if workspaces else "",
-        Scope.GLOBAL: "" if alone else tr("shared by all"),
-    }[row.scope]
     if not row.available:
         return RowWords("unavailable", tr("unavailable"), row.reason, as_tooltip(row.reason))
     if row.last_run_at is None:
-        return RowWords("never", tr("never by Reverie") if agent_too else tr("never"), whose)
-    used = spent_words(spent)
-    note = _SEPARATOR.join(part for part in (whose, used) if part)
+        return RowWords("never", tr("never by Reverie") if agent_too else tr("never"))
     result = tr("undone") if row.undone else changes(row.changes)
     in_part = [tr("undone in part")] if row.partly_undone and not row.undone else []
-    parts = (display_text.age(now_ms, row.last_run_at), trigger(row.trigger), result, *in_part)
-    meaning = tr("Tokens and cost of the last run of a model, and of all of this month's.") if used else ""
-    tooltip = as_tooltip(when(row.last_run_at), row.summary, meaning)
-    return RowWords("record", ", ".join(map(_unbroken, parts)), note, tooltip)
+    parts = (display_text.age(now_ms, row.last_run_at), result, *in_part)
+    details = (when(row.last_run_at), trigger(row.trigger), row.summary, spent_words(spent))
+    return RowWords("record", " · ".join(map(_unbroken, parts)), "", as_tooltip(*details))
 
 
 def spent_words(spent: Spent | None) -> str:
@@ -492,29 +477,26 @@ def spent_words(spent: Spent | None) -> str:
     unknown part says so."""
     if spent is None or not (spent.last_tokens or spent.month_tokens):
         return ""
-    last = f"{tokens(spent.last_tokens)}, {money(spent.last_cost)}"
     cost = money(spent.month_cost if spent.month_tokens else 0)
     if spent.month_unknown and spent.month_cost is not None:
         cost = tr("at least {cost}").format(cost=cost)
-    month = f"{amount(spent.month_tokens)}, {cost}"
-    return _SEPARATOR.join(
-        (
-            tr("model: {used}").format(used=last),
-            _unbroken(tr("month: {used}").format(used=month)),
-        )
+    return tr("Last run of a model: {last}. This month: {month}.").format(
+        last=f"{tokens(spent.last_tokens)}, {money(spent.last_cost)}",
+        month=f"{amount(spent.month_tokens)}, {cost}",
     )
 
 
 def harvest_words(row: HarvestRow, now_ms: int) -> RowWords:
-    """The newest harvest of the workspace."""
+    """What was last picked up from the conversation of the workspace."""
     age, exact = display_text.age(now_ms, row.at), when(row.at)
     if row.status == "failed":
-        text = tr("{age}, failed").format(age=age)
+        text = tr("{age} · failed").format(age=age)
         return RowWords("failed", text, visible(row.error), as_tooltip(exact, row.error))
     if row.status == "pending":
-        return RowWords("record", tr("{age}, not finished").format(age=age), "", as_tooltip(exact))
-    kept = tr("{age}, {kept} kept, {skipped} skipped").format(age=age, kept=row.accepted, skipped=row.skipped)
-    return RowWords("record", kept, "", as_tooltip(exact))
+        return RowWords("record", tr("{age} · not finished").format(age=age), "", as_tooltip(exact))
+    kept = counted(tr("1 memory"), "%n memories", row.accepted) if row.accepted else tr("nothing new")
+    left_out = tr("{skipped} left out").format(skipped=row.skipped) if row.skipped else ""
+    return RowWords("record", f"{age} · {kept}", "", as_tooltip(exact, left_out))
 
 
 _SEPARATOR = "; "
@@ -724,7 +706,7 @@ class Footer(QWidget):
         grid.setVerticalSpacing(UNIT)
         grid.setColumnStretch(1, 1)
         self.rows = {scope: FooterRow(scope_name(scope), grid, line) for line, scope in enumerate(SCOPES)}
-        self.harvest = FooterRow(self.tr("Harvest"), grid, len(SCOPES))
+        self.harvest = FooterRow(self.tr("Picked up"), grid, len(SCOPES))
         self.harvest.set_visible(False)
         grid.setRowStretch(len(SCOPES) + 1, 1)
         self.agent = AgentRows(icons)
@@ -739,9 +721,8 @@ class Footer(QWidget):
 
     def _make_button_column(self) -> None:
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
-        self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         self.button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.button.setMinimumHeight(28)
         self.button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.engine.setAlignment(Qt.AlignmentFlag.AlignHCenter)
 
@@ -806,11 +787,11 @@ class Footer(QWidget):
         engine = self._engine_words(choice.engine if choice is not None else "rules")
         self.engine.say_parts("", "", reason or engine)
         self.engine.setToolTip(as_tooltip(choice.reason) if choice is not None else "")
-        self.button.setAccessibleName(self.tr("Consolidate now, {engine}").format(engine=engine))
+        self.button.setAccessibleName(self.tr("Consolidate, {engine}").format(engine=engine))
 
     def _engine_words(self, engine: str) -> str:
         if engine == "rules":
-            return self.tr("with the rules engine")
+            return self.tr("without a model")
         return self.tr("with {model}").format(model=visible(engine))
 
     # Rows
@@ -855,17 +836,9 @@ class Footer(QWidget):
         if self._status is None:
             return
         now = self._now()
-        workspaces = any(row.available for row in self._status.rows if row.scope is Scope.WORKSPACE)
-        alone = sum(not row.permanent for row in self._status.rows) == 1
         for row in self._status.rows:
-            found = row_words(
-                row,
-                now,
-                self._status.spent.get(row.scope),
-                workspaces=workspaces,
-                alone=alone,
-                agent_too=self.agent_reported,
-            )
+            spent = self._status.spent.get(row.scope)
+            found = row_words(row, now, spent, agent_too=self.agent_reported)
             self.rows[row.scope].set_visible(not row.permanent)
             self.rows[row.scope].say(found)
         harvest = self._status.harvest

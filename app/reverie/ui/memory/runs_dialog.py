@@ -458,7 +458,7 @@ class RunsDialog(QDialog):
         self.runs.picked.connect(self._on_picked)
         if not with_list:
             self.runs.hide()  # showing what has no parent yet would open a window
-        self.empty = QLabel(self.tr("No runs yet. “Consolidate now” makes the first."))
+        self.empty = QLabel(self.tr("No runs yet. “Consolidate” makes the first."))
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.pane = ReviewPane(lane, icons)
         self.pane.revert.connect(self.revert)

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 
 from reverie.engine.asking import ask
 from reverie.errors import AGENT_BUSY, UserError
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
+from reverie.ui.appearance import GAP, MARGIN, Icons, theme_of
 from reverie.ui.editor.control import Buffers, EditorControl
 from reverie.ui.editor.drafts import DraftKeeper, DraftOffers
 from reverie.ui.editor.merge_control import CoEditing
@@ -35,6 +35,7 @@ from reverie.ui.jobs import Lanes
 from reverie.ui.memory.duplicates_window import DuplicatesControl
 from reverie.ui.memory.edits import Edits, HandControl, ShownPlace
 from reverie.ui.memory.extraction import ExtractControl
+from reverie.ui.memory.filters import FilterChips, FilterControl
 from reverie.ui.memory.findings import IndexControl, LintControl
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.footer_control import FooterControl
@@ -44,7 +45,7 @@ from reverie.ui.memory.orphaned_stores import OrphansControl
 from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.trash_window import TrashControl
 from reverie.ui.session import HomeSession, TreeUpdate
-from reverie.ui.tree.memory_tree import CompanionData, FileData, FolderData, companion_at
+from reverie.ui.tree.memory_tree import CompanionData, FileData, FolderData, companion_at, path_of
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, TreeOrder
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, Heading
@@ -72,11 +73,11 @@ _LEAST_ROWS = 116
 def column_of(tab: MemoryTab) -> Column:
     """The parts of `tab` that stand left of its editor."""
     left = Column()
-    field = row_of(tab.search.field, tab.order.button, margin=(GAP, 0, GAP, UNIT), gap=None)
+    field = row_of(tab.search.field, tab.order.button, margin=(GAP, 0, GAP, 0), gap=None)
     pages = tab.search.pages
     pages.setMinimumHeight(_LEAST_ROWS)
     above, below = (tab.heading, tab.trouble, tab.drafts.bar), (tab.undo_bar, tab.notes.row, tab.footer)
-    column(left, *above, field, pages, *below, grows=pages, margin=0, gap=0)
+    column(left, *above, field, tab.chips, pages, *below, grows=pages, margin=0, gap=0)
     return left
 
 
@@ -230,6 +231,7 @@ class TellControl(QObject):
         )
 
 
+HEADING = ("view.context", "memory.new", "memory.pin", "memory.delete")
 NARROWEST = 320
 LATE_TREE_MS = 200
 """When the memories of the place that was left turn grey, if those of the new one are not there yet."""
@@ -237,10 +239,12 @@ LATE_TREE_MS = 200
 
 class MemoryTab(QWidget):
     """`situation_changed()`: what is possible is another. `place_wanted(Hit)`: a search result stands in
-    another home or context, which is to be shown. Set a session, then feed it by its own signals."""
+    another home or context, which is to be shown. `memory_picked(str)`: another memory is selected in the
+    trees. Set a session, then feed it by its own signals."""
 
     situation_changed = Signal()
     place_wanted = Signal(object)
+    memory_picked = Signal(str)
 
     def __init__(
         self,
@@ -269,6 +273,8 @@ class MemoryTab(QWidget):
         self.drafts = DraftOffers(self.keeper, self.buffers, self.pane, icons, self)
         self.order = TreeOrder(icons, self)
         self.tree.set_order(self.order)
+        self.chips = FilterChips()
+        self.filters = FilterControl(self.chips, self.order, self.model, lanes.history, self)
         self.edits = Edits(self)
         self._make_controls(lanes, icons, now)
         self.no_home = EmptyPage(icons, "home")
@@ -299,7 +305,8 @@ class MemoryTab(QWidget):
         self.pane.add_notice(self.index_care.panel)
         self.pane.add_notice(self.lint.findings)
         self.tree.setFrameShape(MemoryTreeView.Shape.NoFrame)
-        self._parts = ColumnParts(column_of(self), self.pane)
+        self._right = stacked(self.pane)
+        self._parts = ColumnParts(column_of(self), self._right)
         self.splitter = self._parts.splitter
         # Blank at first: nobody knows yet whether there is a home.
         self._pages = stacked(QWidget(), self.no_home, self._parts, self.notice)
@@ -355,7 +362,7 @@ class MemoryTab(QWidget):
         self.tree.addActions(list(actions.of_tree()))
         self.order.set_actions(actions)
         self.pane.set_actions(actions)
-        self.heading.set_actions([actions[id_] for id_ in ("memory.new", "memory.pin", "memory.delete")])
+        self.heading.set_actions([actions[id_] for id_ in HEADING])
         self.no_home.set_actions([actions["home.open"], actions["home.demo"]])
 
     # Sessions
@@ -378,6 +385,7 @@ class MemoryTab(QWidget):
         self.telling.set_session(session)
         self.history.set_session(session)
         self.lint.set_session(session)
+        self.filters.set_session(session)
         self.index_care.set_session(session)
         self.notes.set_session(session)
         self.trash.set_session(session)
@@ -430,6 +438,19 @@ class MemoryTab(QWidget):
         if session is self.session:
             self.history.show_path(path, context)
 
+    @property
+    def beside(self) -> QWidget | None:
+        """The page that stands in place of the editor; None for the editor itself."""
+        shown = self._right.currentWidget()
+        return None if shown is self.pane else shown
+
+    def show_beside(self, page: QWidget | None) -> None:
+        """Show `page` beside the trees, or the editor again."""
+        if page is not None and self._right.indexOf(page) < 0:
+            self._right.addWidget(page)
+        self._right.setCurrentWidget(page or self.pane)
+        self.situation_changed.emit()
+
     def show_no_home(self) -> None:
         """None was found."""
         self._show_page(self.no_home)
@@ -446,6 +467,7 @@ class MemoryTab(QWidget):
         self.tree.show_tree(update.tree, other=update.other)
         self.editor.follow(update)
         self.lint.follow(update)
+        self.filters.follow(update)
         self.index_care.follow(update)
         self.notes.follow(update)
         self.model.set_modified(self.editor.unsaved_paths())
@@ -497,11 +519,13 @@ class MemoryTab(QWidget):
     def _on_picked(self, data: RowData | None) -> None:
         if isinstance(data, FileData | CompanionData):
             self.editor.pick(data)
+            self.memory_picked.emit(path_of(data))
         self.situation_changed.emit()
 
     @Slot(object)
     def _on_opened(self, data: RowData | None) -> None:
         if isinstance(data, FileData | CompanionData):
+            self.show_beside(None)
             self.editor.open(data, focus=True)
         elif data is not None:
             index = self.tree.currentIndex()
@@ -548,6 +572,7 @@ class MemoryTab(QWidget):
     def open_hit(self, hit: SearchHit) -> None:
         """Show what a search found; first its home and context, if others are shown."""
         self._hit_when_there = None
+        self.show_beside(None)
         if not self._open_here(hit) and hit.reachable:
             self._hit_when_there = hit
             self.place_wanted.emit(hit)
@@ -612,4 +637,3 @@ class MemoryTab(QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "buffers"):
             self.buffers.set_theme(theme_of(self.palette()))
-            self.order.update_icons()

@@ -180,7 +180,7 @@ class EnginePage(SettingsPage):
     def show_models(self, models: ModelsView) -> None:
         """What the button will use as things are saved."""
         self.used.say(
-            self.tr("As saved, “Consolidate now” uses {engine}. {reason}").format(
+            self.tr("As saved, “Consolidate” uses {engine}. {reason}").format(
                 engine=engine(models.engine), reason=visible(models.engine_reason)
             )
         )

@@ -90,7 +90,7 @@ class CompanionData(NamedTuple):
 class NoticeData(NamedTuple):
     """A row that only says something."""
 
-    kind: Literal["unavailable", "empty", "unchanged"]
+    kind: Literal["unavailable", "empty", "filtered"]
     text: str = ""
 
 
@@ -113,13 +113,30 @@ SortKey = Literal["name", "recent", "use", "size"]
 SORT_KEYS: tuple[SortKey, ...] = ("name", "recent", "use", "size")
 
 
+Show = Literal["all", "loaded", "changed", "pinned", "warnings"]
+"""Which memories a tree shows; see `Arrangement.show`."""
+SHOWS: tuple[Show, ...] = ("all", "loaded", "changed", "pinned", "warnings")
+
+
 class Arrangement(NamedTuple):
-    """How the files of a folder are ordered, and which are shown. `only_changed`: those with the badge, and
-    the memory paths in `also`, so that nothing goes from under the eyes of who looks at it."""
+    """How the files of a folder are ordered, and which are shown.
+
+    `show`: all of them, what the agent loads in full, what someone else changed since it was seen, what is
+    pinned, or what has a warning. `only` are the memory paths of "loaded" and "warnings", which the tree
+    cannot tell itself. Those in `also` stay, so that nothing goes from under the eyes of who looks at it."""
 
     sort: SortKey = "name"
-    only_changed: bool = False
+    show: Show = "all"
+    only: frozenset[str] = frozenset()
     also: frozenset[str] = frozenset()
+
+    def takes(self, data: FileData) -> bool:
+        """Whether it shows this memory."""
+        if self.show == "all" or data.path in self.also:
+            return True
+        if self.show == "changed":
+            return data.changed
+        return data.file.usage.pinned if self.show == "pinned" else data.path in self.only
 
     def ordered(self, files: list[RowNode]) -> list[RowNode]:
         """Most of it first; equal ones keep the order of their names."""
@@ -258,7 +275,6 @@ class _ScopeBuild:
         self.folders = folders
         # Of names alone nobody knows yet how they are ordered, nor what changed.
         self.arrangement = BY_NAME if names_only else arrangement
-        self.shown = changed | arrangement.also
         self.prefix = f"{ROOT}/{scope.value}/"
 
     def root(self, listing: ScopeListing, companions: Sequence[Companion], old: RowNode | None) -> RowNode:
@@ -276,8 +292,8 @@ class _ScopeBuild:
         return shared(old, self.scope.value, data, (*beside, *content))
 
     def _nothing(self, listing: ScopeListing, old: RowNode | None) -> RowNode:
-        if self.arrangement.only_changed and listing.files:
-            return _reuse(old, "n:unchanged", NoticeData("unchanged"))
+        if self.arrangement.show != "all" and listing.files:
+            return _reuse(old, "n:filtered", NoticeData("filtered"))
         root = listing.root
         return _reuse(old, "n:empty", NoticeData("empty", root.read_only or root.empty if root else ""))
 
@@ -309,9 +325,9 @@ class _ScopeBuild:
         return self._arranged(_sorted_folders(below.get("", [])), in_folder.get("", []))
 
     def _arranged(self, folders: tuple[RowNode, ...], files: list[RowNode]) -> tuple[RowNode, ...]:
-        if self.arrangement.only_changed:
+        if self.arrangement.show != "all":
             folders = tuple(node for node in folders if node.children)
-            files = [node for node in files if node.data.path in self.shown]
+            files = [node for node in files if self.arrangement.takes(node.data)]
         return (*folders, *self.arrangement.ordered(files))
 
     def _file(self, file: MemoryFile, name: str) -> RowNode:
@@ -483,6 +499,6 @@ def _when_read(loading: Loading) -> str:
 
 def _of_notice(data: NoticeData) -> RowLook:
     text = data.text or tr("Nothing here yet. Ctrl+N creates the first memory.")
-    if data.kind == "unchanged":
-        text = tr("Nothing changed since you last looked.")
+    if data.kind == "filtered":
+        text = tr("None here.")
     return RowLook(visible(text), italic=True, quiet=True)

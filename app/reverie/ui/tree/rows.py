@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from reverie.context.view import LoadState
 
 
 class RowNode(NamedTuple):
@@ -159,6 +162,7 @@ class RowLook(NamedTuple):
     pinned: bool = False
     pin_unknown: bool = False
     badge: bool = False
+    loaded: LoadState | Literal[""] = ""
     warning: bool = False
     modified: bool = False
     flag: bool = False

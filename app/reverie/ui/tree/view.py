@@ -42,6 +42,7 @@ from reverie.memory.listing import is_over_cap
 from reverie.memory.write_guard import rule_under
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, theme_of
 from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, short_age, uses, visible, when
+from reverie.ui.metrics import icon_size
 from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import (
     BY_NAME,
@@ -56,6 +57,7 @@ from reverie.ui.tree.memory_tree import (
     NoticeData,
     RowData,
     ScopeData,
+    Show,
     name_problem,
     path_keys,
     path_of,
@@ -66,6 +68,7 @@ from reverie.ui.tree.rows import RowLook, RowNode
 from reverie.ui.widgets.lists import ROW_ROLE, RowDelegate
 
 if TYPE_CHECKING:
+    from reverie.context.view import LoadState
     from reverie.memory.lint import LintFinding
     from reverie.services.views import MemoryView
     from reverie.ui.window.actions import Actions
@@ -154,10 +157,12 @@ class MemoryTreeModel(NodeModel):
     """Three roots: Workspace, Project, Global. Call `show_tree`; mark unsaved files with `set_modified`.
 
     What a person asks for in the tree is only told, and shows when the files have changed:
-    `rename_asked(path, new name)`, `move_asked(paths, folder)`."""
+    `rename_asked(path, new name)`, `move_asked(paths, folder)`. `warnings_changed()`: other memories have a
+    warning."""
 
     rename_asked = Signal(str, str)
     move_asked = Signal(object, str)
+    warnings_changed = Signal()
 
     def __init__(self, now: Callable[[], int], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -165,6 +170,7 @@ class MemoryTreeModel(NodeModel):
         self._token = f"{os.getpid()}-{id(self)}"
         self._modified: frozenset[str] = frozenset()
         self._lint: Mapping[str, tuple[LintFinding, ...]] | None = None
+        self._loaded: Mapping[str, LoadState] = {}
         self._view: MemoryView | None = None
         self.memory_tree: MemoryTree = EMPTY
 
@@ -192,8 +198,24 @@ class MemoryTreeModel(NodeModel):
         was_known, is_known = self._lint is not None, findings is not None
         before, after = self._lint or {}, findings or {}
         self._lint = findings
+        self._touch_differing(before, after, everything=was_known != is_known)
+        self.warnings_changed.emit()
+
+    def set_loaded(self, states: Mapping[str, LoadState]) -> None:
+        """How much of each memory the agent loads, by memory path; what is not named is not known."""
+        before, self._loaded = self._loaded, states
+        self._touch_differing(before, states)
+
+    def warned_paths(self) -> frozenset[str]:
+        """The memories whose rows wear a warning."""
+        marked = (path for path, findings in (self._lint or {}).items() if is_marked(findings))
+        return frozenset(path for path in marked if path in self.memory_tree.files)
+
+    def _touch_differing(
+        self, before: Mapping[str, object], after: Mapping[str, object], *, everything: bool = False
+    ) -> None:
         changed = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
-        if len(changed) > _FEW or was_known != is_known:
+        if len(changed) > _FEW or everything:
             self.touch_all()
             return
         for path in changed:
@@ -354,6 +376,7 @@ class MemoryTreeModel(NodeModel):
                     warning=not file.seen_by_agent and not data.names_only,
                     modified=data.path in self._modified,
                     flag=self._is_flagged(data),
+                    loaded=self._loaded.get(data.path, ""),
                     lock=sign_of(self._rule(data)),
                 )
             case FolderData():
@@ -408,6 +431,8 @@ class MemoryTreeModel(NodeModel):
             return []
         usage = file.usage
         facts = [file.description, human_size(file.size), self._rule(data).sentence]
+        if loaded := self._loaded.get(data.path):
+            facts.append(loaded_words(loaded))
         if usage.access_count:
             facts.append(uses(usage.agent_count, usage.own_count))
         if usage.last_accessed_at is not None:
@@ -439,6 +464,8 @@ class MemoryTreeModel(NodeModel):
             parts.append(self.tr("not yet known to the running agent"))
         if look.badge:
             parts.append(self.tr("changed since you last opened it"))
+        if look.loaded:
+            parts.append(loaded_words(look.loaded))
         if look.warning:
             parts.append(self.tr("warning"))
         if look.flag:
@@ -449,6 +476,15 @@ class MemoryTreeModel(NodeModel):
             generated = look.lock == SIGNS["generated"]
             parts.append(self.tr("made anew by the agent") if generated else self.tr("read-only"))
         return ", ".join(part for part in parts if part)
+
+
+def loaded_words(loaded: LoadState) -> str:
+    """How much of a memory the agent loads, in a few words."""
+    return {
+        "full": tr("loaded in full"),
+        "part": tr("loaded in part"),
+        "listed": tr("only its name is loaded"),
+    }[loaded]
 
 
 _SINGLE = frozenset((Role.PINNED, Role.BADGE, Role.SIZE, Role.WARNING, Role.MODIFIED, Role.DETAIL, Role.USE))
@@ -480,9 +516,6 @@ def index_path(index: AnyIndex) -> str:
 #
 # A name that cannot be used is not taken by Enter, and it is said why; Escape leaves it. The model only
 # tells that a person wants another name; the row changes when the file has.
-
-
-_SIGN = 16
 
 
 class NameValidator(QValidator):
@@ -535,7 +568,7 @@ class TreeDelegate(RowDelegate):
     def updateEditorGeometry(
         self, editor: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        editor.setGeometry(option.rect.adjusted(UNIT // 2 + _SIGN + GAP // 2, 0, -GAP, 0))
+        editor.setGeometry(option.rect.adjusted(UNIT // 2 + icon_size(option.font) + GAP // 2, 0, -GAP, 0))
 
     def eventFilter(self, editor: QObject, event: QEvent) -> bool:
         """Enter takes the name at once. Qt takes it from the event queue, and complains if the field is gone
@@ -898,13 +931,10 @@ class TreeOrder(QObject):
             if known == key:
                 self._choose(self.arrangement._replace(sort=known))
 
-    @property
-    def only_changed(self) -> bool:
-        return self.arrangement.only_changed
-
-    @only_changed.setter
-    def only_changed(self, on: bool) -> None:
-        self._choose(self.arrangement._replace(only_changed=on))
+    def show(self, show: Show, only: frozenset[str] = frozenset()) -> None:
+        """Which memories are shown; `only`: those of "loaded" and "warnings"."""
+        also = self.arrangement.also if show == self.arrangement.show else frozenset()
+        self._choose(self.arrangement._replace(show=show, only=only, also=also))
 
     @Slot()
     def by_name(self) -> None:
@@ -924,7 +954,7 @@ class TreeOrder(QObject):
 
     @Slot()
     def toggle_only_changed(self) -> None:
-        self.only_changed = not self.only_changed
+        self.show("all" if self.arrangement.show == "changed" else "changed")
 
     def _choose(self, arrangement: Arrangement) -> None:
         changed = arrangement != self.arrangement
@@ -941,15 +971,9 @@ class TreeOrder(QObject):
             "use": self.tr("Sorted by use"),
             "size": self.tr("Sorted by size"),
         }[now.sort]
-        if now.only_changed:
-            says += ". " + self.tr("Only what changed since you last looked")
         self.button.setToolTip(says)
         self.button.setAccessibleDescription(says)
-        self.button.setIcon(self._icons.icon("edited" if now.only_changed else "sort"))
+        self.button.setIcon(self._icons.icon("sort"))
         if self._actions is not None:
             self._actions[f"view.sort-{now.sort}"].setChecked(True)
-            self._actions["view.only-changed"].setChecked(now.only_changed)
-
-    def update_icons(self) -> None:
-        """After a change of the colour scheme."""
-        self._say()
+            self._actions["view.only-changed"].setChecked(now.show == "changed")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import (
     QAbstractItemModel,
@@ -16,12 +16,13 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QPoint,
     QRect,
+    QRectF,
     QSize,
     Qt,
     Signal,
     Slot,
 )
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette, QResizeEvent
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QBoxLayout,
@@ -38,21 +39,23 @@ from PySide6.QtWidgets import (
 
 from reverie.ui.appearance import (
     GAP,
+    MARGIN,
     SIGN_CONTRAST,
     UNIT,
-    CalmSelection,
     Icons,
     dimmed,
     readable,
     tabular,
     theme_of,
 )
+from reverie.ui.metrics import icon_size, row_height, two_line_height
 from reverie.ui.tree.node_model import NodeModel
 from reverie.ui.tree.rows import RowLook, RowNode, shared
 from reverie.ui.widgets.controls import FitCombo, SearchField
 from reverie.ui.widgets.layouts import column, row_of, size_sections
 
-_SIGN = 16
+if TYPE_CHECKING:
+    from reverie.context.view import LoadState
 
 Cut = Literal["middle", "end"]
 """Where a text loses what has no room: names are told by their ends as well, sentences are not."""
@@ -79,6 +82,12 @@ class TwoLines:
     cut_below: Cut = "middle"
 
 
+def follow_pointer(view: QWidget) -> None:
+    """The row under the pointer shows it."""
+    if isinstance(view, QAbstractItemView):
+        view.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
+
+
 class TwoLineDelegate(QStyledItemDelegate):
     """Draws an item's `TwoLines` under `ROLE`."""
 
@@ -90,10 +99,10 @@ class TwoLineDelegate(QStyledItemDelegate):
         super().__init__(view)
         self._icons = icons
         self._right_from = right_from
-        CalmSelection(view)
+        follow_pointer(view)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(80, 2 * QFontMetrics(option.font).height() + 2 * UNIT + 2)
+        return QSize(80, two_line_height(option.font))
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -107,15 +116,18 @@ class TwoLineDelegate(QStyledItemDelegate):
         painter.save()
         painter.setFont(tabular(option.font))
         metrics = QFontMetrics(painter.font())
-        area = option.rect.adjusted(GAP, UNIT, -GAP, -UNIT)
+        side = icon_size(option.font)
+        space = (option.rect.height() - 2 * metrics.height() - 1) // 2
+        area = option.rect.adjusted(MARGIN, space, -MARGIN, -space)
         if self._icons is not None:
-            self._draw_sign(painter, area.topLeft(), lines.sign, colours.sign(lines.sign, grave=lines.grave))
-            area.setLeft(area.left() + _SIGN + GAP)
+            tint = colours.sign(lines.sign, grave=lines.grave)
+            self._draw_sign(painter, area.topLeft(), lines.sign, tint, side)
+            area.setLeft(area.left() + side + GAP)
         upper = QRect(area.left(), area.top(), area.width(), metrics.height())
         lower = upper.translated(0, metrics.height() + 1)
         for mark in lines.marks:
-            upper.setRight(upper.right() - _SIGN)
-            self._draw_sign(painter, QPoint(upper.right(), upper.top()), mark, colours.sign(mark))
+            upper.setRight(upper.right() - side)
+            self._draw_sign(painter, QPoint(upper.right(), upper.top()), mark, colours.sign(mark), side)
             upper.setRight(upper.right() - UNIT)
         if option.rect.width() >= self._right_from:
             painter.setPen(colours.dim)
@@ -128,10 +140,10 @@ class TwoLineDelegate(QStyledItemDelegate):
         painter.drawText(upper, 0, metrics.elidedText(lines.title, _CUTS[lines.cut], upper.width()))
         painter.restore()
 
-    def _draw_sign(self, painter: QPainter, at: QPoint, name: str, tint: QColor) -> None:
+    def _draw_sign(self, painter: QPainter, at: QPoint, name: str, tint: QColor, side: int) -> None:
         if self._icons is not None and name:
             ratio = painter.device().devicePixelRatioF()
-            painter.drawPixmap(at, self._icons.pixmap(name, _SIGN, tint, ratio))
+            painter.drawPixmap(at, self._icons.pixmap(name, side, tint, ratio))
 
 
 def _draw_right(painter: QPainter, slot: QRect, metrics: QFontMetrics, label: str) -> int:
@@ -299,11 +311,11 @@ class RowDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._on_window = on_window
         self._icons = icons
+        follow_pointer(parent)
         self._use_width: dict[str, int] = {}
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        metrics = QFontMetrics(option.font)
-        return QSize(120, max(metrics.height(), _SIGN) + GAP)
+        return QSize(120, row_height(option.font))
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -322,12 +334,13 @@ class RowDelegate(QStyledItemDelegate):
     def _draw(
         self, painter: QPainter, option: QStyleOptionViewItem, look: RowLook, colours: _Colours
     ) -> None:
-        area = option.rect.adjusted(UNIT // 2, 0, -GAP, 0)
+        area = option.rect.adjusted(UNIT // 2, 0, -MARGIN, 0)
         ratio = painter.device().devicePixelRatioF()
+        side = icon_size(option.font)
         if look.icon:
-            sign = self._icons.pixmap(look.icon, _SIGN, colours.sign, ratio)
-            painter.drawPixmap(area.left(), _centred(area, _SIGN), sign)
-            area.setLeft(area.left() + _SIGN + 6)
+            sign = self._icons.pixmap(look.icon, side, colours.sign, ratio)
+            painter.drawPixmap(area.left(), _centred(area, side), sign)
+            area.setLeft(area.left() + side + 6)
         font = QFont(option.font)
         font.setBold(look.bold)
         font.setItalic(look.italic)
@@ -363,6 +376,7 @@ class RowDelegate(QStyledItemDelegate):
     ) -> int:
         """Use, pin, warning and badge from the right edge inwards; returns where the name must end."""
         right = area.right()
+        side = icon_size(option.font)
         if look.has_use and option.rect.right() > _WIDE:
             width = self._width_of_use(option.font)
             if look.use:
@@ -371,22 +385,23 @@ class RowDelegate(QStyledItemDelegate):
                 slot = QRect(right - width, area.top(), width, area.height())
                 painter.drawText(slot, _RIGHT, look.use)
             right -= width + GAP
+        if look.loaded:
+            right -= side
+            _draw_load(painter, QRect(right, area.top(), side, area.height()), look.loaded, colours.dim)
+            right -= UNIT
         for shown, name, colour in (
             (
                 look.pinned or look.pin_unknown,
                 "pin",
                 colours.dim if look.pin_unknown else colours.accent,
             ),
-            (look.warning, "warning", colours.warn),
-            (look.flag, "flag", colours.warn),
+            (look.warning or look.flag, "warning", colours.warn),
             (look.badge, "edited", colours.accent),
             (bool(look.lock), look.lock, colours.dim),
         ):
             if shown:
-                right -= _SIGN
-                painter.drawPixmap(
-                    right, _centred(area, _SIGN), self._icons.pixmap(name, _SIGN, colour, ratio)
-                )
+                right -= side
+                painter.drawPixmap(right, _centred(area, side), self._icons.pixmap(name, side, colour, ratio))
                 right -= UNIT
         return right - UNIT
 
@@ -403,6 +418,20 @@ class RowDelegate(QStyledItemDelegate):
         if key not in self._use_width:
             self._use_width[key] = QFontMetrics(tabular(font)).horizontalAdvance("99× · 59 min")
         return self._use_width[key]
+
+
+def _draw_load(painter: QPainter, area: QRect, loaded: LoadState, colour: QColor) -> None:
+    """A full dot, half a dot or a ring."""
+    size = area.width() / 2
+    circle = QRectF(0, 0, size, size)
+    circle.moveCenter(QRectF(area).center())
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(colour, 1.2))
+    painter.setBrush(colour if loaded == "full" else Qt.BrushStyle.NoBrush)
+    painter.drawEllipse(circle)
+    if loaded == "part":
+        painter.setBrush(colour)
+        painter.drawPie(circle, 90 * 16, 180 * 16)
 
 
 def _fitted(metrics: QFontMetrics, text: str, mode: Qt.TextElideMode, room: int) -> tuple[str, int]:
@@ -517,7 +546,7 @@ class SearchedTable(QWidget):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setStretchLastSection(stretches)
         size_sections(header, widths)
-        CalmSelection(view)
+        follow_pointer(view)
         self._lay_out(boxes)
         self.text.textChanged.connect(self.narrow)
         for box in boxes:

@@ -150,6 +150,7 @@ class LoadedText(QPlainTextEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._marked: list[int] = []
+        self._rows: list[int] = []
         self.setReadOnly(True)
         self.setFont(monospace())
         self.setAccessibleName(self.tr("The text as it is loaded"))
@@ -165,8 +166,17 @@ class LoadedText(QPlainTextEdit):
         """`marked`: lines of `text`, from 1."""
         text = text[:SHOWN_CHARS]
         self.setPlainText(visible_lines(text))
+        self._rows = _first_rows(text)
         self._marked = _rows(text, marked[:_MARKED_LINES])
         self._mark()
+
+    def go_to(self, line: int) -> None:
+        """Scroll to a line of the text, from 1; 0: stay."""
+        if 0 < line <= len(self._rows):
+            block = self.document().findBlockByNumber(self._rows[line - 1])
+            self.setTextCursor(QTextCursor(block))
+            # The line stands at the top, so that what follows it is seen.
+            self.verticalScrollBar().setValue(block.firstLineNumber())
 
     def _mark(self) -> None:
         found = []
@@ -184,6 +194,15 @@ class LoadedText(QPlainTextEdit):
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and self._marked:
             self._mark()
+
+
+def _first_rows(text: str) -> list[int]:
+    """The row, from 0, at which each line begins."""
+    found, row = [], 0
+    for line in text.split("\n"):
+        found.append(row)
+        row += max(1, len(line.splitlines()))
+    return found
 
 
 def _rows(text: str, marked: tuple[int, ...]) -> list[int]:

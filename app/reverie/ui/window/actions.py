@@ -46,6 +46,8 @@ class ActionState:
     can_note: bool = False
     can_tell: bool = False
     failures: bool = False
+    beside: str = ""
+    """What stands in place of the editor: `context` or `failures`; empty for the editor itself."""
 
 
 Rule = Callable[[ActionState], bool]
@@ -189,7 +191,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
                lambda now: now.context, separator=True),
     ActionSpec("memory.trash", "memory", _("&Trash…"), "tab.trash.show", ("Ctrl+Shift+T",), "trash",
                _("What was deleted, by whom, and bringing it back"), lambda now: now.home),
-    ActionSpec("dream.run", "dream", _("&Consolidate now"), "tab.dreams.run_now", ("Ctrl+Return",),
+    ActionSpec("dream.run", "dream", _("&Consolidate"), "tab.dreams.run_now", ("Ctrl+Return",),
                "consolidate",
                _("Merge duplicates and tidy up, with the engine that the settings name"),
                lambda now: now.can_consolidate),
@@ -257,11 +259,12 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("view.transcripts", "view", _("Show tra&nscripts"), "lazy_tabs.show_transcripts",
                ("Ctrl+5",), "",
                _("What was said between you and the agent, session by session")),
-    ActionSpec("view.context", "view", _("Show conte&xt"), "lazy_tabs.show_context", ("Ctrl+6",), "",
-               _("Exactly what the agent would be told now, and why each memory is in or out")),
-    ActionSpec("view.failures", "view", _("Show &failures"), "lazy_tabs.show_failures", ("Ctrl+7",), "",
-               _("What the agent learnt of failing: lessons, anti-patterns and crashes"),
-               lambda now: now.failures),
+    ActionSpec("view.context", "view", _("As the agent &sees it"), "lazy_tabs.toggle_context",
+               ("Ctrl+Shift+A",), "agent",
+               _("Exactly what the agent loads now, and why each memory is in or out"), checkable=True),
+    ActionSpec("view.failures", "view", _("Sent to the next &attempt"), "lazy_tabs.toggle_failures",
+               ("Ctrl+Shift+L",), "", _("Lessons, warnings and crashes that the agent learns from"),
+               lambda now: now.failures, checkable=True),
     ActionSpec("view.to-homes", "view", _("Go to &homes"), "focus_picker", ("Alt+1",), separator=True),
     ActionSpec("view.to-tree", "view", _("Go to &memories"), "focus_tree", ("Alt+2",)),
     ActionSpec("view.search", "view", _("&Search memories"), "focus_search", ("Ctrl+F",), "",
@@ -304,12 +307,13 @@ class Actions(QObject):
 
     def __init__(self, window: QObject, icons: Icons) -> None:
         super().__init__(window)
-        self._icons = icons
         self._made: dict[str, QAction] = {}
         self.state = ActionState()
         for spec in ACTIONS:
             action = QAction(translated(spec.text), window)
             action.setObjectName(spec.id)
+            if spec.icon:
+                action.setIcon(icons.icon(spec.icon))
             action.setShortcuts([QKeySequence(key) for key in spec.keys])
             action.setShortcutContext(_CONTEXTS[spec.where])
             tip = translated(spec.tip) if spec.tip else action.text().replace("&", "").rstrip("…")
@@ -319,7 +323,6 @@ class Actions(QObject):
             if spec.slot:
                 action.triggered.connect(attrgetter(spec.slot)(window))
             self._made[spec.id] = action
-        self.update_icons()
         self._enable()
 
     def __getitem__(self, id_: str) -> QAction:
@@ -335,12 +338,6 @@ class Actions(QObject):
     def _enable(self) -> None:
         for spec in ACTIONS:
             self._made[spec.id].setEnabled(spec.rule(self.state))
-
-    def update_icons(self) -> None:
-        """After a change of the colour scheme."""
-        for spec in ACTIONS:
-            if spec.icon:
-                self._made[spec.id].setIcon(self._icons.icon(spec.icon))
 
     def fill_menu(self, menu: QMenu, ids: Iterable[str]) -> None:
         """Add the actions to `menu`, with the registry's separators except at its top."""

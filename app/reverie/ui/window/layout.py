@@ -159,7 +159,7 @@ class SlowDiskIndicator(QLabel):
 
 
 class WatchLabel(QLabel):
-    """What the watcher of the shown home does."""
+    """What the watcher of the shown home does, where it is not what one expects: nothing while it is live."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -173,6 +173,7 @@ class WatchLabel(QLabel):
             "stopped": self.tr("Not watching"),
         }.get(state.mode, visible(state.mode))
         self.setText(text)
+        self.setVisible(state.mode != "events")
         facts = self.tr("{events} changes came by event, {rescans} by full scan.").format(
             events=state.delivered_events, rescans=state.delivered_rescans
         )

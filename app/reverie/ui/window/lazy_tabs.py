@@ -1,4 +1,5 @@
-"""The tabs that are not needed at once: Traces, Transcripts, Context and Failures.
+"""The tabs that are not needed at once, Traces and Transcripts, and the two pages that stand in place of the
+editor: what the agent sees, and what its next attempt is sent.
 
 Placeholders hold their places from the start. A job imports their modules once the first tree is on screen,
 and each tab is built when it is first shown or asked for; only Traces is built at once, because the
@@ -10,6 +11,7 @@ Threading: GUI thread; the imports are a job. Failure: an import that fails is a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,8 +36,8 @@ if TYPE_CHECKING:
     from reverie.ui.window.other_tabs import OtherTabs
 
 
-_TRACES, _TRANSCRIPTS, _CONTEXT, _FAILURES = range(1, 5)
-"""The places of the tabs; the last is there for some homes only."""
+_TRACES, _TRANSCRIPTS = range(1, 3)
+"""The places of the tabs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +79,12 @@ class LazyTabs(QObject):
         self._failures_control: FailuresControl | None = None
         for title in self._titles():
             tabs.addTab(QWidget(), title)
-        tabs.setTabVisible(_FAILURES, False)
         tabs.currentChanged.connect(self._on_current)
 
     def _titles(self) -> tuple[str, ...]:
         return (
             self.tr("Traces"),
             self.tr("Transcripts"),
-            self.tr("Context"),
-            self.tr("Failures"),
         )
 
     @property
@@ -165,7 +164,6 @@ class LazyTabs(QObject):
         self._others = OtherTabs(context.icons, context.clock, context.lane, context.memory)
         traces = self._make_traces()
         services = self._services = self._others.services(traces)
-        self._tabs.setTabVisible(_FAILURES, self.has_failures)
         self._status_bar.insertPermanentWidget(0, services.label)
         context.dreams.footer.aged.connect(traces.log.list.viewport().update)
         services.status_message.connect(self.status_message)
@@ -184,8 +182,6 @@ class LazyTabs(QObject):
         """A tab is shown: build it if it is not built yet."""
         makers = {
             _TRANSCRIPTS: (self._transcripts, self._make_transcripts),
-            _CONTEXT: (self._context_control, self._make_context),
-            _FAILURES: (self._failures_control, self._make_failures),
         }
         if self.is_built and not self._closed and index in makers:
             there, make = makers[index]
@@ -221,9 +217,9 @@ class LazyTabs(QObject):
     def _make_context(self) -> ContextControl:
         control = self._context_control = self._ready.context()
         control.open_wanted.connect(self._on_open_wanted)
+        self._context.memory.memory_picked.connect(control.tab.select)
         if self._session is not None:
             control.set_session(self._session, self._context.memory.update_)
-        self._take_place(_CONTEXT, control.tab)
         return control
 
     def _make_failures(self) -> FailuresControl:
@@ -233,7 +229,6 @@ class LazyTabs(QObject):
         control.tab.transcript_wanted.connect(self.show_transcript)
         if self._session is not None:
             control.set_session(self._session)
-        self._take_place(_FAILURES, control.tab)
         return control
 
     def _take_place(self, index: int, widget: QWidget) -> None:
@@ -259,9 +254,8 @@ class LazyTabs(QObject):
         for part in (self._services, self._transcripts, self._context_control, self._failures_control):
             if part is not None:
                 part.set_session(session)
-        if not self.has_failures and self._tabs.currentIndex() == _FAILURES:
-            self._tabs.setCurrentIndex(0)
-        self._tabs.setTabVisible(_FAILURES, self.has_failures)
+        if not self.has_failures and self.beside == "failures":
+            self._context.memory.show_beside(None)
 
     @Slot(object)
     def remove_session(self, session: HomeSession) -> None:
@@ -347,20 +341,51 @@ class LazyTabs(QObject):
     def show_transcripts(self) -> None:
         self._tabs.setCurrentIndex(_TRANSCRIPTS)
 
+    @property
+    def beside(self) -> str:
+        """What stands in place of the editor: `context` or `failures`; empty for the editor itself."""
+        shown = self._context.memory.beside
+        if shown is None:
+            return ""
+        control = self._context_control
+        return "context" if control is not None and shown is control.tab else "failures"
+
     @Slot()
     def show_context(self) -> None:
-        self._tabs.setCurrentIndex(_CONTEXT)
+        """What the agent sees, in place of the editor."""
+        self._tabs.setCurrentIndex(0)
+        if self.is_built:
+            self._context.memory.show_beside(self.context)
 
     @Slot()
     def show_failures(self) -> None:
-        """Only where there is such a tab."""
-        if self.has_failures:
-            self._tabs.setCurrentIndex(_FAILURES)
+        """What is sent to the next attempt; only where the agent learns of failing."""
+        if self.has_failures and self.is_built:
+            self._tabs.setCurrentIndex(0)
+            self._context.memory.show_beside(self.failures)
+
+    @Slot()
+    def toggle_context(self) -> None:
+        """Show what the agent sees, or the editor again."""
+        self._toggle("context", self.show_context)
+
+    @Slot()
+    def toggle_failures(self) -> None:
+        """Show what is sent to the next attempt, or the editor again."""
+        self._toggle("failures", self.show_failures)
+
+    def _toggle(self, page: str, show: Callable[[], None]) -> None:
+        if self.beside == page and self._tabs.currentIndex() == 0:
+            self._context.memory.show_beside(None)
+        else:
+            show()
+        self.changed.emit()
 
     @Slot(str)
     def _on_open_wanted(self, path: str) -> None:
         """A memory of the shown home is to be seen in the editor."""
         self._tabs.setCurrentIndex(0)
+        self._context.memory.show_beside(None)
         self._context.memory.tree.select_path(path)
 
     @Slot(str)

@@ -389,7 +389,7 @@ class MainWindow(QMainWindow):
 
     def _said_of(self, place: Place) -> tuple[str, str]:
         """The heading of a place: its name, and its facts."""
-        facts = (place.reason, place.below, place.workspace_id)
+        facts = (place.reason, place.below)
         return self.picker.text_of(place), " · ".join(fact for fact in facts if fact)
 
     def _say_title(self, place: Place) -> None:
@@ -480,10 +480,13 @@ class MainWindow(QMainWindow):
             closable=self.closer.possible,
             services=self.lazy_tabs.can_pause,
             failures=self.lazy_tabs.has_failures,
+            beside=self.lazy_tabs.beside,
         )
         state = self.tab.situation(known)
         self.actions_.update_state(state)
         self.actions_["view.picker"].setChecked(not self.picker.isHidden())
+        self.actions_["view.context"].setChecked(state.beside == "context")
+        self.actions_["view.failures"].setChecked(state.beside == "failures")
         self.actions_["services.pause"].setChecked(self.lazy_tabs.paused)
         self.setWindowModified(state.any_modified)
         self._unsaved.update()
@@ -496,14 +499,11 @@ class MainWindow(QMainWindow):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
-            if self._session is not None:
-                self._session.focused()
-                self.tab.editor.focused()
-                self.lazy_tabs.focused()
-        elif event.type() == QEvent.Type.PaletteChange and hasattr(self, "actions_"):
-            self._icons.refresh()
-            self.actions_.update_icons()
+        came = event.type() == QEvent.Type.ActivationChange and self.isActiveWindow()
+        if came and self._session is not None:
+            self._session.focused()
+            self.tab.editor.focused()
+            self.lazy_tabs.focused()
 
     def show_welcome_when_ready(self) -> None:
         """Show the welcome once: as soon as something is on screen, or no home was found."""

@@ -156,7 +156,8 @@ def why_not(rule: Rule, now: ActionState) -> str:
         "services": tr("No background services run here."),
     }
     for field in fields(ActionState):
-        if field.name in reasons and rule(replace(now, **{field.name: True})):
+        possible: dict[str, Any] = {field.name: True}
+        if field.name in reasons and rule(replace(now, **possible)):
             return reasons[field.name]
     both = replace(now, open_file=True, modified=True, writable=True)
     return reasons["open_file"] if rule(both) else tr("Not possible now.")

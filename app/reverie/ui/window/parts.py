@@ -8,6 +8,7 @@ Threading: GUI thread; imported in a job. Failure: none of its own.
 
 from __future__ import annotations
 
+import html  # noqa: F401 - tool tips need it (`display_text.as_tooltip`)
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from reverie import __version__
 from reverie.profile import Profile
+from reverie.services import models as _models  # noqa: F401 - the footer asks it with its first status
 from reverie.ui import dialogs
 from reverie.ui.appearance import Icons
 from reverie.ui.engine_link import EngineLink

@@ -34,8 +34,9 @@ from PySide6.QtWidgets import (
 
 from reverie.engine.first_names import FirstNames
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, UNIT, Icons, dimmed
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, dimmed
 from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.metrics import icon_size, row_height
 from reverie.ui.tree.memory_tree import MemoryTree, build_tree, plain_look
 from reverie.ui.tree.rows import RowLook, RowNode
 
@@ -54,7 +55,6 @@ SCROLL_BAR_OFF = 1
 LEFT_IN_THE_MIDDLE = 0x0001 | 0x0080
 # So many rows of a scope: more than a screen shows.
 _MOST = 500
-_SIGN = 16
 _NOWHERE = QModelIndex()
 
 
@@ -117,7 +117,7 @@ class SplashDelegate(QAbstractItemDelegate):
         self._rows = rows
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(120, max(QFontMetrics(option.font).height(), _SIGN) + GAP)
+        return QSize(120, row_height(option.font))
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -126,14 +126,15 @@ class SplashDelegate(QAbstractItemDelegate):
         text, dim = QPalette.ColorRole.Text, QPalette.ColorRole.PlaceholderText
         colours = self._colours(option.palette)
         style = option.widget.style()
-        area = option.rect.adjusted(UNIT // 2, 0, -GAP, 0)
+        area = option.rect.adjusted(UNIT // 2, 0, -MARGIN, 0)
         painter.save()
         painter.setClipRect(area)
         if look.icon:
             ratio = painter.device().devicePixelRatioF()
-            sign = self._icons.pixmap(look.icon, _SIGN, colours.color(dim), ratio)
-            painter.drawPixmap(area.left(), area.top() + (area.height() - _SIGN) // 2, sign)
-            area.setLeft(area.left() + _SIGN + 6)
+            side = icon_size(option.font)
+            sign = self._icons.pixmap(look.icon, side, colours.color(dim), ratio)
+            painter.drawPixmap(area.left(), area.top() + (area.height() - side) // 2, sign)
+            area.setLeft(area.left() + side + 6)
         font = QFont(option.font)
         font.setBold(look.bold)
         font.setItalic(look.italic)

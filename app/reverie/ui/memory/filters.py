@@ -1,0 +1,193 @@
+"""The row of filters above the trees: All, Loaded, Changed, Pinned, Warnings, each with its number.
+
+What is pinned and what someone else changed the tree knows; what the agent loads comes from the context, what
+has a warning from the checks, and both may come later. A filter that this home cannot answer is not shown.
+
+Threading: GUI thread; nothing is read here. The counts follow a moment after the trees, so that a burst of
+changes counts once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtWidgets import QButtonGroup, QToolButton, QWidget
+
+from reverie.engine.asking import ask
+from reverie.errors import UserError
+from reverie.ui.appearance import GAP, UNIT, tabular
+from reverie.ui.jobs import Lane, single_shot
+from reverie.ui.translation import tr
+from reverie.ui.tree.memory_tree import SHOWS, Show
+from reverie.ui.tree.view import MemoryTreeModel, TreeOrder
+from reverie.ui.widgets.layouts import FlowLayout
+
+if TYPE_CHECKING:
+    from reverie.context.view import LoadState
+    from reverie.ui.session import HomeSession, TreeUpdate
+
+log = logging.getLogger("reverie.filters")
+COUNT_MS = 120
+LOADED_MS = 400
+
+
+def chip_text(show: Show) -> str:
+    """What a filter is called."""
+    return {
+        "all": tr("All"),
+        "loaded": tr("Loaded"),
+        "changed": tr("Changed"),
+        "pinned": tr("Pinned"),
+        "warnings": tr("Warnings"),
+    }[show]
+
+
+def _meaning(show: Show) -> str:
+    return {
+        "all": tr("Every memory"),
+        "loaded": tr("What the agent loads in full when it starts"),
+        "changed": tr("What someone else changed since you saw it"),
+        "pinned": tr("What a consolidation never deletes or renames"),
+        "warnings": tr("Secret-like text, hidden characters, what the agent does not see, and the like"),
+    }[show]
+
+
+class FilterChips(QWidget):
+    """`chosen(str)`: one of `SHOWS`."""
+
+    chosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(self.tr("Which memories are shown"))
+        row = FlowLayout(holder=self, gap=UNIT)
+        row.setContentsMargins(GAP, UNIT, GAP, UNIT)
+        group = QButtonGroup(self)
+        self.chips: dict[Show, QToolButton] = {}
+        for show in SHOWS:
+            chip = QToolButton()
+            chip.setCheckable(True)
+            chip.setAutoRaise(True)
+            chip.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+            chip.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            chip.setFont(tabular(chip.font()))
+            chip.setToolTip(_meaning(show))
+            chip.setProperty("show", show)
+            group.addButton(chip)
+            row.addWidget(chip)
+            self.chips[show] = chip
+        self.chips["all"].setChecked(True)
+        group.buttonClicked.connect(self._on_clicked)
+        self.say({})
+
+    def say(self, counts: Mapping[Show, int | None]) -> None:
+        """The number of each; None: this home has no such filter."""
+        for show, chip in self.chips.items():
+            count = counts.get(show, 0)
+            chip.setVisible(count is not None)
+            name = chip_text(show)
+            chip.setText(f"{name} {count:,}" if count else name)
+            chip.setAccessibleName(f"{name}, {count or 0:,}")
+
+    def choose(self, show: Show) -> None:
+        """Show which filter counts; nothing is emitted."""
+        self.chips[show].setChecked(True)
+
+    @Slot(object)
+    def _on_clicked(self, chip: QToolButton) -> None:
+        self.chosen.emit(chip.property("show"))
+
+
+class FilterControl(QObject):
+    """Keeps the chips, their counts and what the tree shows in step."""
+
+    def __init__(
+        self, chips: FilterChips, order: TreeOrder, model: MemoryTreeModel, lane: Lane, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._lane = lane
+        self._session: HomeSession | None = None
+        self._chips = chips
+        self._order = order
+        self._model = model
+        self._update: TreeUpdate | None = None
+        self._loaded: Mapping[str, LoadState] | None = None
+        self._soon = single_shot(self, COUNT_MS, self._count)
+        self._ask_soon = single_shot(self, LOADED_MS, self._ask_loaded)
+        chips.chosen.connect(self._on_chosen)
+        order.chosen.connect(self._on_order)
+        model.warnings_changed.connect(self._soon.start)
+
+    def set_session(self, session: HomeSession | None) -> None:
+        """Another home, or none."""
+        self._session, self._update = session, None
+        self._lane.abandon("loaded")
+
+    def follow(self, update: TreeUpdate) -> None:
+        """The trees as they are now."""
+        if update.other:
+            self._set_loaded(None)
+        self._update = update
+        if not update.names_only:
+            self._soon.start()
+            self._ask_soon.start()
+
+    @Slot()
+    def _ask_loaded(self) -> None:
+        session, update = self._session, self._update
+        if session is None or update is None:
+            return
+
+        def failed(error: UserError) -> None:
+            # The view of the context says it to whoever looks there; without it there are no dots.
+            log.info("what the agent loads is not known: %s", error.title)
+            self._set_loaded(None)
+
+        self._lane.submit(
+            "what the agent loads",
+            ask(session.workbench.loaded, update.context),
+            done=self._set_loaded,
+            failed=failed,
+            group="loaded",
+        )
+
+    def _set_loaded(self, states: Mapping[str, LoadState] | None) -> None:
+        """How much of each memory the agent loads, by memory path; None: that is not known."""
+        self._loaded = states
+        self._model.set_loaded(states or {})
+        self._soon.start()
+
+    @Slot(str)
+    def _on_chosen(self, show: Show) -> None:
+        self._order.show(show, self._paths(show))
+
+    @Slot(object)
+    def _on_order(self, _arrangement: object) -> None:
+        self._chips.choose(self._order.arrangement.show)
+
+    def _paths(self, show: Show) -> frozenset[str]:
+        if show == "loaded":
+            return frozenset(path for path, state in (self._loaded or {}).items() if state != "listed")
+        return self._model.warned_paths() if show == "warnings" else frozenset()
+
+    @Slot()
+    def _count(self) -> None:
+        update = self._update
+        if update is None:
+            return
+        files = update.tree.files.values()
+        show = self._order.arrangement.show
+        self._chips.say(
+            {
+                "all": len(files),
+                "loaded": len(self._paths("loaded")) if self._loaded is not None else None,
+                "changed": len(update.view.changed_by_others),
+                "pinned": sum(node.data.file.usage.pinned for node in files),
+                "warnings": len(self._model.warned_paths()),
+            }
+        )
+        # Nothing goes from under the eyes of who looks at it: what is not loaded any more stays till then.
+        self._order.show(show, self._order.arrangement.only | self._paths(show))
