@@ -4366,11 +4366,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n checks</source>
-        <translation><numerusform>1 Prüfung</numerusform><numerusform>%n Prüfungen</numerusform></translation>
+        <translation><numerusform>%n Prüfung</numerusform><numerusform>%n Prüfungen</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n checks found no problem.</source>
-        <translation><numerusform>Die Prüfung fand kein Problem.</numerusform><numerusform>%n Prüfungen fanden kein Problem.</numerusform></translation>
+        <translation><numerusform>%n Prüfung fand kein Problem.</numerusform><numerusform>%n Prüfungen fanden kein Problem.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n crash records of this kind</source>
@@ -4386,11 +4386,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n days</source>
-        <translation><numerusform>1 Tag</numerusform><numerusform>%n Tage</numerusform></translation>
+        <translation><numerusform>%n Tag</numerusform><numerusform>%n Tage</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n days ago</source>
-        <translation><numerusform>vor 1 Tag</numerusform><numerusform>vor %n Tagen</numerusform></translation>
+        <translation><numerusform>vor %n Tag</numerusform><numerusform>vor %n Tagen</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n deleted</source>
@@ -4430,19 +4430,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n hours</source>
-        <translation><numerusform>1 Stunde</numerusform><numerusform>%n Stunden</numerusform></translation>
+        <translation><numerusform>%n Stunde</numerusform><numerusform>%n Stunden</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n hours ago</source>
-        <translation><numerusform>vor 1 Stunde</numerusform><numerusform>vor %n Stunden</numerusform></translation>
+        <translation><numerusform>vor %n Stunde</numerusform><numerusform>vor %n Stunden</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n jobs of Codex failed</source>
-        <translation><numerusform>1 Auftrag von Codex scheiterte</numerusform><numerusform>%n Aufträge von Codex scheiterten</numerusform></translation>
+        <translation><numerusform>%n Auftrag von Codex scheiterte</numerusform><numerusform>%n Aufträge von Codex scheiterten</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n jobs, none failed.</source>
-        <translation><numerusform>1 Auftrag, der nicht scheiterte.</numerusform><numerusform>%n Aufträge, keiner scheiterte.</numerusform></translation>
+        <translation><numerusform>%n Auftrag, der nicht scheiterte.</numerusform><numerusform>%n Aufträge, keiner scheiterte.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n lessons</source>
@@ -4462,7 +4462,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n lines of {index} without a file.</source>
-        <translation><numerusform>1 Zeile von {index} ohne Datei.</numerusform><numerusform>%n Zeilen von {index} ohne Datei.</numerusform></translation>
+        <translation><numerusform>%n Zeile von {index} ohne Datei.</numerusform><numerusform>%n Zeilen von {index} ohne Datei.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n lines would be lost:</source>
@@ -4482,15 +4482,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n memories without a line in {index}.</source>
-        <translation><numerusform>1 Notiz ohne Zeile in {index}.</numerusform><numerusform>%n Notizen ohne Zeile in {index}.</numerusform></translation>
+        <translation><numerusform>%n Notiz ohne Zeile in {index}.</numerusform><numerusform>%n Notizen ohne Zeile in {index}.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n minutes</source>
-        <translation><numerusform>1 Minute</numerusform><numerusform>%n Minuten</numerusform></translation>
+        <translation><numerusform>%n Minute</numerusform><numerusform>%n Minuten</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n minutes ago</source>
-        <translation><numerusform>vor 1 Minute</numerusform><numerusform>vor %n Minuten</numerusform></translation>
+        <translation><numerusform>vor %n Minute</numerusform><numerusform>vor %n Minuten</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n models found.</source>
@@ -4566,11 +4566,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n tool calls, no text.</source>
-        <translation><numerusform>1 Werkzeugaufruf, kein Text.</numerusform><numerusform>%n Werkzeugaufrufe, kein Text.</numerusform></translation>
+        <translation><numerusform>%n Werkzeugaufruf, kein Text.</numerusform><numerusform>%n Werkzeugaufrufe, kein Text.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n traces, the newest from {age}: {name}.</source>
-        <translation><numerusform>1 Trace, {age}: {name}.</numerusform><numerusform>%n Traces, der neueste {age}: {name}.</numerusform></translation>
+        <translation><numerusform>%n Trace, {age}: {name}.</numerusform><numerusform>%n Traces, der neueste {age}: {name}.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n transcripts</source>
@@ -4578,7 +4578,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n turns ended since it last changed, and none was counted ({counted}): the writer was off, or nothing ran it.</source>
-        <translation><numerusform>1 Zug endete, seit sie sich zuletzt änderte, und wurde nicht gezählt ({counted}): Der Schreiber war aus, oder nichts führte ihn aus.</numerusform><numerusform>%n Züge endeten, seit sie sich zuletzt änderte, und keiner wurde gezählt ({counted}): Der Schreiber war aus, oder nichts führte ihn aus.</numerusform></translation>
+        <translation><numerusform>%n Zug endete, seit sie sich zuletzt änderte, und wurde nicht gezählt ({counted}): Der Schreiber war aus, oder nichts führte ihn aus.</numerusform><numerusform>%n Züge endeten, seit sie sich zuletzt änderte, und keiner wurde gezählt ({counted}): Der Schreiber war aus, oder nichts führte ihn aus.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n values in them look like secrets to Reverie: placeholders are sent instead.</source>
@@ -4862,7 +4862,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>; next try in %n minutes.</source>
-        <translation><numerusform>; nächster Versuch in 1 Minute.</numerusform><numerusform>; nächster Versuch in %n Minuten.</numerusform></translation>
+        <translation><numerusform>; nächster Versuch in %n Minute.</numerusform><numerusform>; nächster Versuch in %n Minuten.</numerusform></translation>
     </message>
     <message>
         <source>A consolidation can run</source>
@@ -4982,7 +4982,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>All %n checks ›</source>
-        <translation><numerusform>1 Prüfung ›</numerusform><numerusform>Alle %n Prüfungen ›</numerusform></translation>
+        <translation><numerusform>%n Prüfung ›</numerusform><numerusform>Alle %n Prüfungen ›</numerusform></translation>
     </message>
     <message>
         <source>All layouts and versions found here are known.</source>
@@ -5190,7 +5190,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>By events, in %n folders.</source>
-        <translation><numerusform>Über Ereignisse, in 1 Ordner.</numerusform><numerusform>Über Ereignisse, in %n Ordnern.</numerusform></translation>
+        <translation><numerusform>Über Ereignisse, in %n Ordner.</numerusform><numerusform>Über Ereignisse, in %n Ordnern.</numerusform></translation>
     </message>
     <message>
         <source>By so much the context has to grow between two updates.</source>
@@ -5226,7 +5226,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>Changes could not be handed over %n times; the log says why.</source>
-        <translation><numerusform>Änderungen ließen sich einmal nicht weitergeben; das Protokoll sagt, warum.</numerusform><numerusform>Änderungen ließen sich %n-mal nicht weitergeben; das Protokoll sagt, warum.</numerusform></translation>
+        <translation><numerusform>Änderungen ließen sich %n-mal nicht weitergeben; das Protokoll sagt, warum.</numerusform><numerusform>Änderungen ließen sich %n-mal nicht weitergeben; das Protokoll sagt, warum.</numerusform></translation>
     </message>
     <message>
         <source>Changes on disk are noticed</source>
@@ -5846,7 +5846,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>It runs after every %n turns</source>
-        <translation><numerusform>Er läuft nach jedem Zug</numerusform><numerusform>Er läuft nach je %n Zügen</numerusform></translation>
+        <translation><numerusform>Er läuft nach je %n Zug</numerusform><numerusform>Er läuft nach je %n Zügen</numerusform></translation>
     </message>
     <message>
         <source>It stands in the older store, which nothing writes any more.</source>
@@ -6878,7 +6878,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>The agent's memory writer wrote nothing in its last %n runs</source>
-        <translation><numerusform>Der Notizschreiber des Agenten schrieb in seinem letzten Lauf nichts</numerusform><numerusform>Der Notizschreiber des Agenten schrieb in seinen letzten %n Läufen nichts</numerusform></translation>
+        <translation><numerusform>Der Notizschreiber des Agenten schrieb in seinem letzten Lauf (%n) nichts</numerusform><numerusform>Der Notizschreiber des Agenten schrieb in seinen letzten %n Läufen nichts</numerusform></translation>
     </message>
     <message>
         <source>The agent's own configuration turns its memory writer off, and Reverie follows it. Turn it on there: Reverie never writes that file.</source>
@@ -6990,7 +6990,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>The last %n answers were cut off or ended in an error; such turns never count.</source>
-        <translation><numerusform>Die letzte Antwort brach ab oder endete mit einem Fehler; ein solcher Zug zählt nie.</numerusform><numerusform>Die letzten %n Antworten brachen ab oder endeten mit einem Fehler; solche Züge zählen nie.</numerusform></translation>
+        <translation><numerusform>Die letzte Antwort (%n) brach ab oder endete mit einem Fehler; ein solcher Zug zählt nie.</numerusform><numerusform>Die letzten %n Antworten brachen ab oder endeten mit einem Fehler; solche Züge zählen nie.</numerusform></translation>
     </message>
     <message>
         <source>The last answer is complete</source>
@@ -7110,7 +7110,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>The model did not come to an end within %n answers.</source>
-        <translation><numerusform>Das Modell kam in 1 Antwort zu keinem Ende.</numerusform><numerusform>Das Modell kam in %n Antworten zu keinem Ende.</numerusform></translation>
+        <translation><numerusform>Das Modell kam in %n Antwort zu keinem Ende.</numerusform><numerusform>Das Modell kam in %n Antworten zu keinem Ende.</numerusform></translation>
     </message>
     <message>
         <source>The model does not answer</source>
@@ -7310,7 +7310,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>There are %n memories and no {index}, so none is loaded.</source>
-        <translation><numerusform>Es gibt 1 Notiz und kein {index}, also wird sie nicht geladen.</numerusform><numerusform>Es gibt %n Notizen und kein {index}, also wird keine geladen.</numerusform></translation>
+        <translation><numerusform>Es gibt %n Notiz und kein {index}, also wird sie nicht geladen.</numerusform><numerusform>Es gibt %n Notizen und kein {index}, also wird keine geladen.</numerusform></translation>
     </message>
     <message>
         <source>There are no memories yet</source>
@@ -8498,7 +8498,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>{age} (%n times)</source>
-        <translation><numerusform>{age} (einmal)</numerusform><numerusform>{age} (%n-mal)</numerusform></translation>
+        <translation><numerusform>{age} (%n-mal)</numerusform><numerusform>{age} (%n-mal)</numerusform></translation>
     </message>
     <message>
         <source>{age} · failed</source>
@@ -8538,7 +8538,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>{count} of %n turns counted</source>
-        <translation><numerusform>{count} von 1 Zug gezählt</numerusform><numerusform>{count} von %n Zügen gezählt</numerusform></translation>
+        <translation><numerusform>{count} von %n Zug gezählt</numerusform><numerusform>{count} von %n Zügen gezählt</numerusform></translation>
     </message>
     <message>
         <source>{detail} is set: Claude Code loads nothing here; this is what it would load.</source>

@@ -15,8 +15,8 @@ from helpers.samples import copy_sample
 from reverie.doctor.findings import FindingView, FixOffer
 from reverie.resources import resource
 from reverie.text.phrase import phrase, plain, plural, together
-from reverie.ui.traces.answer import answer_of
 from reverie.ui.traces.attempt import word_differences
+from reverie.ui.traces.checks import answer_of
 from reverie.ui.translation import said
 
 AGENT = FindingView(

@@ -58,8 +58,6 @@ WHY_ALONE: dict[str, str] = {
     "services.external_changes": "what others changed: watched paths, authors, what is unseen",
     "ui.app": "the application around the window; the command line is its only door",
     "ui.window.machines": "homes of other machines; with the list and the homes here over 900 lines",
-    "ui.background.activity": "a tab",
-    "ui.background.doctor": "a tab",
     "ui.editor.drafts": "drafts: keeping, offering, listing; 700 lines",
     "ui.editor.front_matter_form": "a widget, made when a front matter is edited",
     "ui.editor.merge_control": "live merge with what others write; 500 lines",

@@ -74,7 +74,7 @@ from reverie.llm.trace_reader import (
     value_of,
 )
 from reverie.llm.vault import Vault
-from reverie.memory.diff import unified
+from reverie.memory.diff import nearest_lines, unified
 from reverie.services.views import ConsentView
 from reverie.text.phrase import Phrase, plain
 
@@ -188,18 +188,16 @@ class TraceEvent:
 
 @dataclass(frozen=True, slots=True)
 class MissedEdit:
-    """A write that did not fit the memory, beside what the memory has."""
+    """A write that did not fit the memory. `problem`: what the tool answered, if anything; `wanted`: the text
+    to be replaced, if any; `found`: the lines of the memory nearest to it; `new`: what it would have
+    written."""
 
     attempt: int
     tool: str
     problem: str
-    """What the tool answered; empty where the text was simply not there."""
     wanted: str
-    """The text that was to be replaced; empty for a write without one."""
     found: str
-    """The lines of the memory nearest to it; empty where nothing is like it."""
     new: str
-    """What would have been written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,16 +508,10 @@ def _files(directory: Path, workspace_id: str, *, own: bool) -> list[TraceEntry]
 
 _MOST_CHARS = 200_000
 _VALUE_CHARS = 20_000
-_LEAST_NEAR = 55.0
-_PART = 0.9
-"""From which likeness on lines are near, in percent, and what a likeness to a part of them is worth."""
-_MOST_NEAR = 200
-_MOST_LINES = 20_000
 
 
 def tried_diff(facts: TraceFacts) -> str:
-    """The existing memory against what the run tried to make of it and fits it, as a unified diff. Empty:
-    nothing."""
+    """The existing memory against what the run tried and fits it, as a unified diff. Empty: nothing."""
     if facts.kind != WRITER:
         return "".join(_call_diff(call) for call in _tried(facts))
     return _diff(facts.existing_memory, _replayed(facts)[0], facts.memory_path or "memory")
@@ -535,27 +527,6 @@ def missed_edits(facts: TraceFacts) -> tuple[MissedEdit, ...]:
         near = nearest_lines(facts.existing_memory, old)
         made.append(MissedEdit(call.attempt, call.name, call.problem, old, near, given))
     return tuple(made)
-
-
-def nearest_lines(text: str, wanted: str) -> str:
-    """As many lines of `text` in a row as `wanted` has, those most like it; empty where none are."""
-    # Late: most traces have no such edit.
-    from rapidfuzz import fuzz
-
-    lines, count = text.splitlines(), max(1, len(wanted.splitlines()))
-    if not wanted.strip() or count > _MOST_NEAR:
-        return ""
-    best, found = _LEAST_NEAR, ""
-    for start in range(min(max(1, len(lines) - count + 1), _MOST_LINES)):
-        window = "\n".join(lines[start : start + count])
-        # As part of it too: what is left out in the middle of a line changes the whole of a short one most.
-        score = max(
-            fuzz.ratio(wanted, window, score_cutoff=best),
-            _PART * fuzz.partial_ratio(wanted, window, score_cutoff=best / _PART),
-        )
-        if score > best:
-            best, found = score, window
-    return found
 
 
 def answer_text(attempt: Attempt) -> str:
@@ -607,8 +578,8 @@ def _step_parts(text: str, calls: tuple[Call, ...]) -> Iterator[str]:
 
 
 def _tried(facts: TraceFacts) -> list[Call]:
-    names = ("memory_write", "memory")
-    return [call for attempt in facts.attempts for call in attempt.calls if call.name in names]
+    calls = (call for attempt in facts.attempts for call in attempt.calls)
+    return [call for call in calls if call.name in ("memory_write", "memory")]
 
 
 def _strings(call: Call) -> tuple[str, str]:

@@ -28,8 +28,7 @@ from reverie.ui.appearance import GAP, Icons
 from reverie.ui.display_text import as_tooltip, tokens, visible, when
 from reverie.ui.jobs import JobControl
 from reverie.ui.run_kinds import RUN_KINDS
-from reverie.ui.traces.answer import Answer, AnswerView, answer_of
-from reverie.ui.traces.checks import ChecksView
+from reverie.ui.traces.checks import Answer, AnswerView, ChecksView, answer_of
 from reverie.ui.traces.detail import Shown, TraceDetailView
 from reverie.ui.traces.feed import Followed, ListedTrace, TraceFeed, View
 from reverie.ui.traces.log import LogView
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
 _SIGNS = {"info": "check", "warn": "warning", "bad": "error"}
 _CHARS = 16
 _LEAST_ROWS = 6
-_LIST, _BESIDE = 50, 125
+_LIST, _BESIDE = 58, 132
 """How wide the list is, and from which width on the detail is beside it; in characters."""
 _ORDERS: Mapping[str, Callable[[ListedTrace], int]] = {
     "newest": lambda line: line.row.started_at,
