@@ -13,6 +13,7 @@ from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
 from reverie.doctor.findings import FindingView, FixOffer
+from reverie.errors import UserError
 from reverie.resources import resource
 from reverie.text.phrase import phrase, plain, plural, together
 from reverie.ui.traces.attempt import word_differences
@@ -105,6 +106,27 @@ def test_one_tab_answers_and_leads_to_checks_log_and_settings(
     tab.answer.remedy("fix feature").click()
     driver.until(lambda: "is off" not in tab.answer.own.text())
     driver.settle()
+
+
+def test_write_it_now_runs_reveries_writer_and_says_what_did_not_work(
+    windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = windows.open(home)
+    tab = examined(driver)
+    monkeypatch.setattr("reverie.jobs.writer.service.WriterService.run_now", failing)
+    tab.answer.remedy("fix agent-writer").click()
+    driver.until(lambda: "The disk is full." in tab.checks.message.text)
+    assert tab.checks.message.isVisible(), "also where the runs are shown"
+    monkeypatch.undo()
+    driver.until(lambda: tab.answer.remedy("fix agent-writer").isEnabled())
+    tab.answer.remedy("fix agent-writer").click()
+    driver.until(lambda: "agent's memory writer" not in tab.answer.title.text())
+    assert tab.checks.message.isHidden()
+    driver.settle()
+
+
+def failing(*_arguments: Any, **_named: Any) -> None:
+    raise UserError("The disk is full.")
 
 
 def test_replay_opens_on_the_run_that_the_answer_is_about(windows: Windows, home: Path) -> None:
