@@ -11,10 +11,6 @@
         <source>Log</source>
         <translation>Protokoll</translation>
     </message>
-    <message>
-        <source>What the background services did, and why</source>
-        <translation>Was die Hintergrunddienste getan haben und warum</translation>
-    </message>
 </context>
 <context>
     <name>AttemptView</name>

@@ -86,15 +86,15 @@ def test_one_tab_answers_and_leads_to_checks_log_and_settings(
     assert not {"Doctor", "Activity"} & set(names)
     assert "409 retry loop: " in tab.answer.title.text()
     assert "memory writer wrote nothing in its last 3 runs" in tab.answer.title.text()
-    assert "overloaded_error" in tab.answer.cause.text()
-    assert tab.answer.own.text().startswith("Reverie itself: The memory writer is off")
-    assert tab.answer.all.text() == f"All {len(tab.checks.findings)} checks ›"
-    tab.answer.all.click()
+    assert "overloaded_error" in tab.answer.cause.text
+    assert tab.answer.own.text.startswith("Reverie itself: The memory writer is off")
+    assert tab.answer.button("checks").text() == f"All {len(tab.checks.findings)} checks ›"
+    tab.answer.button("checks").click()
     assert tab.views.currentWidget() is tab.checks
     assert tab.checks.only.isChecked()
     tab.checks.runs.click()
     assert tab.views.currentWidget() is tab.pages
-    tab.answer.log_button.click()
+    tab.answer.button("log").click()
     assert tab.views.currentWidget() is tab.log
     driver.do("view.checks")
     assert tab.views.currentWidget() is tab.checks
@@ -103,8 +103,8 @@ def test_one_tab_answers_and_leads_to_checks_log_and_settings(
     tab.checks.rows.remedy.emit("key")
     assert asked == ["models"]
     driver.until(lambda: not driver.window.dialogs.settings.busy)
-    tab.answer.remedy("fix feature").click()
-    driver.until(lambda: "is off" not in tab.answer.own.text())
+    tab.answer.button("fix feature").click()
+    driver.until(lambda: "is off" not in tab.answer.own.text)
     driver.settle()
 
 
@@ -114,12 +114,12 @@ def test_write_it_now_runs_reveries_writer_and_says_what_did_not_work(
     driver = windows.open(home)
     tab = examined(driver)
     monkeypatch.setattr("reverie.jobs.writer.service.WriterService.run_now", failing)
-    tab.answer.remedy("fix agent-writer").click()
+    tab.answer.button("fix agent-writer").click()
     driver.until(lambda: "The disk is full." in tab.checks.message.text)
     assert tab.checks.message.isVisible(), "also where the runs are shown"
     monkeypatch.undo()
-    driver.until(lambda: tab.answer.remedy("fix agent-writer").isEnabled())
-    tab.answer.remedy("fix agent-writer").click()
+    driver.until(lambda: tab.answer.button("fix agent-writer").isEnabled())
+    tab.answer.button("fix agent-writer").click()
     driver.until(lambda: "agent's memory writer" not in tab.answer.title.text())
     assert tab.checks.message.isHidden()
     driver.settle()
@@ -133,7 +133,7 @@ def test_replay_opens_on_the_run_that_the_answer_is_about(windows: Windows, home
     driver = windows.open(home)
     tab = examined(driver)
     tab.list.verdict.setCurrentIndex(tab.list.verdict.findData("wrote"))
-    tab.answer.remedy("replay").click()
+    tab.answer.button("replay").click()
     driver.until(lambda: tab.replay is not None and tab.replay.isVisible())
     assert "overloaded_error" in tab.detail.verdict.text
     tab.replay.close()
@@ -144,7 +144,7 @@ def test_an_agent_without_workspaces_is_answered_without_one(windows: Windows, t
     loki = copy_sample("loki-project", tmp_path) / ".loki"
     driver = windows.open(loki, "", watching=False)
     tab = examined(driver)
-    assert "Select a workspace" not in tab.answer.cause.text() + tab.checks.nothing.sentence.text()
+    assert "Select a workspace" not in tab.answer.cause.text + tab.checks.nothing.sentence.text()
     assert {one.check for one in tab.checks.findings} >= {"feature", "dream-switch"}
     assert tab.list.shown == ()
     assert [one.title for one in tab.checks.findings if one.check == "feature"] == [
@@ -172,7 +172,7 @@ def test_what_rooms_below_the_window_say_is_german_in_the_german_window(
     assert said(text) == "Er ist aus, bis Sie ihn einschalten. vor 2 Tagen"
     driver = windows.open(home)
     tab = examined(driver)
-    shown = " ".join(label.text() for label in (tab.answer.title, tab.answer.cause, tab.answer.own))
+    shown = " ".join((tab.answer.title.text(), tab.answer.cause.text, tab.answer.own.text))
     assert "Notizschreiber" in shown
     assert not {"wrote", "nothing", "runs", "writer", "off", "newest"} & set(shown.replace(":", " ").split())
     driver.settle()

@@ -127,28 +127,14 @@ def examine_self(
     ours = installation()
     found = [
         _found("python", "Python is new enough", "Python is too old", _python()),
-        _found(
-            "installation", "The installation is known", "The installation is not known", _installation(ours)
-        ),
+        _found("installation", "The installation is known", "It is not known", _installation(ours)),
         _found("libraries", "The libraries are there", "Libraries are missing", _libraries(ours)),
         _found("sqlite", "SQLite can search full text", "SQLite cannot search full text", _full_text()),
-        _found(
-            "redaction",
-            "Secrets are found before anything is sent",
-            "Secrets are not found reliably",
-            _redaction(),
-        ),
+        _found("redaction", "Secrets are found before anything is sent", "Secrets are missed", _redaction()),
         *_folders(profile),
         _found("settings", "The settings count", "Some settings do not count", _settings(profile)),
-        _found(
-            "leases",
-            "The list of running jobs is readable",
-            "The list of running jobs is not readable",
-            _leases(profile),
-        ),
-        _found(
-            "watch-limit", "Enough folders can be watched", "Few folders can be watched", _watch_limit(limits)
-        ),
+        _found("leases", "The list of jobs is readable", "The list of jobs is unreadable", _leases(profile)),
+        _found("watch-limit", "Enough folders can be watched", "Few can be watched", _watch_limit(limits)),
         _found("disk", "There is enough disk space", "Disk space is low", _space(profile)),
         _found(
             "display", "A window can open", "No window can open", _display(os.environ if env is None else env)
@@ -156,14 +142,8 @@ def examine_self(
         _found("homes", "There are agents' homes", "No agent's home was found", _homes(homes)),
     ]
     if now < _built():
-        found.append(
-            _found(
-                "clock",
-                "The clock is right",
-                "The clock is behind",
-                ("fail", "It shows a time before this version was made."),
-            )
-        )
+        behind = "It shows a time before this version was made."
+        found.append(_found("clock", "The clock is right", "The clock is behind", ("fail", behind)))
     return tuple(found)
 
 

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import (
-    QBoxLayout,
     QCheckBox,
     QGridLayout,
     QLabel,
@@ -611,92 +610,36 @@ def _remedies(finding: FindingView) -> tuple[Remedy, ...]:
     return (*setting, *fix)
 
 
-class AnswerLine(QWidget):
-    """A sentence and its buttons: beside each other where both fit on one line, else below each other."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.text = WrapLabel()
-        self._buttons = FlowLayout()
-        self._box = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
-        self._box.setContentsMargins(0, 0, 0, 0)
-        self._box.setSpacing(UNIT)
-        self._box.addWidget(self.text)
-        self._box.addLayout(self._buttons, 1)
-
-    def say(self, text: str, buttons: Sequence[QWidget]) -> None:
-        """Another sentence and other buttons; those of before are the caller's again."""
-        self.text.say(text)
-        self.text.setVisible(bool(text))
-        while self._buttons.count():
-            self._buttons.takeAt(0)
-        for button in buttons:
-            self._buttons.addWidget(button)
-        self._arrange()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._arrange()
-
-    def _arrange(self) -> None:
-        needed = self.text.sizeHint().width() + self._buttons.sizeHint().width() + 2 * MARGIN
-        beside = needed <= self.width()
-        ways = QBoxLayout.Direction
-        self._box.setDirection(ways.LeftToRight if beside else ways.TopToBottom)
-        self._box.setSpacing(MARGIN if beside else UNIT)
-
-
 class AnswerView(Column):
-    """`asked(str)`: the first part of a `Remedy`; `checks()` and `log()`: show that view."""
+    """`asked(str)`: the first part of a `Remedy`, or `checks` or `log`: show that view."""
 
     asked = Signal(str)
-    checks = Signal()
-    log = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.title = WrapLabel()
+        self.title.setContentsMargins(GAP, 0, GAP, 0)
         embolden(self.title, 1.15)
-        self._first, self._second = AnswerLine(), AnswerLine()
-        self.cause, self.own = self._first.text, self._second.text
-        self.all = FitPushButton()
-        self.log_button = FitPushButton(self.tr("Log"), self.tr("What the background services did, and why"))
-        self.all.clicked.connect(self.checks)
-        self.log_button.clicked.connect(self.log)
-        self._remedies: dict[str, FitPushButton] = {}
-        parts = (self.title, self._first, self._second)
-        column(self, *parts, margin=(MARGIN, GAP, MARGIN, GAP), gap=UNIT)
+        self.cause = MessageBar(icons, "answer", closable=False)
+        self.own = MessageBar(icons, "answer-own", closable=False)
+        for bar in (self.cause, self.own):
+            bar.chosen.connect(self.asked)
+        column(self, self.title, self.cause, self.own, margin=(UNIT, GAP, UNIT, UNIT), gap=0)
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """What the buttons ask for, in their order."""
-        return tuple(self._remedies)
-
-    def remedy(self, key: str) -> FitPushButton:
+    def button(self, key: str) -> FitPushButton:
         """The button that asks for this."""
-        return self._remedies[key]
+        return (self.cause if key in self.cause.keys else self.own).button(key)
 
     def show_answer(self, answer: Answer, checks: int, *, busy: bool = False) -> None:
         """Show it; `checks`: of how many. While `busy` no remedy can be chosen."""
-        wanted = dict((*answer.remedies, *answer.own_remedies))
-        for key in [key for key in self._remedies if key not in wanted]:
-            button = self._remedies.pop(key)
-            button.hide()
-            button.deleteLater()
-        for key, label in wanted.items():
-            if key not in self._remedies:
-                self._remedies[key] = FitPushButton(clicked=self._on_remedy)
-                self._remedies[key].setObjectName(key)
-            self._remedies[key].say(visible(label))
-            self._remedies[key].setEnabled(not busy)
-        self._remedies = {key: self._remedies[key] for key in wanted}
         self.title.say(answer.title)
-        self._first.say(answer.cause, [self._remedies[key] for key, _label in answer.remedies])
-        own = [self._remedies[key] for key, _label in answer.own_remedies]
-        self.all.say(counted(self.tr("1 check ›"), "All %n checks ›", checks))
-        self._second.say(answer.own, [*own, self.all, self.log_button])
-        self.all.setVisible(bool(checks))
-
-    @Slot()
-    def _on_remedy(self) -> None:
-        self.asked.emit(self.sender().objectName())
+        views = [("checks", counted(self.tr("1 check ›"), "All %n checks ›", checks))] if checks else []
+        views.append(("log", self.tr("Log")))
+        for bar, text, buttons in (
+            (self.cause, answer.cause, answer.remedies),
+            (self.own, answer.own, (*answer.own_remedies, *views)),
+        ):
+            bar.say(text, tone="plain", buttons=[(key, visible(label), "") for key, label in buttons])
+            bar.setVisible(bool(text or buttons))
+        for key, _label in (*answer.remedies, *answer.own_remedies):
+            self.button(key).setEnabled(not busy)

@@ -20,12 +20,14 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
+    QSize,
     Qt,
     Signal,
     Slot,
 )
 from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QLabel,
     QListWidget,
@@ -45,6 +47,7 @@ from reverie.llm.trace_facts import Timeline, TimeSpan
 from reverie.llm.trace_reader import MOST_HITS, DocumentHit, DocumentPage, Excerpt, JsonNode
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace
 from reverie.ui.display_text import human_size, tokens, visible, visible_lines, when
+from reverie.ui.metrics import row_height
 from reverie.ui.traces.attempt import AttemptView
 from reverie.ui.traces.feed import TraceFeed
 from reverie.ui.traces.timeline import (
@@ -201,6 +204,8 @@ class RawModel(QAbstractItemModel):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         item = self._item(index)
+        if role == Qt.ItemDataRole.SizeHintRole:
+            return QSize(0, row_height(QApplication.font()))
         if item is None or role != Qt.ItemDataRole.DisplayRole:
             return None
         return visible(str(item.node.key) if index.column() == 0 else item.preview)

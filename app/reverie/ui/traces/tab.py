@@ -322,7 +322,7 @@ class TracesTab(TabPage):
         self._wanted: ListedTrace | None = None
         self._replay_wanted = ""
         self.feed = TraceFeed(self)
-        self.answer = AnswerView()
+        self.answer = AnswerView(icons)
         self.list = TraceList(icons)
         self.detail = TraceDetailView(self.feed, icons)
         self.checks = ChecksView(icons)
@@ -345,8 +345,6 @@ class TracesTab(TabPage):
         self.list.opened.connect(self._on_opened)
         self.detail.asked.connect(self._on_asked)
         self.answer.asked.connect(self._on_remedy)
-        self.answer.checks.connect(self.show_checks)
-        self.answer.log.connect(self.show_log)
         self.checks.changed.connect(self._on_findings)
         self.checks.remedy.connect(self._on_remedy)
         self.log.doctor.connect(self.show_checks)
@@ -427,6 +425,10 @@ class TracesTab(TabPage):
             self.checks.fix.emit(what.removeprefix("fix "))
         elif what == "replay":
             self._replay_newest()
+        elif what == "checks":
+            self.show_checks()
+        elif what == "log":
+            self.show_log()
         else:
             self.settings_wanted.emit({"model": "writer", "key": "models"}[what])
 

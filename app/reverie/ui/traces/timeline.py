@@ -44,6 +44,7 @@ from reverie.ui.appearance import (
     theme_of,
 )
 from reverie.ui.display_text import as_tooltip, visible, visible_lines
+from reverie.ui.metrics import row_height
 from reverie.ui.run_kinds import kind_title
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.layouts import column, size_sections, split
@@ -494,6 +495,7 @@ class StepsView(QWidget):
         line = visible(" ".join(came[: 4 * _PREVIEW].split())[:_PREVIEW])
         item = QTreeWidgetItem([visible(name), start, line])
         item.setData(0, PLACE, place)
+        item.setSizeHint(0, QSize(0, row_height(self.font())))
         if bad:
             theme = theme_of(self.palette())
             for column in (0, 2):
