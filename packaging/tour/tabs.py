@@ -56,7 +56,7 @@ def show_traces(camera: Camera) -> None:
     window = camera.window
     tab = window.lazy_tabs.traces
     window.tabs.setCurrentWidget(tab)
-    camera.wait("the traces", lambda: tab.is_settled)
+    camera.wait("the traces", lambda: tab.is_settled and not tab.checks.is_coming)
     if tab.list.has_none_here:
         tab.list.place.setCurrentIndex(tab.list.place.findData("all"))
         camera.wait("the traces of all homes", lambda: tab.is_settled)
@@ -113,7 +113,7 @@ def _checks(camera: Camera) -> None:
         tab.rows.row("feature").button.click()
         camera.wait(
             "the writer to be on",
-            lambda: tab.rows.row("feature").state == "pass" and not control.busy,
+            lambda: "feature" not in tab.rows.checks and not control.busy,
         )
         camera.wait("the services", lambda: bool(window.lazy_tabs.services.label.text()))
 

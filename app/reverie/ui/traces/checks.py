@@ -35,6 +35,7 @@ from reverie.ui import dialogs
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
+from reverie.ui.metrics import icon_size
 from reverie.ui.translation import counted, said, tr
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import EmptyPage, TabPage
@@ -190,7 +191,7 @@ class FindingRow(QWidget):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "evidence"):
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange) and hasattr(self, "evidence"):
             self._tint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -215,7 +216,8 @@ class FindingRow(QWidget):
             "fail": theme.bad_text,
         }[self._state]
         name = _SIGNS[self._state]
-        self._sign.setPixmap(self._icons.pixmap(name, 16, colour, self.devicePixelRatioF()))
+        side = icon_size(self.font())
+        self._sign.setPixmap(self._icons.pixmap(name, side, colour, self.devicePixelRatioF()))
         # Dim text would be too dim on the tint of the first cause.
         text = self.palette().color(QPalette.ColorRole.WindowText) if self._first else theme.dim_window
         if self.evidence.palette().color(QPalette.ColorRole.WindowText) != text:
