@@ -180,8 +180,8 @@
         <translation>Hier und auf der Platte geändert: auswählen, wessen Zeilen bleiben (F8)</translation>
     </message>
     <message>
-        <source>Changed {by} while this file was open</source>
-        <translation>{by} geändert, während diese Datei offen war</translation>
+        <source>Changed {by}</source>
+        <translation>Geändert {by}</translation>
     </message>
     <message>
         <source>Go to the first of them</source>
@@ -1831,8 +1831,12 @@
         <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
     </message>
     <message>
-        <source>Changed by an agent or a consolidation since you last opened it</source>
-        <translation>Seit dem letzten Öffnen von einem Agenten oder einer Konsolidierung geändert</translation>
+        <source>Changed by someone else since you saw it</source>
+        <translation>Von jemand anderem geändert, seit Sie es gesehen haben</translation>
+    </message>
+    <message>
+        <source>Deleted by someone else since you saw it</source>
+        <translation>Von jemand anderem gelöscht, seit Sie es gesehen haben</translation>
     </message>
     <message>
         <source>Give it a name.</source>
@@ -1845,6 +1849,10 @@
     <message>
         <source>Last written {when}</source>
         <translation>Zuletzt geschrieben {when}</translation>
+    </message>
+    <message>
+        <source>New; you have not seen it yet</source>
+        <translation>Neu; noch nicht gesehen</translation>
     </message>
     <message>
         <source>Not a valid name: {problem}</source>
@@ -1879,12 +1887,20 @@
         <translation>Der Agent liest sie neben seinen Notizen.</translation>
     </message>
     <message>
-        <source>changed since you last opened it</source>
-        <translation>seit dem letzten Öffnen geändert</translation>
+        <source>changed since you saw it</source>
+        <translation>geändert, seit Sie es gesehen haben</translation>
+    </message>
+    <message>
+        <source>deleted</source>
+        <translation>gelöscht</translation>
     </message>
     <message>
         <source>made anew by the agent</source>
         <translation>vom Agenten neu erzeugt</translation>
+    </message>
+    <message>
+        <source>new</source>
+        <translation>neu</translation>
     </message>
     <message>
         <source>not saved</source>
@@ -2129,16 +2145,16 @@
         <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
     </message>
     <message>
+        <source>Choose where it goes.</source>
+        <translation>Wählen Sie, wohin.</translation>
+    </message>
+    <message>
         <source>Folder</source>
         <translation>Ordner</translation>
     </message>
     <message>
         <source>Give it a name.</source>
         <translation>Ein Name fehlt.</translation>
-    </message>
-    <message>
-        <source>It is there already.</source>
-        <translation>Das ist schon da.</translation>
     </message>
     <message>
         <source>Keep &amp;both: put a number after the name</source>
@@ -4100,6 +4116,65 @@
     </message>
 </context>
 <context>
+    <name>UnseenControl</name>
+    <message>
+        <source>&amp;Restore</source>
+        <translation>&amp;Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>&amp;Seen</source>
+        <translation>&amp;Gesehen</translation>
+    </message>
+    <message>
+        <source>&amp;Undo</source>
+        <translation>&amp;Rückgängig</translation>
+    </message>
+    <message>
+        <source>Bring back what you saw last</source>
+        <translation>Zurückholen, was Sie zuletzt gesehen haben</translation>
+    </message>
+    <message>
+        <source>Changed {by}</source>
+        <translation>Geändert {by}</translation>
+    </message>
+    <message>
+        <source>Go to the first change</source>
+        <translation>Zur ersten Änderung</translation>
+    </message>
+    <message>
+        <source>New, {by}</source>
+        <translation>Neu, {by}</translation>
+    </message>
+    <message>
+        <source>S&amp;how</source>
+        <translation>&amp;Zeigen</translation>
+    </message>
+    <message>
+        <source>Take it out of the list</source>
+        <translation>Aus der Liste nehmen</translation>
+    </message>
+    <message>
+        <source>Take the mark away</source>
+        <translation>Das Zeichen wegnehmen</translation>
+    </message>
+    <message>
+        <source>{path} is as you saw it last.</source>
+        <translation>{path} ist, wie Sie es zuletzt gesehen haben.</translation>
+    </message>
+    <message>
+        <source>{path} is back.</source>
+        <translation>{path} ist wieder da.</translation>
+    </message>
+    <message>
+        <source>{path} is deleted.</source>
+        <translation>{path} ist gelöscht.</translation>
+    </message>
+    <message>
+        <source>{path} was deleted {by}</source>
+        <translation>{path} wurde {by} gelöscht</translation>
+    </message>
+</context>
+<context>
     <name>WatchLabel</name>
     <message>
         <source>Live</source>
@@ -4433,6 +4508,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>vor %n Stunde</numerusform><numerusform>vor %n Stunden</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n items</source>
+        <translation><numerusform>%n Eintrag</numerusform><numerusform>%n Einträge</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n jobs of Codex failed</source>
         <translation><numerusform>%n Auftrag von Codex scheiterte</numerusform><numerusform>%n Aufträge von Codex scheiterten</numerusform></translation>
     </message>
@@ -4467,10 +4546,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n memories</source>
         <translation><numerusform>%n Notiz</numerusform><numerusform>%n Notizen</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n memories and folders</source>
-        <translation><numerusform>%n Notiz oder Ordner</numerusform><numerusform>%n Notizen und Ordner</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n memories were restored.</source>
@@ -5195,6 +5270,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>C&amp;ancel the running consolidation</source>
         <translation>Laufende Konsolidierung &amp;abbrechen</translation>
+    </message>
+    <message>
+        <source>C&amp;onsolidate</source>
+        <translation>K&amp;onsolidieren</translation>
     </message>
     <message>
         <source>Cancel what runs by itself in this home, and start nothing more until it is taken back</source>
@@ -7797,6 +7876,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>durch eine Aktualisierung der Sitzungsnotizen</translation>
     </message>
     <message>
+        <source>by another program</source>
+        <translation>von einem anderen Programm</translation>
+    </message>
+    <message>
         <source>by others</source>
         <translation>von anderen</translation>
     </message>
@@ -7923,10 +8006,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>fine</source>
         <translation>in Ordnung</translation>
-    </message>
-    <message>
-        <source>from outside</source>
-        <translation>von außen</translation>
     </message>
     <message>
         <source>from the environment</source>

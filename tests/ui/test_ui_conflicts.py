@@ -57,8 +57,8 @@ def test_changes_apart_are_merged_marked_told_and_taken_back(driver: Driver) -> 
     assert driver.pane.text.textCursor().block().text() == where, "the caret stays with its line"
     assert driver.pane.banner.isHidden()
     assert driver.pane.text.marks[1] == "theirs"
-    assert "from outside" in driver.pane.text.mark_at(1)[1]
-    assert driver.pane.merged.text == "2 changes from outside were merged into your text."
+    assert "by another program" in driver.pane.text.mark_at(1)[1]
+    assert driver.pane.merged.text == "2 changes by another program were merged into your text."
     assert file.buffer.modified
     assert disk(driver.home).read_text().count("mine") == 0, "nothing is written unasked"
 

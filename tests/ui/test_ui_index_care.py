@@ -138,7 +138,7 @@ def test_several_that_move_take_the_index_and_links_along_once_a_person_saw_it(
     monkeypatch.setattr(hand, "_selected_paths", lambda: paths)
     hand.move_selected()
     driver.until(lambda: care.dialog is not None)
-    assert care.dialog.head.text().startswith("2 memories and folders move to project/old. With them")
+    assert care.dialog.head.text().startswith("2 items move to project/old. With them")
     assert (memory / "MEMORY.md").read_text() == INDEX
     care.dialog.accept()
     driver.until(lambda: (memory / "old" / "deploy.md").exists() and driver.tab.undo_bar.isVisible())

@@ -94,7 +94,7 @@ def test_one_day_in_the_tree(windows: Windows, home: Path, monkeypatch: pytest.M
     driver.until(lambda: not any(path.startswith("api/") for path in driver.paths()))
     assert file.buffer.address.path == f"{G}/deploy.md"
     assert file.content.startswith("mine\n")
-    assert "2 memories and folders" in driver.tab.undo_bar.text or "memories" in driver.tab.undo_bar.text
+    assert "items" in driver.tab.undo_bar.text
     driver.settle()
     driver.tab.undo_bar.button("undo").click()
     driver.until(lambda: "deploy.md" in driver.paths() and "deploy.md" not in driver.paths(Scope.GLOBAL))
@@ -189,3 +189,17 @@ def test_a_hint_follows_the_colours_of_the_system(qtbot: Any, qapp: QApplication
     shown = asked.hint.palette().color(asked.hint.foregroundRole())
     qapp.setPalette(light)
     assert shown == theme_of(dark_palette()).dim_window
+
+
+def test_a_new_name_without_an_ending_keeps_the_old_one(windows: Windows, home: Path) -> None:
+    """B27: `.md` was dropped without a word."""
+    driver = windows.open(home)
+    model = driver.tab.model
+    path = "/memories/global/testing.md"
+    assert model.setData(model.index_at(path), "checks") is False
+    driver.until(lambda: (home / "memory/global/checks.md").exists())
+    assert not (home / "memory/global/checks").exists()
+    driver.until(lambda: model.file_at("/memories/global/checks.md") is not None)
+    # Another ending is a person's own choice, and a folder has none.
+    assert model.with_ending("/memories/global/checks.md", "checks.txt") == "checks.txt"
+    assert model.with_ending("/memories/project/v1.2", "v2") == "v2"

@@ -135,7 +135,7 @@ def test_the_names_alone_come_first_and_are_told_apart_from_the_whole() -> None:
 def test_what_someone_else_changed_wears_the_badge() -> None:
     path = "/memories/project/a.md"
     first = build_tree(project_view(["a.md", "b.md"]))
-    second = build_tree(project_view(["a.md", "b.md"]), first, changed=frozenset({path}))
+    second = build_tree(project_view(["a.md", "b.md"]), first, unseen={path: "changed"})
     assert second.files[path].data.changed
     assert not second.files["/memories/project/b.md"].data.changed
     third = build_tree(project_view(["a.md", "b.md"]), second)

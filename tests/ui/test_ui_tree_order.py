@@ -56,7 +56,7 @@ def test_a_tree_in_any_order_shares_what_did_not_change() -> None:
 
 def test_only_what_changed_keeps_what_was_read_meanwhile_and_says_so_when_nothing_did() -> None:
     view = project_view(["a.md", "d/b.md", "d/c.md", "e/f.md"])
-    tree = build_tree(view, changed=frozenset([f"{P}/d/b.md"]), arrangement=Arrangement(show="changed"))
+    tree = build_tree(view, unseen={f"{P}/d/b.md": "changed"}, arrangement=Arrangement(show="changed"))
     assert rows(tree.root) == ["d:d"]
     assert rows(tree.root, "d:d") == ["f:b.md"]
     assert len(tree.files) == 4, "what is hidden still counts as taken"
@@ -160,13 +160,13 @@ def test_a_person_chooses_the_order_and_what_changed(windows: Windows, tmp_path:
     driver.do("view.sort-size")
     sizes = sorted((data.file.size for data in shown()), reverse=True)
     driver.until(lambda: [data.file.size for data in shown()] == sizes)
-    assert driver.tree.sort_key == "size"
+    assert driver.tab.order.sort_key == "size"
     assert actions["view.sort-size"].isChecked()
     assert not actions["view.sort-name"].isChecked()
     assert "size" in driver.tab.order.button.toolTip()
-    driver.tree.sort_key = "of an older window"
-    assert driver.tree.sort_key == "size"
-    driver.tree.sort_key = "name"
+    driver.tab.order.sort_key = "of an older window"
+    assert driver.tab.order.sort_key == "size"
+    driver.tab.order.sort_key = "name"
     driver.until(lambda: [data.name for data in shown()] == by_name)
 
     driver.do("view.only-changed")
@@ -175,6 +175,8 @@ def test_a_person_chooses_the_order_and_what_changed(windows: Windows, tmp_path:
     path = "/memories/global/testing-old.md"
     driver.until(lambda: model.index_at(path).isValid())
     driver.open(path)
+    driver.until(lambda: driver.pane.unseen.isVisible())
+    driver.pane.unseen.button("seen").click()
     driver.until(lambda: not driver.file(path).changed)
     driver.settle()
     assert model.index_at(path).isValid(), "what one reads does not go from under one's eyes"

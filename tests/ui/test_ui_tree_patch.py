@@ -13,6 +13,7 @@ from reverie.agents.base import Companion
 from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.memory.listing import MemoryFile, ScopeListing, in_order
 from reverie.memory.usage_rules import UNUSED
+from reverie.services.views import UnseenKind
 from reverie.ui.tree.memory_tree import Arrangement, MemoryTree, build_tree, patched
 from reverie.ui.tree.rows import RowNode
 
@@ -57,7 +58,10 @@ def same(one: MemoryTree, other: MemoryTree) -> bool:
     return values(one.root) == values(other.root) and lookups[:2] == lookups[2:]
 
 
-BADGES = st.frozensets(st.sampled_from([f"/memories/project/{rel}" for rel in (*RELS, "gone.md")]))
+BADGES = st.dictionaries(
+    st.sampled_from([f"/memories/project/{rel}" for rel in (*RELS, "gone.md")]),
+    st.sampled_from(["new", "changed"]),
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -66,7 +70,7 @@ BADGES = st.frozensets(st.sampled_from([f"/memories/project/{rel}" for rel in (*
     st.lists(st.tuples(st.dictionaries(st.sampled_from(RELS), st.integers(0, 3)), BADGES), max_size=4),
 )
 def test_patching_gives_what_building_gives_and_keeps_what_did_not_change(
-    sizes: dict[str, int], rounds: list[tuple[dict[str, int], frozenset[str]]]
+    sizes: dict[str, int], rounds: list[tuple[dict[str, int], dict[str, UnseenKind]]]
 ) -> None:
     view = a_view(sizes)
     tree = build_tree(view)
@@ -74,7 +78,7 @@ def test_patching_gives_what_building_gives_and_keeps_what_did_not_change(
         view = touched(view, others)
         after = patched(view, tree, badges, Arrangement())
         assert after is not None
-        assert same(after, build_tree(view, changed=badges))
+        assert same(after, build_tree(view, unseen=badges))
         kept = [path for path, node in after.files.items() if node.data == tree.files[path].data]
         assert all(after.files[path] is tree.files[path] for path in kept)
         for path, folder in after.folders.items():
@@ -86,7 +90,7 @@ def test_patching_gives_what_building_gives_and_keeps_what_did_not_change(
 def test_what_moves_a_row_is_built_anew() -> None:
     view = a_view({"a.md": 1, "docs/a.md": 1})
     tree = build_tree(view)
-    nothing: frozenset[str] = frozenset()
+    nothing: dict[str, UnseenKind] = {}
     assert patched(a_view({"a.md": 1}), tree, nothing, Arrangement()) is None
     assert patched(a_view({"b.md": 1, "docs/a.md": 1}), tree, nothing, Arrangement()) is None
     assert patched(view, tree, nothing, Arrangement("size")) is None

@@ -171,12 +171,12 @@ def test_a_row_says_everything_about_its_memory(qtbot: Any, qtmodeltester: Any) 
     marked = file("a.md", "What it is", usage=used, seen_by_agent=False, unseen_reason="It is too large.")
     shown = Shown(qtbot, qtmodeltester, project_view([]))
     path = "/memories/project/a.md"
-    shown.show(project_view([marked]), changed=frozenset({path}))
+    shown.show(project_view([marked]), unseen={path: "changed"})
     shown.model.set_modified({path})
     index = shown.model.index_at(path)
     assert shown.look(path) == RowLook(
         "a.md", "What it is", "file", "12× · 3 h", has_use=True,
-        pinned=True, badge=True, warning=True, modified=True,
+        pinned=True, badge="M", warning=True, modified=True,
     )  # fmt: skip
     assert index.data(int(Role.PATH)) == path
     assert index.data(int(Role.KIND)) == "file"

@@ -153,8 +153,10 @@ def test_what_another_process_writes_is_shown_and_marked(windows: Windows, home:
     )
     subprocess.run([sys.executable, "-c", outside], check=True)
     driver.until(lambda: driver.file(path).file.description == "anew")
-    driver.until(lambda: driver.file(path).changed)
+    driver.until(lambda: driver.file(path).changed == "changed")
     driver.open(path)
+    driver.until(lambda: driver.pane.unseen.isVisible())
+    driver.pane.unseen.button("seen").click()
     driver.until(lambda: not driver.file(path).changed)
 
 

@@ -135,7 +135,7 @@ class UserEdits:
     def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
         """Delete several memories or folders, as one; if one cannot be deleted, the others come back."""
         changes = [partial(self.delete, context, path) for path in paths]
-        return self.as_one(changes, "Brought back {count} memories or folders.")
+        return self.as_one(changes, "Brought back {count} items.")
 
     def as_one(
         self, changes: Iterable[Callable[[], Undo]], sentence: str = "Took back {count} changes."

@@ -53,17 +53,45 @@ class HomeFacts:
     """It remembers failures and what was learnt of them."""
 
 
+UnseenKind = Literal["new", "changed", "deleted"]
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenChange:
+    """What someone else did to one memory since a person last saw it."""
+
+    path: str
+    kind: UnseenKind
+    before: str | None
+    """Its text then; None where there was none, or where it was no text."""
+    actor: str
+    """Who changed it last, as the history says; empty: not known."""
+    at_ms: int
+    """When; 0: not known."""
+    lines: tuple[int, ...] = ()
+    """The lines of the present text, from 0, that are new or different."""
+    removed: int = 0
+    """How many lines of the text before are not there any more."""
+    sha256: str = ""
+    """Of the content that is told of; empty for a deletion."""
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryView:
-    """The three trees of one context. `changed_by_others`: memory paths someone else changed since last
-    opened."""
+    """The three trees of one context."""
 
     context: ScopeContext
     scopes: Mapping[Scope, ScopeListing]
     companions: tuple[Companion, ...]
-    changed_by_others: frozenset[str] = frozenset()
+    unseen: Mapping[str, UnseenKind] = field(default_factory=dict)
+    """What someone else did to a memory since it was seen, by its path."""
     refusals: Mapping[Scope, Refusal] = field(default_factory=dict)
     """The scopes whose store is read-only, and why; empty at a first look at the names."""
+
+    @property
+    def changed_by_others(self) -> frozenset[str]:
+        """The memories that are there and that someone else made or changed since they were seen."""
+        return frozenset(path for path, kind in self.unseen.items() if kind != "deleted")
 
 
 @dataclass(frozen=True, slots=True)

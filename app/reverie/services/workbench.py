@@ -46,12 +46,13 @@ from reverie.services.changes import ChangeKind, ChangeSet, settle
 from reverie.services.container import HomeContainer
 from reverie.services.drafts import DraftService, LostSave
 from reverie.services.edits import CompanionFiles, UserEdits, add_note, current_text
-from reverie.services.external_changes import SeenLog, author_of, relevant, watch_targets
+from reverie.services.external_changes import author_of, relevant, watch_targets
 from reverie.services.host import keep_usage
 from reverie.services.lint import LintService
 from reverie.services.service import service, service_made_by
 from reverie.services.templates import Template, all_templates, filled
 from reverie.services.timeline import RestorePlan
+from reverie.services.unseen import SeenLog, UnseenService
 from reverie.services.views import (
     FileText,
     HandChange,
@@ -63,6 +64,7 @@ from reverie.services.views import (
     RunSummary,
     StatusView,
     Undo,
+    UnseenKind,
 )
 
 if TYPE_CHECKING:
@@ -203,6 +205,11 @@ class Workbench:
 
         return module.RecordEdits
 
+    @service_made_by(lambda workbench, kind: kind(workbench.parts, workbench._seen))
+    def unseen() -> type[UnseenService]:
+        """What someone else did since a person last saw it."""
+        return UnseenService
+
     @service_made_by(lambda workbench, kind: kind(workbench.parts, workbench.records))
     def failures() -> type[FailureService]:
         """What the agent learned from failures. Raises `Unavailable` where it keeps none."""
@@ -308,9 +315,7 @@ class Workbench:
         companions = self.parts.home.companions(context)
         if names_only:
             return MemoryView(context, scopes, companions)
-        return MemoryView(
-            context, scopes, companions, self._changed_by_others(scopes), self._refusals(scopes)
-        )
+        return MemoryView(context, scopes, companions, self._unseen_in(scopes), self._refusals(scopes))
 
     def permit_writing(self, refusal: Refusal) -> None:
         """A person has read `refusal` and has Reverie write anyway, as long as exactly this is found."""
@@ -323,11 +328,8 @@ class Workbench:
         return status_view(self.parts, context)
 
     def read(self, context: ScopeContext, path: str) -> FileText:
-        """One memory for the editor; opening it marks it as seen."""
-        text = self._edits.read(context, path)
-        if self._history_started.is_set():
-            self._mark_seen(context, text)
-        return text
+        """One memory for the editor."""
+        return self._edits.read(context, path)
 
     def read_companion(self, companion: Companion) -> FileText:
         """A companion as an editor shows it."""
@@ -568,21 +570,17 @@ class Workbench:
         found = {scope: self.parts.write_guard.refusal(root) for scope, root in roots.items()}
         return {scope: refusal for scope, refusal in found.items() if refusal is not None}
 
-    def _changed_by_others(self, scopes: Mapping[Scope, ScopeListing]) -> frozenset[str]:
+    def _unseen_in(self, scopes: Mapping[Scope, ScopeListing]) -> Mapping[str, UnseenKind]:
         if not self._history_started.is_set():
-            return frozenset()
+            return {}
         roots = {listing.root.key: listing.root for listing in scopes.values() if listing.root is not None}
-        return self.unseen(roots)
+        return self.unseen_in(roots)
 
-    def unseen(self, roots: Mapping[str, ScopeRoot]) -> frozenset[str]:
-        """The memories in these roots, by key, that somebody else changed since a person last saw them.
-        Reads what it has not asked for before from the history."""
-        return frozenset(str(memory_path(roots[key].scope, rel)) for key, rel in self._seen.unseen(roots))
-
-    def _mark_seen(self, context: ScopeContext, text: FileText) -> None:
-        store = self.parts.store(context, actor="user")
-        path, root, _files = store.resolve(text.path)
-        self._seen.mark(root, path.rel, text.sha256)
+    def unseen_in(self, roots: Mapping[str, ScopeRoot]) -> Mapping[str, UnseenKind]:
+        """What someone else did to the memories in these roots, by key, since a person last saw them. Reads
+        what it has not asked for before from the history."""
+        found = self._seen.unseen(roots).items()
+        return {str(memory_path(roots[key].scope, rel)): kind for (key, rel), kind in found}
 
     @staticmethod
     def _touches(changes: Changes, path: Path) -> bool:

@@ -149,7 +149,7 @@ def changes(count: int) -> str:
 
 def things(count: int) -> str:
     """Rows of the tree, whatever they are."""
-    return counted("1 memory or folder", "%n memories and folders", count)
+    return counted("1 item", "%n items", count)
 
 
 def notes(count: int) -> str:

@@ -632,7 +632,7 @@ def _followed(
 ) -> TreeUpdate:
     """The trees as they are now, made of those of before and what the engine sent."""
     view = updated(found, update.view)
-    tree = build_tree(view, update.tree, changed=view.changed_by_others, arrangement=arrangement)
+    tree = build_tree(view, update.tree, unseen=view.unseen, arrangement=arrangement)
     return TreeUpdate(
         update.context, tree, view, other=False, names_only=False, changes=changes, serial=found.serial
     )

@@ -133,7 +133,7 @@ class CalmStyle(QProxyStyle):
     def subElementRect(
         self, element: QStyle.SubElement, option: QStyleOption, widget: QWidget | None = None
     ) -> QRect:
-        found = super().subElementRect(element, option, widget)
+        found = super().subElementRect(element, option, widget)  # type: ignore[arg-type]
         return found.adjusted(4, 0, -4, 0) if element == QStyle.SubElement.SE_LineEditContents else found
 
     # Parts

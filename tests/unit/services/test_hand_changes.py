@@ -201,7 +201,7 @@ def test_several_deletes_are_one_undo_and_one_that_fails_brings_the_others_back(
     undo = edits.delete_all(context, [TESTING, "/memories/project/api", "/memories/global/machines"])
     assert undo.count == 3
     assert len(memories(parts)) < len(before) - 2
-    assert edits.undo(undo) == "Brought back 3 memories or folders."
+    assert edits.undo(undo) == "Brought back 3 items."
     assert memories(parts) == before
     assert parts.usage.load() == usage
     with pytest.raises(StoreError):

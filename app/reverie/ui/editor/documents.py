@@ -37,7 +37,7 @@ from reverie.ui.editor.text_merge import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from reverie.services.views import FileText
 
@@ -560,6 +560,8 @@ class OpenFile(QObject):
         self.shortened = False
         """A line is too long to be shown in full, so the text is for reading only."""
         self.arrived = Arrived()
+        self._before_others: str | None = None
+        """The text before others began to write into it; None while nobody has since the person typed."""
         self.conflicts: tuple[MergeConflict, ...] = ()
         self.document = QTextDocument(self)
         self.document.setDocumentLayout(QPlainTextDocumentLayout(self.document))
@@ -620,9 +622,12 @@ class OpenFile(QObject):
         if not before.modified:
             self._foreign.make_room()
         old, wanted = self.text, self._shown(base.content)
+        if self._before_others is None:
+            self._before_others = old
         self.arrived = Arrived()
         self.conflicts = ()
-        if self._become(wanted, before):
+        # Back to what the person had before others wrote, a run was undone say, there is nothing to mark.
+        if self._become(wanted, before) and wanted != self._before_others:
             self._mark([after for _, after in _hunks(old, wanted)], author)
         self.lossless = self.text == wanted
         self.document.setModified(False)
@@ -725,6 +730,14 @@ class OpenFile(QObject):
             self._foreign.made(before)
         return done
 
+    def mark_unseen(self, lines: Sequence[int], author: str) -> None:
+        """Mark the lines that `author` wrote before the file was opened; what was merged into the text while
+        it is open has marks of its own."""
+        if self.arrived.count:
+            return
+        self.arrived = Arrived()
+        self._mark([Region(line, line + 1) for line in lines if line <= self._last], author)
+
     def _mark(self, regions: Iterable[Region], author: str) -> None:
         for region in regions:
             cursor = QTextCursor(self.document.findBlockByNumber(max(0, min(region.start, self._last))))
@@ -743,6 +756,7 @@ class OpenFile(QObject):
             return
         # What a person has typed into is never cut under their hands.
         self.whole = True
+        self._before_others = None
         while (found := self._foreign.changed(self.buffer)) is not None:
             if isinstance(found, Undone):
                 self.buffer = reopened(self.buffer, found.before.base)

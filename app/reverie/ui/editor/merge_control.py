@@ -90,7 +90,7 @@ class CoEditing(QObject):
             last = file.document.findBlock(cursor.selectionEnd()).blockNumber()
             for block in range(first, last + 1):
                 marks[block] = "theirs"
-                tips[block] = self.tr("Changed {by} while this file was open").format(by=by_whom([author]))
+                tips[block] = self.tr("Changed {by}").format(by=by_whom([author]))
         for conflict in file.conflicts:
             for block in range(conflict.at.start, max(conflict.at.end, conflict.at.start + 1)):
                 marks[block] = "conflict"
@@ -283,8 +283,8 @@ def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str
 def by_whom(authors: Iterable[str]) -> str:
     """`by the memory writer`; several kinds of writers are `by others`. Actors are never guessed."""
     names = {
-        "": tr("from outside"),
-        "outside": tr("from outside"),
+        "": tr("by another program"),
+        "outside": tr("by another program"),
         "user": tr("made by hand in Reverie"),
         "agent": tr("by the agent"),
         **{kind: translated(text) for kind, text in BY.items()},

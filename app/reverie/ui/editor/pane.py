@@ -572,6 +572,8 @@ class EditorPane(QWidget):
         self.banner.chosen.connect(self.chosen)
         self.merged = MessageBar(icons, "merged")
         self.draft = MessageBar(icons, "draft")
+        self.unseen = MessageBar(icons, "unseen")
+        self.gone = MessageBar(icons, "gone")
         self.error = MessageBar(icons, "editor-error")
         self.limit = MessageBar(icons, "cap", closable=False)
         self.text = SourceView()
@@ -601,6 +603,7 @@ class EditorPane(QWidget):
             head,
             self.reason,
             self.banner,
+            self.unseen,
             self.merged,
             self.draft,
             self.error,
@@ -614,7 +617,7 @@ class EditorPane(QWidget):
         )
         self.view.body.setMinimumHeight(_LEAST_TEXT)
         blank = QWidget()
-        column(blank, self.nothing, gap=None)
+        column(blank, self.gone, self.nothing, grows=self.nothing)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(blank)
         self._stack.addWidget(page)

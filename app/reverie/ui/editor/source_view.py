@@ -151,6 +151,11 @@ class SourceView(QPlainTextEdit):
         self._marks, self._tips = dict(marks), dict(tips or {})
         self.gutter.update()
 
+    @property
+    def first_visible_line(self) -> int:
+        """The line at the top, from 0."""
+        return self.firstVisibleBlock().blockNumber()
+
     def set_unseen_from(self, position: int | None, tip: str = "") -> None:
         """Draw the line where the agent stops reading, before the character at `position` (UTF-16 units);
         None: it reads all."""

@@ -351,7 +351,7 @@ class MoveDialog(JudgedDialog):
         if not name or "/" in name:
             return MovePlan({}, refused=self.tr("Give it a name."))
         if target == path:
-            return MovePlan({}, refused=self.tr("It is there already."))
+            return MovePlan({}, refused=self.tr("Choose where it goes."))
         if target.startswith(path + "/"):
             return MovePlan({}, refused=self.tr("A folder cannot be moved into itself."))
         return MovePlan({path: target}, (path,) if self._taken(target) else ())

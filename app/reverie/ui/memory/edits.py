@@ -564,6 +564,16 @@ class HandControl(QObject):
         self._undo_bar.say(with_warning(sentence, last), buttons=buttons)
         self.state_changed.emit()
 
+    def take_back(
+        self,
+        session: HomeSession,
+        request: Request[Undo],
+        sentence: str,
+        failed: Callable[[UserError], None],
+    ) -> None:
+        """Bring back what was there before someone else's change, with an Undo of its own."""
+        self.edits.apply(session, "take back", request, lambda _undo: self.offer_undo(sentence), failed)
+
     @Slot(str)
     def _on_undo_chosen(self, _key: str) -> None:
         self.edits.undo()

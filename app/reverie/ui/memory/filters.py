@@ -1,4 +1,8 @@
-"""The row of filters above the trees: All, Loaded, Changed, Pinned, Warnings, each with its number.
+"""In which order the trees show their files, and which: the row of filters above them (All, Loaded, Changed,
+Pinned, Warnings, each with its number) and the menu of orders.
+
+The trees are built so by the session's job; here is only the choice. It belongs to the window, not to a home:
+the next session gets it, too.
 
 What is pinned and what someone else changed the tree knows; what the agent loads comes from the context, what
 has a warning from the checks, and both may come later. A filter that this home cannot answer is not shown.
@@ -14,24 +18,115 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QButtonGroup, QToolButton, QWidget
+from PySide6.QtGui import QActionGroup
+from PySide6.QtWidgets import QButtonGroup, QMenu, QToolButton, QWidget
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, UNIT, tabular
+from reverie.ui.appearance import GAP, UNIT, Icons, tabular
 from reverie.ui.jobs import Lane, single_shot
 from reverie.ui.translation import tr
-from reverie.ui.tree.memory_tree import SHOWS, Show
-from reverie.ui.tree.view import MemoryTreeModel, TreeOrder
+from reverie.ui.tree.memory_tree import BY_NAME, SHOWS, SORT_KEYS, Arrangement, Show
+from reverie.ui.tree.view import MemoryTreeModel
 from reverie.ui.widgets.layouts import FlowLayout
 
 if TYPE_CHECKING:
     from reverie.context.view import LoadState
     from reverie.ui.session import HomeSession, TreeUpdate
+    from reverie.ui.window.actions import Actions
 
 log = logging.getLogger("reverie.filters")
 COUNT_MS = 120
 LOADED_MS = 400
+
+
+ORDER_MENU = ("view.sort-name", "view.sort-recent", "view.sort-use", "view.sort-size", "view.only-changed")
+
+
+class TreeOrder(QObject):
+    """`chosen(Arrangement)`: show the tree so. `button` opens the menu."""
+
+    chosen = Signal(object)
+
+    def __init__(self, icons: Icons, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._actions: Actions | None = None
+        self.arrangement = BY_NAME
+        self.button = QToolButton(parent)
+        self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.button.setAutoRaise(True)
+        self.button.setAccessibleName(self.tr("Order of the memories"))
+        self._say()
+
+    def set_actions(self, actions: Actions) -> None:
+        """The window's actions in the button's menu."""
+        self._actions = actions
+        menu = QMenu(self.button)
+        actions.fill_menu(menu, ORDER_MENU)
+        self.button.setMenu(menu)
+        group = QActionGroup(self)
+        for id_ in ORDER_MENU[:-1]:
+            group.addAction(actions[id_])
+        self._say()
+
+    @property
+    def sort_key(self) -> str:
+        return self.arrangement.sort
+
+    @sort_key.setter
+    def sort_key(self, key: str) -> None:
+        """Anything but a known key is passed over: it may come from an older window's memory."""
+        for known in SORT_KEYS:
+            if known == key:
+                self._choose(self.arrangement._replace(sort=known))
+
+    def show(self, show: Show, only: frozenset[str] = frozenset()) -> None:
+        """Which memories are shown; `only`: those of "loaded" and "warnings"."""
+        also = self.arrangement.also if show == self.arrangement.show else frozenset()
+        self._choose(self.arrangement._replace(show=show, only=only, also=also))
+
+    @Slot()
+    def by_name(self) -> None:
+        self.sort_key = "name"
+
+    @Slot()
+    def by_recent(self) -> None:
+        self.sort_key = "recent"
+
+    @Slot()
+    def by_use(self) -> None:
+        self.sort_key = "use"
+
+    @Slot()
+    def by_size(self) -> None:
+        self.sort_key = "size"
+
+    @Slot()
+    def toggle_only_changed(self) -> None:
+        self.show("all" if self.arrangement.show == "changed" else "changed")
+
+    def _choose(self, arrangement: Arrangement) -> None:
+        changed = arrangement != self.arrangement
+        self.arrangement = arrangement
+        self._say()
+        if changed:
+            self.chosen.emit(arrangement)
+
+    def _say(self) -> None:
+        now = self.arrangement
+        says = {
+            "name": self.tr("Sorted by name"),
+            "recent": self.tr("Sorted by last change"),
+            "use": self.tr("Sorted by use"),
+            "size": self.tr("Sorted by size"),
+        }[now.sort]
+        self.button.setToolTip(says)
+        self.button.setAccessibleDescription(says)
+        self.button.setIcon(self._icons.icon("sort"))
+        if self._actions is not None:
+            self._actions[f"view.sort-{now.sort}"].setChecked(True)
+            self._actions["view.only-changed"].setChecked(now.show == "changed")
 
 
 def chip_text(show: Show) -> str:

@@ -35,7 +35,7 @@ from reverie.ui.jobs import Lanes
 from reverie.ui.memory.duplicates_window import DuplicatesControl
 from reverie.ui.memory.edits import Edits, HandControl, ShownPlace
 from reverie.ui.memory.extraction import ExtractControl
-from reverie.ui.memory.filters import FilterChips, FilterControl
+from reverie.ui.memory.filters import FilterChips, FilterControl, TreeOrder
 from reverie.ui.memory.findings import IndexControl, LintControl
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.footer_control import FooterControl
@@ -44,9 +44,11 @@ from reverie.ui.memory.notes_control import NotesControl
 from reverie.ui.memory.orphaned_stores import OrphansControl
 from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.trash_window import TrashControl
+from reverie.ui.memory.unseen import UnseenControl
+from reverie.ui.metrics import scaled
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import CompanionData, FileData, FolderData, companion_at, path_of
-from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, TreeOrder
+from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, Heading
 from reverie.ui.widgets.layouts import Column, column, row_of, scrolling, split, stacked
@@ -75,7 +77,7 @@ def column_of(tab: MemoryTab) -> Column:
     left = Column()
     field = row_of(tab.search.field, tab.order.button, margin=(GAP, 0, GAP, 0), gap=None)
     pages = tab.search.pages
-    pages.setMinimumHeight(_LEAST_ROWS)
+    pages.setMinimumHeight(scaled(left.font(), _LEAST_ROWS))
     above, below = (tab.heading, tab.trouble, tab.drafts.bar), (tab.undo_bar, tab.notes.row, tab.footer)
     column(left, *above, field, tab.chips, pages, *below, grows=pages, margin=0, gap=0)
     return left
@@ -87,8 +89,8 @@ class ColumnParts(QScrollArea):
 
     def __init__(self, left: Column, right: QWidget) -> None:
         super().__init__()
-        self.splitter = split(left, right, sizes=(LEFT_WIDTH, LEFT_WIDTH), grows=right)
-        self.splitter.setHandleWidth(5)
+        width = scaled(left.font(), LEFT_WIDTH)
+        self.splitter = split(left, right, sizes=(width, width), grows=right)
         scrolling(self, self.splitter)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached, and is scrolled to then
 
@@ -272,7 +274,6 @@ class MemoryTab(QWidget):
         self.keeper = DraftKeeper(self.buffers, self.pane, now, self)
         self.drafts = DraftOffers(self.keeper, self.buffers, self.pane, icons, self)
         self.order = TreeOrder(icons, self)
-        self.tree.set_order(self.order)
         self.chips = FilterChips()
         self.filters = FilterControl(self.chips, self.order, self.model, lanes.history, self)
         self.edits = Edits(self)
@@ -296,6 +297,7 @@ class MemoryTab(QWidget):
         self.history = HistoryControl(edits, tree, editor, lanes.history, icons, now, self)
         self.lint = LintControl(self.model, editor, pane, icons, self)
         self.notes = NotesControl(tree, editor, pane, lanes, now, self)
+        self.unseen = UnseenControl(self._shown, editor, pane, self.hand, now, self)
         self.telling = TellControl(self.undo_bar, icons, self)
         self.trash = TrashControl(edits, lanes.history, icons, now, self)
         self.duplicates = DuplicatesControl(edits, icons, self)
@@ -326,7 +328,6 @@ class MemoryTab(QWidget):
         self.editor.state_changed.connect(self._on_editor_state)
         self.editor.state_changed.connect(self.keeper.note)
         self.editor.state_changed.connect(self.drafts.follow)
-        self.editor.was_read.connect(self._on_was_read)
         self._connect_controls()
         self.search.opened.connect(self.open_hit)
         self.order.chosen.connect(self._on_order_chosen)
@@ -468,6 +469,7 @@ class MemoryTab(QWidget):
         self.editor.follow(update)
         self.lint.follow(update)
         self.filters.follow(update)
+        self.unseen.follow(update)
         self.index_care.follow(update)
         self.notes.follow(update)
         self.model.set_modified(self.editor.unsaved_paths())
@@ -520,6 +522,7 @@ class MemoryTab(QWidget):
         if isinstance(data, FileData | CompanionData):
             self.editor.pick(data)
             self.memory_picked.emit(path_of(data))
+        self.unseen.pick(data)
         self.situation_changed.emit()
 
     @Slot(object)
@@ -534,16 +537,6 @@ class MemoryTab(QWidget):
     @Slot(QPoint)
     def _show_menu(self, at: QPoint) -> None:
         self._menu.popup(self.tree.viewport().mapToGlobal(at))
-
-    @Slot()
-    def _on_was_read(self) -> None:
-        """Who looks at a memory has seen what changed: its badge may go."""
-        file = self.editor.file
-        if self.session is None or file is None or file.buffer.modified:
-            return
-        data = self.model.file_at(file.buffer.address.path)
-        if data is not None and data.changed:
-            self.session.refresh_marks()
 
     @Slot()
     def _on_editor_state(self) -> None:

@@ -9,7 +9,7 @@ the name, so that a file that becomes a folder is another row.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -24,6 +24,7 @@ from reverie.ui.tree.rows import RowLook, RowNode, shared
 
 if TYPE_CHECKING:
     from reverie.memory.listing import MemoryFile, ScopeListing
+    from reverie.services.views import UnseenKind
 
 
 class ListedScope(Protocol):
@@ -69,7 +70,8 @@ class FileData(NamedTuple):
 
     scope: Scope
     file: MemoryFile
-    changed: bool
+    changed: Literal["", "new", "changed"]
+    """What someone else did to it since it was seen."""
     names_only: bool
 
     @property
@@ -79,6 +81,21 @@ class FileData(NamedTuple):
     @property
     def path(self) -> str:
         return f"{ROOT}/{self.scope.value}/{self.file.rel}"
+
+
+class GoneData(NamedTuple):
+    """A memory that someone else deleted, until a person has seen that."""
+
+    scope: Scope
+    rel: str
+
+    @property
+    def name(self) -> str:
+        return self.rel.rpartition("/")[2]
+
+    @property
+    def path(self) -> str:
+        return f"{ROOT}/{self.scope.value}/{self.rel}"
 
 
 class CompanionData(NamedTuple):
@@ -94,7 +111,7 @@ class NoticeData(NamedTuple):
     text: str = ""
 
 
-RowData = ScopeData | FolderData | FileData | CompanionData | NoticeData
+RowData = ScopeData | FolderData | FileData | GoneData | CompanionData | NoticeData
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +152,7 @@ class Arrangement(NamedTuple):
         if self.show == "all" or data.path in self.also:
             return True
         if self.show == "changed":
-            return data.changed
+            return bool(data.changed)
         return data.file.usage.pinned if self.show == "pinned" else data.path in self.only
 
     def ordered(self, files: list[RowNode]) -> list[RowNode]:
@@ -150,7 +167,7 @@ class TreeSource(NamedTuple):
 
     scopes: Mapping[Scope, ScopeListing]
     companions: tuple[Companion, ...]
-    changed: frozenset[str]
+    unseen: Mapping[str, UnseenKind]
     arrangement: Arrangement
 
 
@@ -165,6 +182,7 @@ _MOST_FIRST: Mapping[str, Callable[[RowNode], Any]] = {
     "size": lambda node: -node.data.file.size,
 }
 BY_NAME = Arrangement()
+NOTHING_UNSEEN: Mapping[str, UnseenKind] = {}
 
 
 def build_tree(
@@ -172,18 +190,18 @@ def build_tree(
     previous: MemoryTree = EMPTY,
     *,
     names_only: bool = False,
-    changed: frozenset[str] = frozenset(),
+    unseen: Mapping[str, UnseenKind] = NOTHING_UNSEEN,
     arrangement: Arrangement = BY_NAME,
     closed: bool = False,
 ) -> MemoryTree:
-    """The tree of `view`. `changed` are the memory paths that wear the "edited by someone else" badge. With
+    """The tree of `view`. `unseen`: what someone else did to a memory since it was seen, by its path. With
     few changes it costs little more than these. `closed`: nobody opens a folder of it, so that one file in
     each is enough."""
     if previous.source is not None and not names_only:
-        tree = patched(view, previous, changed, arrangement)
+        tree = patched(view, previous, unseen, arrangement)
         if tree is not None:
             return tree
-    source = None if names_only else TreeSource(dict(view.scopes), view.companions, changed, arrangement)
+    source = None if names_only else TreeSource(dict(view.scopes), view.companions, unseen, arrangement)
     files: dict[str, RowNode] = {}
     folders: dict[str, RowNode] = {}
     old_roots = {node.key: node for node in previous.root.children}
@@ -193,7 +211,7 @@ def build_tree(
         if listing is None:
             continue
         companions = [companion for companion in view.companions if companion.scope is scope]
-        build = _ScopeBuild(scope, previous, names_only, changed, files, folders, arrangement, closed)
+        build = _ScopeBuild(scope, previous, names_only, unseen, files, folders, arrangement, closed)
         roots.append(build.root(listing, companions, old_roots.get(scope.value)))
     return MemoryTree(shared(previous.root, "", None, tuple(roots)), files, folders, source)
 
@@ -219,6 +237,12 @@ def parse_shown(path: str) -> tuple[Scope, tuple[str, ...]] | None:
     except ValueError:
         return None
     return scope, tuple(segment for segment in rest.split("/") if segment)
+
+
+def mark_of(unseen: Mapping[str, UnseenKind], path: str) -> Literal["", "new", "changed"]:
+    """What someone else did to a memory that is there."""
+    kind = unseen.get(path)
+    return kind if kind == "new" or kind == "changed" else ""
 
 
 def path_of(data: RowData | None) -> str:
@@ -260,7 +284,7 @@ class _ScopeBuild:
         scope: Scope,
         previous: MemoryTree,
         names_only: bool,
-        changed: frozenset[str],
+        unseen: Mapping[str, UnseenKind],
         files: dict[str, RowNode],
         folders: dict[str, RowNode],
         arrangement: Arrangement,
@@ -270,7 +294,7 @@ class _ScopeBuild:
         self.closed = closed
         self.previous = previous
         self.names_only = names_only
-        self.changed = changed
+        self.unseen = unseen
         self.files = files
         self.folders = folders
         # Of names alone nobody knows yet how they are ordered, nor what changed.
@@ -307,6 +331,7 @@ class _ScopeBuild:
                 continue
             in_folder.setdefault(folder, []).append(self._file(file, name))
         folders = _with_ancestors([*listing.directories, *in_folder])
+        gone = self._gone(listing, folders)
         below: dict[str, list[tuple[str, RowNode]]] = {}
         notes: dict[str, int] = {}
         # Deepest first, so that a folder's children exist before the folder.
@@ -318,21 +343,46 @@ class _ScopeBuild:
             path = self.prefix + rel
             data = FolderData(self.scope, rel, total)
             parent, _, name = rel.rpartition("/")
-            children = self._arranged(inner, files)
+            children = self._arranged(inner, files, gone.get(rel, ()))
             node = shared(self.previous.folders.get(path), "d:" + name, data, children)
             self.folders[path] = node
             below.setdefault(parent, []).append((name, node))
-        return self._arranged(_sorted_folders(below.get("", [])), in_folder.get("", []))
+        return self._arranged(_sorted_folders(below.get("", [])), in_folder.get("", []), gone.get("", ()))
 
-    def _arranged(self, folders: tuple[RowNode, ...], files: list[RowNode]) -> tuple[RowNode, ...]:
+    def _gone(self, listing: ScopeListing, folders: Collection[str]) -> dict[str, list[RowNode]]:
+        """The memories that someone deleted unseen, by the folder that shows them: their own, or the nearest
+        that is still there."""
+        found: dict[str, list[RowNode]] = {}
+        if self.names_only or "deleted" not in self.unseen.values():
+            return found
+        there = {file.rel for file in listing.files}
+        for path in sorted(path for path, kind in self.unseen.items() if kind == "deleted"):
+            rel = path.removeprefix(self.prefix)
+            if rel == path or rel in there:
+                continue
+            folder = rel.rpartition("/")[0]
+            while folder and folder not in folders:
+                folder = folder.rpartition("/")[0]
+            found.setdefault(folder, []).append(RowNode("g:" + rel, GoneData(self.scope, rel)))
+        return found
+
+    def _arranged(
+        self, folders: tuple[RowNode, ...], files: list[RowNode], gone: Sequence[RowNode] = ()
+    ) -> tuple[RowNode, ...]:
         if self.arrangement.show != "all":
             folders = tuple(node for node in folders if node.children)
             files = [node for node in files if self.arrangement.takes(node.data)]
-        return (*folders, *self.arrangement.ordered(files))
+        ordered = self.arrangement.ordered(files)
+        if self.arrangement.show not in ("all", "changed") or not gone:
+            return (*folders, *ordered)
+        if self.arrangement.sort == "name":
+            ordered = sorted((*ordered, *gone), key=lambda node: utf16_key(node.data.name))
+            return (*folders, *ordered)
+        return (*folders, *ordered, *gone)
 
     def _file(self, file: MemoryFile, name: str) -> RowNode:
         path = self.prefix + file.rel
-        data = FileData(self.scope, file, path in self.changed, self.names_only)
+        data = FileData(self.scope, file, mark_of(self.unseen, path), self.names_only)
         old = self.previous.files.get(path)
         node = old if old is not None and old.data == data else RowNode("f:" + name, data)
         self.files[path] = node
@@ -374,7 +424,7 @@ _Changes = dict[str, tuple[Scope, "MemoryFile"]]
 
 
 def patched(
-    view: ListedScope, previous: MemoryTree, changed: frozenset[str], arrangement: Arrangement
+    view: ListedScope, previous: MemoryTree, unseen: Mapping[str, UnseenKind], arrangement: Arrangement
 ) -> MemoryTree | None:
     """The tree of `view` from `previous`; None where it has to be built."""
     source = previous.source
@@ -383,7 +433,12 @@ def patched(
     if view.companions != source.companions or view.scopes.keys() != source.scopes.keys():
         return None
     changes: _Changes = {}
-    for path in changed ^ source.changed:
+    for path in unseen.keys() | source.unseen.keys():
+        before, after = source.unseen.get(path), unseen.get(path)
+        if before == after:
+            continue
+        if "deleted" in (before, after):
+            return None
         node = previous.files.get(path)
         if node is not None:
             changes[path] = (node.data.scope, node.data.file)
@@ -394,7 +449,7 @@ def patched(
         changes.update({f"/memories/{scope.value}/{file.rel}": (scope, file) for file in differing})
     if len(changes) > MOST:
         return None
-    now = TreeSource(dict(view.scopes), view.companions, changed, arrangement)
+    now = TreeSource(dict(view.scopes), view.companions, unseen, arrangement)
     return _replaced(previous, changes, now)
 
 
@@ -423,7 +478,7 @@ def _replaced(previous: MemoryTree, changes: _Changes, now: TreeSource) -> Memor
     waiting: dict[str, dict[str, RowNode]] = defaultdict(dict)
     for path, (scope, file) in changes.items():
         old = files[path]
-        data = FileData(scope, file, path in now.changed, names_only=False)
+        data = FileData(scope, file, mark_of(now.unseen, path), names_only=False)
         if data != old.data:
             files[path] = RowNode(old.key, data)
             waiting[path.rpartition("/")[0]][old.key] = files[path]
@@ -460,6 +515,10 @@ def plain_look(data: RowData | None, *, lock: str = "") -> RowLook:
             return RowLook(visible(data.name), str(data.notes), "folder", lock=lock)
         case ScopeData():
             return _of_scope(data)
+        case GoneData():
+            return RowLook(
+                visible(data.name), tr("deleted"), "file", has_use=True, badge="D", quiet=True, struck=True
+            )
         case CompanionData():
             return _of_companion(data)
         case NoticeData():

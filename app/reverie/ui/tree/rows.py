@@ -148,7 +148,8 @@ class RowLook(NamedTuple):
     `lock` is the sign of what is not for editing. `use` is right-aligned; with `has_use` its room is kept on
     every row, so that the marks stand in one column. `pin_unknown`: the running agent has not read that it
     is pinned, or that it is not any more. `cut_end`: the name is a sentence, which loses its end where there
-    is no room; others lose their middle.
+    is no room; others lose their middle. `badge`: N, M or D, what someone else did to it unseen. `struck`: it
+    is gone.
     """
 
     name: str
@@ -161,10 +162,11 @@ class RowLook(NamedTuple):
     quiet: bool = False
     pinned: bool = False
     pin_unknown: bool = False
-    badge: bool = False
+    badge: str = ""
     loaded: LoadState | Literal[""] = ""
     warning: bool = False
     modified: bool = False
     flag: bool = False
     lock: str = ""
     cut_end: bool = False
+    struck: bool = False

@@ -25,14 +25,12 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QActionGroup, QKeyEvent, QPalette, QResizeEvent, QValidator
+from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent, QValidator
 from PySide6.QtWidgets import (
     QAbstractItemDelegate,
     QAbstractItemView,
     QLineEdit,
-    QMenu,
     QStyleOptionViewItem,
-    QToolButton,
     QTreeView,
     QWidget,
 )
@@ -45,19 +43,16 @@ from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, s
 from reverie.ui.metrics import icon_size
 from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import (
-    BY_NAME,
     EMPTY,
     SCOPES,
-    SORT_KEYS,
-    Arrangement,
     CompanionData,
     FileData,
     FolderData,
+    GoneData,
     MemoryTree,
     NoticeData,
     RowData,
     ScopeData,
-    Show,
     name_problem,
     path_keys,
     path_of,
@@ -71,7 +66,6 @@ if TYPE_CHECKING:
     from reverie.context.view import LoadState
     from reverie.memory.lint import LintFinding
     from reverie.services.views import MemoryView
-    from reverie.ui.window.actions import Actions
 
 
 # Who may change the files of the trees, for the sign, the words and the tool tip of a row.
@@ -128,7 +122,7 @@ class Role(IntEnum):
     KIND = _USER + 1  # "scope", "folder", "file", "companion", "notice"
     PATH = _USER + 2  # memory path, or ""
     PINNED = _USER + 3
-    BADGE = _USER + 4  # edited by someone else since last opened
+    BADGE = _USER + 4  # N, M or D: what someone else did unseen; "" for nothing
     SIZE = _USER + 5  # bytes, or None while unknown
     WARNING = _USER + 6  # why the agent does not see it, or ""
     MODIFIED = _USER + 7  # unsaved text in the editor
@@ -258,6 +252,12 @@ class MemoryTreeModel(NodeModel):
         """Whether there is a file or folder at a memory path."""
         return path in self.memory_tree.files or path in self.memory_tree.folders
 
+    def with_ending(self, path: str, name: str) -> str:
+        """`name` for the row at `path`; what is typed for a memory without an ending keeps the old one."""
+        stem, dot, ending = path.rpartition("/")[2].rpartition(".")
+        keeps = path in self.memory_tree.files and stem and dot and name and "." not in name
+        return f"{name}.{ending}" if keeps else name
+
     def name_problem(self, path: str, name: str, *, also_same: bool = True) -> str:
         """Why the row at `path` cannot be called `name`; empty if it can. `also_same`: its own name is
         one."""
@@ -278,7 +278,7 @@ class MemoryTreeModel(NodeModel):
     def setData(self, index: AnyIndex, value: Any, role: int = int(Qt.ItemDataRole.EditRole)) -> bool:
         """A person typed another name: told on, nothing is changed here."""
         path = str(index.data(Role.PATH) or "")
-        name = str(value).strip()
+        name = self.with_ending(path, str(value).strip())
         if role == _EDIT and path and not self.name_problem(path, name):
             self.rename_asked.emit(path, name)
         return False
@@ -372,7 +372,7 @@ class MemoryTreeModel(NodeModel):
                     has_use=True,
                     pinned=file.usage.pinned,
                     pin_unknown=file.usage.unknown_to_agent,
-                    badge=data.changed,
+                    badge={"": "", "new": "N", "changed": "M"}[data.changed],
                     warning=not file.seen_by_agent and not data.names_only,
                     modified=data.path in self._modified,
                     flag=self._is_flagged(data),
@@ -413,6 +413,8 @@ class MemoryTreeModel(NodeModel):
         match data:
             case FileData():
                 return [data.path, *self._file_facts(data)]
+            case GoneData():
+                return [data.path, self.tr("Deleted by someone else since you saw it")]
             case FolderData():
                 return [data.path, notes(data.notes), self._rule(data).sentence]
             case ScopeData():
@@ -446,7 +448,11 @@ class MemoryTreeModel(NodeModel):
                 self.tr("Not yet known to the running agent; Reverie keeps it until the agent is restarted")
             )
         if data.changed:
-            facts.append(self.tr("Changed by an agent or a consolidation since you last opened it"))
+            facts.append(
+                self.tr("New; you have not seen it yet")
+                if data.changed == "new"
+                else self.tr("Changed by someone else since you saw it")
+            )
         if not file.seen_by_agent:
             facts.append(self.tr("The agent does not see it: {reason}").format(reason=file.unseen_reason))
         findings = (self._lint or {}).get(data.path, ())
@@ -463,7 +469,11 @@ class MemoryTreeModel(NodeModel):
         if look.pin_unknown:
             parts.append(self.tr("not yet known to the running agent"))
         if look.badge:
-            parts.append(self.tr("changed since you last opened it"))
+            parts.append(
+                {"N": self.tr("new"), "M": self.tr("changed since you saw it"), "D": self.tr("deleted")}[
+                    look.badge
+                ]
+            )
         if look.loaded:
             parts.append(loaded_words(look.loaded))
         if look.warning:
@@ -490,6 +500,7 @@ def loaded_words(loaded: LoadState) -> str:
 _SINGLE = frozenset((Role.PINNED, Role.BADGE, Role.SIZE, Role.WARNING, Role.MODIFIED, Role.DETAIL, Role.USE))
 _KINDS: dict[type, str] = {
     FileData: "file",
+    GoneData: "gone",
     FolderData: "folder",
     ScopeData: "scope",
     CompanionData: "companion",
@@ -528,10 +539,14 @@ class NameValidator(QValidator):
 
     def problem(self, text: str) -> str:
         """Why it cannot be the name; its own name is none."""
-        return self._model.name_problem(self._path, text.strip(), also_same=False)
+        return self._model.name_problem(
+            self._path, self._model.with_ending(self._path, text.strip()), also_same=False
+        )
 
     def validate(self, text: str, place: int) -> object:
-        acceptable = not self._model.name_problem(self._path, text.strip())
+        acceptable = not self._model.name_problem(
+            self._path, self._model.with_ending(self._path, text.strip())
+        )
         state = QValidator.State.Acceptable if acceptable else QValidator.State.Intermediate
         return state, text, place
 
@@ -619,7 +634,6 @@ class MemoryTreeView(QTreeView):
         self._selected: Keys = ()
         self._after_removal: str = ""
         self._typed = ""
-        self._order: TreeOrder | None = None
         self._typed_at = 0.0
         self.setModel(model)
         delegate = TreeDelegate(icons, self)
@@ -670,20 +684,6 @@ class MemoryTreeView(QTreeView):
         if not other:
             self._restore_selection()
         self._reveal_near_end()
-
-    def set_order(self, order: TreeOrder) -> None:
-        """Where the order of the rows is chosen."""
-        self._order = order
-
-    @property
-    def sort_key(self) -> str:
-        """How the files of a folder are sorted; a key that is not known is passed over."""
-        return self._order.sort_key if self._order is not None else "name"
-
-    @sort_key.setter
-    def sort_key(self, key: str) -> None:
-        if self._order is not None:
-            self._order.sort_key = key
 
     def data_at(self, index: AnyIndex) -> RowData | None:
         """What a row stands for; None for no row."""
@@ -882,98 +882,3 @@ class MemoryTreeView(QTreeView):
         for index in list(self._memory.walk()):
             if not isinstance(self.data_at(index), ScopeData):
                 self.collapse(index)
-
-
-# In which order the tree shows its files, and whether only those that changed since one last looked.
-#
-# The tree itself is built in that order by the session's job; here is only the choice, with its menu button
-# and its actions. The choice belongs to the window, not to a home: the next session gets it too.
-
-
-ORDER_MENU = ("view.sort-name", "view.sort-recent", "view.sort-use", "view.sort-size", "view.only-changed")
-
-
-class TreeOrder(QObject):
-    """`chosen(Arrangement)`: show the tree so. `button` opens the menu."""
-
-    chosen = Signal(object)
-
-    def __init__(self, icons: Icons, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._icons = icons
-        self._actions: Actions | None = None
-        self.arrangement = BY_NAME
-        self.button = QToolButton(parent)
-        self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.button.setAutoRaise(True)
-        self.button.setAccessibleName(self.tr("Order of the memories"))
-        self._say()
-
-    def set_actions(self, actions: Actions) -> None:
-        """The window's actions in the button's menu."""
-        self._actions = actions
-        menu = QMenu(self.button)
-        actions.fill_menu(menu, ORDER_MENU)
-        self.button.setMenu(menu)
-        group = QActionGroup(self)
-        for id_ in ORDER_MENU[:-1]:
-            group.addAction(actions[id_])
-        self._say()
-
-    @property
-    def sort_key(self) -> str:
-        return self.arrangement.sort
-
-    @sort_key.setter
-    def sort_key(self, key: str) -> None:
-        """Anything but a known key is passed over: it may come from an older window's memory."""
-        for known in SORT_KEYS:
-            if known == key:
-                self._choose(self.arrangement._replace(sort=known))
-
-    def show(self, show: Show, only: frozenset[str] = frozenset()) -> None:
-        """Which memories are shown; `only`: those of "loaded" and "warnings"."""
-        also = self.arrangement.also if show == self.arrangement.show else frozenset()
-        self._choose(self.arrangement._replace(show=show, only=only, also=also))
-
-    @Slot()
-    def by_name(self) -> None:
-        self.sort_key = "name"
-
-    @Slot()
-    def by_recent(self) -> None:
-        self.sort_key = "recent"
-
-    @Slot()
-    def by_use(self) -> None:
-        self.sort_key = "use"
-
-    @Slot()
-    def by_size(self) -> None:
-        self.sort_key = "size"
-
-    @Slot()
-    def toggle_only_changed(self) -> None:
-        self.show("all" if self.arrangement.show == "changed" else "changed")
-
-    def _choose(self, arrangement: Arrangement) -> None:
-        changed = arrangement != self.arrangement
-        self.arrangement = arrangement
-        self._say()
-        if changed:
-            self.chosen.emit(arrangement)
-
-    def _say(self) -> None:
-        now = self.arrangement
-        says = {
-            "name": self.tr("Sorted by name"),
-            "recent": self.tr("Sorted by last change"),
-            "use": self.tr("Sorted by use"),
-            "size": self.tr("Sorted by size"),
-        }[now.sort]
-        self.button.setToolTip(says)
-        self.button.setAccessibleDescription(says)
-        self.button.setIcon(self._icons.icon("sort"))
-        if self._actions is not None:
-            self._actions[f"view.sort-{now.sort}"].setChecked(True)
-            self._actions["view.only-changed"].setChecked(now.show == "changed")

@@ -344,6 +344,7 @@ class RowDelegate(QStyledItemDelegate):
         font = QFont(option.font)
         font.setBold(look.bold)
         font.setItalic(look.italic)
+        font.setStrikeOut(look.struck)
         right = self._draw_marks(painter, option, area, look, colours, ratio)
         area.setRight(right)
         metrics = QFontMetrics(font)
@@ -396,13 +397,21 @@ class RowDelegate(QStyledItemDelegate):
                 colours.dim if look.pin_unknown else colours.accent,
             ),
             (look.warning or look.flag, "warning", colours.warn),
-            (look.badge, "edited", colours.accent),
             (bool(look.lock), look.lock, colours.dim),
         ):
             if shown:
                 right -= side
                 painter.drawPixmap(right, _centred(area, side), self._icons.pixmap(name, side, colour, ratio))
                 right -= UNIT
+        if look.badge:
+            right -= side
+            strong = QFont(option.font)
+            strong.setWeight(QFont.Weight.DemiBold)
+            painter.setFont(strong)
+            painter.setPen(colours.badge(look.badge))
+            slot = QRect(right, area.top(), side, area.height())
+            painter.drawText(slot, Qt.AlignmentFlag.AlignCenter, look.badge)
+            right -= UNIT
         return right - UNIT
 
     def _draw_dot(self, painter: QPainter, area: QRect, colour: QColor) -> int:
@@ -477,6 +486,7 @@ class _Colours:
             self.sign = self.dim
             self.accent = readable(theme.accent, back, SIGN_CONTRAST)
             self.warn = readable(theme.warn, back, SIGN_CONTRAST)
+            self.good, self.bad = readable(theme.good, back), readable(theme.bad, back)
         else:
             role = QPalette.ColorRole.WindowText if on_window else QPalette.ColorRole.Text
             self.dim = theme.dim_window if on_window else theme.dim
@@ -484,8 +494,13 @@ class _Colours:
             self.sign = self.dim
             self.accent = theme.accent
             self.warn = theme.warn
+            self.good, self.bad = theme.good_text, theme.bad_text
             if not state & _ENABLED and not on_window:
-                self.name = self.accent = self.warn = self.dim
+                self.name = self.accent = self.warn = self.good = self.bad = self.dim
+
+    def badge(self, letter: str) -> QColor:
+        """New is green, deleted is red, changed is as the text."""
+        return {"N": self.good, "D": self.bad}.get(letter, self.name)
 
 
 def _centred(area: QRect, height: int) -> int:

@@ -191,7 +191,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
                lambda now: now.context, separator=True),
     ActionSpec("memory.trash", "memory", _("&Trash…"), "tab.trash.show", ("Ctrl+Shift+T",), "trash",
                _("What was deleted, by whom, and bringing it back"), lambda now: now.home),
-    ActionSpec("dream.run", "dream", _("&Consolidate"), "tab.dreams.run_now", ("Ctrl+Return",),
+    ActionSpec("dream.run", "dream", _("C&onsolidate"), "tab.dreams.run_now", ("Ctrl+Return",),
                "consolidate",
                _("Merge duplicates and tidy up, with the engine that the settings name"),
                lambda now: now.can_consolidate),

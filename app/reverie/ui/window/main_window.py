@@ -35,6 +35,7 @@ from reverie.profile import Profile
 from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import Lane, Lanes, repeating
+from reverie.ui.metrics import scaled
 from reverie.ui.window.splash_tree import SplashTree
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("reverie.window")
 NAMES_LATEST_S = 2.0
+PICKER_WIDTH = 220
+"""Of the list of homes at first, at the usual size of type."""
 
 COLLECT_MS = 50
 YOUNG = 2_000
@@ -181,11 +184,11 @@ class MainWindow(QMainWindow):
         """Put the parts in their places, fill the menus, and set the order of the Tab key."""
         self.tabs.setDocumentMode(True)
         self.tabs.setTabBarAutoHide(True)
-        self.splitter.setHandleWidth(5)
         self.splitter.addWidget(self.picker)
         self.splitter.addWidget(self.tabs)
         self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([220, 1020])
+        width = scaled(self.font(), PICKER_WIDTH)
+        self.splitter.setSizes([width, max(1, self.width() - width)])
         self.splitter.setCollapsible(1, False)
         self.picker.setMinimumWidth(120)
         self._set_central()

@@ -1,0 +1,227 @@
+"""What a person has not seen yet: memories that someone else made, changed or deleted since.
+
+A memory is unseen when its content is neither what the person last saw or saved here, nor what the history
+held when the home was first opened, nor written by the person; the same for one that is gone. Opening a file
+is not seeing it: whoever shows it says when its changed lines were on screen.
+
+Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`; a mark is never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from reverie.agents.scopes import ScopeContext, ScopeRoot
+from reverie.clock import Clock
+from reverie.errors import StoreError
+from reverie.files.sidecar import Sidecar
+from reverie.memory.attribution import WriteLog
+from reverie.memory.diff import changed_spans, text_lines, text_of
+from reverie.memory.history.history import History
+from reverie.memory.history.reader import HistoryPlace
+from reverie.memory.store import sha256_of_bytes
+from reverie.services.changes import ChangeSet
+from reverie.services.container import HomeContainer, rooted_files
+from reverie.services.views import HandChange, Undo, UnseenChange, UnseenKind
+
+GONE = ""
+"""What stands for the hash of a memory that is not there."""
+_PERSON = frozenset({"user"})
+_PAGE = 50
+_MOST_PAGES = 4
+_Asked = tuple[str, str, str | None]
+
+
+class SeenLog:
+    """The seen marks of one home. `history` is asked for late, so that nothing is opened before it is
+    needed."""
+
+    def __init__(
+        self, path: Path, history: Callable[[], History], actors: WriteLog, *, lock_dir: Path, clock: Clock
+    ) -> None:
+        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
+        self._history = history
+        self._actors = actors
+        # Each refresh asks for the same versions again; what was not asked for last is forgotten.
+        self._hashes: dict[str, str | None] = {}
+        self._by_person: dict[_Asked, bool] = {}
+
+    def start(self) -> None:
+        """On the first opening of a home everything counts as seen, and again if its history began anew."""
+        baseline, head = self._sidecar.read().data.get("baseline"), self._history().head()
+        if head is not None and not self._is_known(baseline):
+            self._sidecar.update(
+                lambda data: {**data, "baseline": head} if data.get("baseline") == baseline else None
+            )
+
+    def _is_known(self, baseline: object) -> bool:
+        """Whether the history still holds this commit; one that was damaged is set aside and begins anew."""
+        if not isinstance(baseline, str):
+            return False
+        try:
+            self._history().changes(baseline, baseline)
+        except StoreError:
+            return False
+        return True
+
+    def mark_all(self) -> None:
+        """Everything as it stands in the history now counts as seen."""
+        head = self._history().head()
+        if head is not None:
+            self._sidecar.update(lambda _data: {"baseline": head, "files": {}})
+
+    def mark(self, root: ScopeRoot, rel: str, sha256: str) -> None:
+        """One memory was seen or saved with this content; `GONE`: that it was deleted was seen."""
+        name = _name(root, rel)
+
+        def change(data: dict[str, Any]) -> dict[str, Any] | None:
+            files = _files_in(data)
+            if files.get(name) == sha256:
+                return None
+            return {**data, "files": {**files, name: sha256}}
+
+        self._sidecar.update(change)
+
+    def unseen(self, roots: Mapping[str, ScopeRoot]) -> dict[tuple[str, str], UnseenKind]:
+        """What someone else did to the memories in these roots since they were last seen, by `(root key,
+        rel)`."""
+        data = self._sidecar.read().data
+        baseline, head = data.get("baseline"), self._history().head()
+        if head is None or baseline == head or not isinstance(baseline, str) or not self._is_known(baseline):
+            return {}
+        seen = _files_in(data)
+        found: dict[tuple[str, str], UnseenKind] = {}
+        hashes: dict[str, str | None] = {}
+        asked: dict[_Asked, bool] = {}
+        for change in self._history().changes(baseline, head):
+            root = roots.get(change.key)
+            if root is None or not change.content_changed:
+                continue
+            sha256: str | None = None
+            if change.after_version is not None:
+                blob = change.after_version.blob
+                sha256 = hashes[blob] = self._hashes.get(blob) or sha256_of_bytes(change.after)
+            last = seen.get(_name(root, change.rel))
+            if last == (GONE if sha256 is None else sha256):
+                continue
+            question = (root.key, change.rel, sha256)
+            asked[question] = self._is_by_person(root, *question[1:])
+            if not asked[question]:
+                was_there = change.before_version is not None if last is None else last != GONE
+                kind: UnseenKind = "changed" if was_there else "new"
+                if sha256 is None and not was_there:
+                    continue  # it came and went, and nobody saw it
+                found[change.key, change.rel] = "deleted" if sha256 is None else kind
+        self._hashes, self._by_person = hashes, asked
+        return found
+
+    def kind_of(self, root: ScopeRoot, rel: str) -> UnseenKind | None:
+        """As `unseen`, of one memory."""
+        hashes, by_person = self._hashes, self._by_person
+        found = self.unseen({root.key: root})
+        # What is known of the other roots is asked for again soon.
+        self._hashes, self._by_person = {**hashes, **self._hashes}, {**by_person, **self._by_person}
+        return found.get((root.key, rel))
+
+    def before(self, root: ScopeRoot, rel: str) -> bytes | None:
+        """The content that was last seen of a memory; None: there was none, or the history has it no
+        more."""
+        data = self._sidecar.read().data
+        baseline, last = data.get("baseline"), _files_in(data).get(_name(root, rel))
+        if last == GONE or not isinstance(baseline, str):
+            return None
+        history = self._history()
+        if last is None:
+            return history.read(baseline, root.key, rel)
+        cursor = None
+        for _page in range(_MOST_PAGES):
+            log = history.log(HistoryPlace(root.key, rel), cursor, limit=_PAGE)
+            for entry in log.entries:
+                content = history.blob(entry.blob) if entry.blob else None
+                if content is not None and sha256_of_bytes(content) == last:
+                    return content
+            cursor = log.next
+            if cursor is None:
+                break
+        return None
+
+    def _is_by_person(self, root: ScopeRoot, rel: str, sha256: str | None) -> bool:
+        """Who wrote it was known before it was there, so the answer stays."""
+        known = self._by_person.get((root.key, rel, sha256))
+        if known is None:
+            actor = self._actors.actor_of(root.directory / rel, sha256)
+            known = actor is not None and actor.actor in _PERSON
+        return known
+
+
+def _files_in(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    files = data.get("files")
+    return files if isinstance(files, dict) else {}
+
+
+def _name(root: ScopeRoot, rel: str) -> str:
+    return f"{root.key}/{rel}".encode("utf-8", "backslashreplace").decode()
+
+
+class UnseenService:
+    """The unseen changes of one home, one by one."""
+
+    def __init__(self, parts: HomeContainer, log: SeenLog) -> None:
+        self._parts = parts
+        self._log = log
+
+    def change(self, context: ScopeContext, path: str) -> UnseenChange | None:
+        """What someone else did to this memory since it was seen; None: nothing."""
+        root, rel = self._place(context, path)
+        kind = self._log.kind_of(root, rel)
+        if kind is None:
+            return None
+        before, now = self._log.before(root, rel), self._now(root, rel)
+        actor, at_ms = self._author(root, rel)
+        old = text_of(before) if before is not None else None
+        new = text_of(now) if now is not None else None
+        lines: tuple[int, ...] = ()
+        removed = 0
+        if new is not None and kind != "deleted":
+            spans = changed_spans(text_lines(old or ""), text_lines(new))
+            lines = tuple(line for span in spans for line in range(span.new_start, span.new_end))
+            removed = sum(span.old_end - span.old_start for span in spans)
+        sha256 = sha256_of_bytes(now) if now is not None else GONE
+        return UnseenChange(path, kind, old, actor, at_ms, lines, removed, sha256 or GONE)
+
+    def mark(self, context: ScopeContext, path: str, sha256: str) -> None:
+        """A person has seen this memory with this content; empty: that it is gone."""
+        root, rel = self._place(context, path)
+        self._log.mark(root, rel, sha256)
+
+    def take_back(self, context: ScopeContext, path: str, sha256: str) -> Undo:
+        """Bring back what was last seen of this memory. `sha256`: of the content that is there now, empty for
+        none. Raises `Conflict` if it is another meanwhile, `StoreError` where the history has it no more."""
+        root, rel = self._place(context, path)
+        before = self._log.before(root, rel)
+        if before is None and sha256 == GONE:
+            raise StoreError(
+                f"{path} cannot be brought back:",
+                cause="the history does not hold what was last seen of it.",
+                next_step="Look for it in Changes.",
+            )
+        change = HandChange(path, before, sha256 or None)
+        subject = f"Taken back by hand: {path}"
+        return ChangeSet(self._parts).apply(context, [change], kind="restore", subject=subject)
+
+    def _place(self, context: ScopeContext, path: str) -> tuple[ScopeRoot, str]:
+        parsed, root, _files = self._parts.store(context, actor="user").resolve(path)
+        return root, parsed.rel
+
+    def _now(self, root: ScopeRoot, rel: str) -> bytes | None:
+        files = rooted_files(root)
+        entry = files.entry(rel)
+        return files.read(rel) if entry is not None and entry.kind == "file" else None
+
+    def _author(self, root: ScopeRoot, rel: str) -> tuple[str, int]:
+        log = self._parts.snapshots.history.log(HistoryPlace(root.key, rel), limit=1)
+        for entry in log.entries:
+            return entry.commit.actor, entry.commit.at_ms
+        return "", 0

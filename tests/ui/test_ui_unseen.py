@@ -1,0 +1,110 @@
+"""What someone else did is marked until it was seen: in the trees, beside the lines, and with Undo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QModelIndex, Qt
+from ui_windows import Driver, Windows
+
+from reverie.ui.memory import unseen
+from reverie.ui.tree.memory_tree import GoneData
+from reverie.ui.tree.view import Role
+
+PATH = "/memories/global/testing.md"
+
+
+@pytest.fixture(autouse=True)
+def _in_front(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Offscreen no window is in front; the look itself is what is tested."""
+    monkeypatch.setattr("PySide6.QtWidgets.QWidget.isActiveWindow", lambda _widget: True)
+
+
+def file_of(home: Path) -> Path:
+    return home / "memory/global/testing.md"
+
+
+def badge(driver: Driver, path: str = PATH) -> str:
+    return str(driver.tab.model.index_at(path).data(int(Role.BADGE)) or "")
+
+
+def gone(driver: Driver) -> list[QModelIndex]:
+    """The rows of what was deleted unseen."""
+    driver.tree.expandAll()
+    return [index for index in driver.tab.model.walk() if isinstance(driver.tree.data_at(index), GoneData)]
+
+
+def test_a_changed_memory_has_its_letter_and_its_lines_until_they_were_on_screen(
+    windows: Windows, home: Path
+) -> None:
+    """B4."""
+    file = file_of(home)
+    file.write_text("".join(f"line {number}\n" for number in range(300)))
+    driver = windows.open(home)
+    file.write_text(file.read_text() + "the last line\n")
+    driver.until(lambda: badge(driver) == "M")
+    driver.open(PATH)
+    pane, control = driver.pane, driver.tab.unseen
+    driver.until(pane.unseen.isVisible)
+    assert pane.unseen.text.startswith("Changed by ")
+    assert pane.unseen.text.endswith("+1 −0")
+    assert pane.text.mark_at(300)[0] == "theirs"
+    for _look in range(2 * unseen.SEEN_AFTER):
+        control._look()
+    driver.settle()
+    assert badge(driver) == "M", "the changed line was not on screen"
+    pane.unseen.button("show").click()
+    for _look in range(unseen.SEEN_AFTER):
+        control._look()
+    driver.until(lambda: badge(driver) == "")
+    assert pane.text.mark_at(300)[0] == "theirs", "the mark beside the line stays while the file is open"
+
+
+def test_undo_in_the_bar_brings_back_what_was_seen(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    file = file_of(home)
+    before = file.read_bytes()
+    file.write_text("another text\n")
+    driver.until(lambda: badge(driver) == "M")
+    driver.open(PATH)
+    driver.until(driver.pane.unseen.isVisible)
+    driver.pane.unseen.button("undo").click()
+    driver.until(lambda: file.read_bytes() == before)
+    driver.until(lambda: badge(driver) == "")
+    driver.do("memory.undo")
+    driver.until(lambda: file.read_text() == "another text\n")
+
+
+def test_a_deleted_memory_stays_listed_until_it_was_seen_or_is_back(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    file = file_of(home)
+    before = file.read_bytes()
+    file.unlink()
+    driver.until(lambda: len(gone(driver)) == 1)
+    (index,) = gone(driver)
+    assert index.data(int(Role.BADGE)) == "D"
+    assert "deleted" in index.data(int(Qt.ItemDataRole.AccessibleTextRole))
+    driver.tree.setCurrentIndex(index)
+    driver.until(driver.pane.gone.isVisible)
+    driver.pane.gone.button("undo").click()
+    driver.until(lambda: file.exists() and gone(driver) == [])
+    assert file.read_bytes() == before
+    file.unlink()
+    driver.until(lambda: len(gone(driver)) == 1)
+    driver.do("memory.seen")
+    driver.until(lambda: gone(driver) == [])
+
+
+def test_the_marks_of_a_change_go_when_it_is_taken_back(windows: Windows, home: Path) -> None:
+    """B32: marks beside lines 2 and 11 outlived the undone run."""
+    driver = windows.open(home)
+    file = file_of(home)
+    before = file.read_text()
+    driver.open(PATH)
+    file.write_text("one\n" + before)
+    driver.until(lambda: driver.pane.text.mark_at(0)[0] == "theirs")
+    file.write_text(before)
+    driver.until(lambda: driver.pane.file is not None and driver.pane.file.text == before)
+    driver.settle()
+    assert not driver.pane.text.marks
